@@ -25,9 +25,9 @@ from tui.screens.home import Home
 
 
 def _palette() -> type[Provider]:
-    from tui.screens.home.palette import Everything
+    from tui.screens.home.palette import PaletteEntries
 
-    return Everything
+    return PaletteEntries
 
 
 class HeadraceApp(App[int]):
@@ -116,7 +116,7 @@ class HeadraceApp(App[int]):
 
     @property
     def losses(self) -> list[str]:
-        """Everything that quitting would lose: requests under way and edited texts, one line each."""
+        """PaletteEntries that quitting would lose: requests under way and edited texts, one line each."""
         return self.home.losses
 
     def say(self, text: str, kind: str = "info") -> None:

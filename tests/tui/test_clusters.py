@@ -40,7 +40,7 @@ async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluste
         await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ NO ANSWER", "Apache")
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
-        assert cluster.url not in screen.fleet.summaries, "the cluster on the screen is not asked twice"
+        assert cluster.url not in screen.overview.summaries, "the cluster on the screen is not asked twice"
         screen.query_one(Grid).go("gone")
         await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
         screen.query_one(Grid).go("orders [/prod]")

@@ -55,7 +55,7 @@ async def test_errors_at_their_lines_then_a_diff_then_only_the_change_is_sent(cl
         await edited(seen, '"tasks.max": "1"', '"tasks.max": "x"')
         await seen.sees("Invalid value x for configuration tasks.max", "would change 1 key")
         await seen.press("ctrl+s")
-        await seen.sees("not applied: mend line ")
+        await seen.sees("not applied: fix line ")
         await edited(seen, '"tasks.max": "x"', '"tasks.max": "2",\n  "task.max": "3"')
         await seen.sees("the plugin has no key task.max; did you mean tasks.max?", "− tasks.max = 1", "+ tasks.max = 2")
         await edited(seen, ',\n  "task.max": "3"', "")

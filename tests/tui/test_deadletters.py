@@ -1,4 +1,4 @@
-"""Dead letters of a sink on Apache's worker: why they failed, replayed to where they came from, written to a file."""
+"""Dead letters of a sink on Apache's worker: why they failed, replay to the original topic, export to a file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_browse_explain_replay_export(
         await seen.go(name)
         await seen.press("d")
         await seen.sees("newest 2 of 2", f"{topic}-0@2", "VALUE_CONVERTER", "JsonParseException")
-        await seen.sees("value as hex", "00 fe", "own = ", f"came from {topic} partition 0 offset 2")
+        await seen.sees("value as hex", "00 fe", "own = ", f"origin {topic} partition 0 offset 2")
         await seen.press("down")
         await seen.sees("value as text", "no json [/x]")
         await seen.press("v")

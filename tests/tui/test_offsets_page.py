@@ -105,7 +105,7 @@ async def test_a_read_only_context_offers_no_changes_on_any_page() -> None:
         assert "^s" not in seen.lines[-1]
         await seen.press("escape", "6")
         await seen.sees("TOPIC")
-        assert "forget these" not in seen.lines[-1]
+        assert "x reset" not in seen.lines[-1]
 
 
 async def test_a_terminal_that_became_too_small_asks_before_it_quits() -> None:
@@ -170,7 +170,7 @@ async def test_status_lines_end_with_their_cause() -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url, 140, 30) as seen:
         await opened(seen)
         await seen.press("e", "x", "ctrl+s")
-        await seen.sees("not applied: mend line")
+        await seen.sees("not applied: fix line")
         await seen.press("right", "right", "right", "backspace")
         await seen.until(lambda: seen.home.status.text == "", "mended")
         await seen.press("ctrl+s")
@@ -186,7 +186,7 @@ async def test_status_lines_end_with_their_cause() -> None:
         await seen.press("escape")
         await seen.go("one")
         await seen.press("enter", "5", "e")
-        await seen.sees("your text from before")
+        await seen.sees("restored your text")
         await seen.press("f5")
         await seen.until(lambda: seen.home.status.text == "" and not seen.home.view.offsets.has_unsaved, "started over")
         seen.home.say("an answer to some key", "bad")

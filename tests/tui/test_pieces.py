@@ -140,12 +140,12 @@ async def test_what_the_worker_says_is_seen() -> None:
         seen.home.noticed(Notice(1.0, "ERROR", "task 0 is [red]STUCK[/]\nfor 30 s", "one", 0))
         await seen.sees("✗ one task 0: task 0 is [red]STUCK[/] for 30 s")
         await seen.press("enter")
-        await seen.sees("the worker says", "error task 0: task 0 is [red]STUCK[/]␊for 30 s")
+        await seen.sees("notices of the worker", "error task 0: task 0 is [red]STUCK[/]␊for 30 s")
         seen.home.noticed(Notice(2.0, "ERROR", "one-0 is FAILED: a.B: why", "one", 0))
         await seen.sees("✗ one-0 is FAILED: a.B: why")
         seen.home.view.offsets.loaded("one", (), {})
         await seen.press("5")
-        await seen.sees("no offsets committed yet; e writes a first one")
+        await seen.sees("no offsets committed yet; e sets initial offsets")
 
 
 async def test_quitting_asks_for_text_that_would_be_lost() -> None:

@@ -11,7 +11,7 @@ from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets.changes import changes
 from tui.offsets.seek import SeekPlan, SeekRequest
-from tui.screens.offsets.set_by_time import SetBy
+from tui.screens.offsets.set_by_time import SetByTimeDialog
 from tui.widgets.pager import Pager
 
 BASE = (Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 1500}),)
@@ -38,7 +38,7 @@ class Boxed(App[None]):
 
     def __init__(self, seek_planner: Any) -> None:
         super().__init__()
-        self.box, self.found = SetBy("s", None, seek_planner), list[SeekPlan | None]()
+        self.box, self.found = SetByTimeDialog("s", None, seek_planner), list[SeekPlan | None]()
 
     def on_mount(self) -> None:
         self.push_screen(self.box, self.found.append)
@@ -81,6 +81,6 @@ async def test_where_nothing_moves_the_box_stays_and_says_so() -> None:
         await pilot.press(*"latest", "enter")
         slow.go.set()
         async with asyncio.timeout(10):
-            while "none of which would move" not in app.box.query_one(Pager).content.plain:
+            while "none would change" not in app.box.query_one(Pager).content.plain:
                 await pilot.pause()
     assert not app.found

@@ -59,14 +59,14 @@ async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeyp
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
-        screen.fleet._put(
+        screen.overview._put(
             "payments", **cluster_overview.about({"version": "3.9.1", "commit": "x", "kafka_cluster_id": "q1"})
         )
-        screen.fleet._put(
+        screen.overview._put(
             "payments", counts={"FAILED": 2, "RUNNING": 1031}, link=ClusterLink(LinkState.POLLING, NOON - 3)
         )
         lost = ClusterLink(LinkState.LOST, NOON - 75, NOON + 8, "cannot reach http://10.0.0.7:8083: refused")
-        screen.fleet._put("[/oops] 日本語", counts={"RUNNING": 7}, link=lost)
+        screen.overview._put("[/oops] 日本語", counts={"RUNNING": 7}, link=lost)
         await same(seen, "clusters")
         screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]
         await same(seen, "clusters-lost")

@@ -78,7 +78,7 @@ def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> Non
         terminal.press("w")
         terminal.sees(f"set {sink} by…", "for all partitions")
         terminal.press(*"1h ago")
-        terminal.sees("1 partition would move: 5 records read again, 0 skipped", "offset 10 → offset 5")
+        terminal.sees("1 partition would change: 5 records read again, 0 skipped", "offset 10 → offset 5")
         terminal.press("enter")
         terminal.sees("would change 1 partition", "offset 10 → offset 5 (−5, 5 read again)")
         terminal.press("ctrl+s")

@@ -29,7 +29,7 @@ def test_find_the_failed_one_read_why_mend_it_restart_it(cluster: Cluster) -> No
     with Terminal(cluster.url) as terminal:
         terminal.sees(name, "✗ FAILED")
         terminal.process.send(f"/{name}\rt")  # in one burst, as a quick hand's keys arrive over SSH
-        terminal.sees("why task 0 failed", "4 trace ✗", "the whole trace")
+        terminal.sees("why task 0 failed", "4 trace ✗", "full trace")
         terminal.press("3")
         terminal.sees("value.converter", "KEY")
         terminal.press("G", "enter")

@@ -22,7 +22,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.clusters import ClustersScreen
 from tui.screens.home import command_history
 from tui.screens.home.filtering import complete
-from tui.screens.offsets.set_by_time import SetBy
+from tui.screens.offsets.set_by_time import SetByTimeDialog
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +164,7 @@ async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tupl
     async with console(NOBODY) as seen:
         chosen: list[SeekPlan | None] = []
         moments = Moments()
-        screen = SetBy("sink", None, moments)
+        screen = SetByTimeDialog("sink", None, moments)
         seen.app.push_screen(screen, chosen.append)
         await seen.until(lambda: seen.app.screen is screen and screen.query(Input))
         burst(seen, *seen_before)

@@ -1,4 +1,4 @@
-"""A connector that is being made: the values given so far, and the request that creates it."""
+"""A connector that has not been created yet: its config so far, and the request that creates it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ IMPORTANT = IMPORTANCE["HIGH"]
 
 @dataclass(slots=True)
 class NewConnector:
-    """`values` are what the user gave, by key; `name` and `connector.class` among them."""
+    """`values` are the user's values by key, including `name` and `connector.class`."""
 
     plugin: str
     values: dict[str, str] = field(default_factory=dict)
     state: str = "RUNNING"
-    offsets: str = ""  # JSON, of our workers only
+    offsets: str = ""  # initial offsets as JSON; only Headrace's worker supports them
 
     def __post_init__(self) -> None:
         self.values.setdefault("connector.class", self.plugin)
@@ -33,7 +33,7 @@ class NewConnector:
         return {key: value for key, value in self.values.items() if value != "" or key == "name"}
 
     def body(self) -> dict[str, Any]:
-        """What POST /connectors takes; fields that say nothing new are left out."""
+        """The body of `POST /connectors`, without fields that have their default."""
         config = {key: value for key, value in self.values.items() if value != ""}
         found: dict[str, Any] = {"name": self.name, "config": config}
         if self.state != "RUNNING":
@@ -43,7 +43,7 @@ class NewConnector:
         return found
 
     def offsets_trouble(self) -> str:
-        """What is wrong with the text of the initial offsets."""
+        """Why the initial offsets are invalid; empty if they are valid."""
         if not self.offsets.strip():
             return ""
         try:
@@ -53,10 +53,10 @@ class NewConnector:
         good = isinstance(found, list) and all(
             isinstance(one, dict) and one.keys() == {"partition", "offset"} for one in found
         )
-        return "" if good else 'initial offsets are a list: [{"partition": {…}, "offset": {…}}]'
+        return "" if good else 'initial offsets have to be a list: [{"partition": {…}, "offset": {…}}]'
 
     def rows(self, keys: Mapping[str, KeyDefinition], everything: bool) -> list[str]:
-        """Keys to show: the name first, then those that must be given, important ones, those given, those wrong."""
+        """Keys to show: the name, then required and important keys, keys with a value, and keys with an error."""
         ranked = sorted((key for key in keys.values() if key.name != "connector.class"), key=lambda key: key.rank)
         shown = [key.name for key in ranked if everything or self._matters(key)]
         stray = [key for key in self.values if key not in keys and key != "connector.class"]
@@ -67,10 +67,10 @@ class NewConnector:
         return key.required or important or bool(key.errors) or key.name in self.values
 
     def errors(self, validation: Validation | None, taken: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """By key: the worker's words, and a name that is taken."""
+        """Errors by key: those of the worker, and a name that is missing or exists already."""
         found = dict(validation.errors) if validation else {}
         if self.name in taken:
-            found["name"] = (f"there is a connector {self.name} already", *found.get("name", ()))
+            found["name"] = (f"a connector {self.name} exists already", *found.get("name", ()))
         if not self.name:
             found["name"] = ("a connector needs a name",)
         return found

@@ -18,7 +18,7 @@ def test_the_order_holds_through_changes() -> None:
             else:
                 state = chance.choice(("RUNNING", "FAILED", "PAUSED", "STOPPED", "UNASSIGNED"))
                 there[name] = Connector(name, state=state, tasks=(Task(0, state),))
-        rows.take(dict(there))
+        rows.update(dict(there))
         names, wanted = rows.chosen(None)
         assert names == [one.name for one in by_severity(there.values())]
         assert wanted["name"] == max(map(len, names), default=0)

@@ -166,6 +166,9 @@ def test_where_letters_go_that_do_not_say_where_they_came_from() -> None:
     named = ("topic", b"t"), ("partition", b"3"), ("offset", b"7")
     told = DeadLetter(0, 0, headers=tuple((PREFIX + key, value) for key, value in named))
     mute = DeadLetter(0, 1)
-    assert "headers, to the partitions they came from; every" in warning([told], 0).plain
-    assert "headers, to partitions by their keys (no header tells theirs); every" in warning([mute], 0).plain
-    assert "came from, or by their keys where no header tells it (1); every" in warning([told, mute], 0).plain
+    assert "headers, to their original partitions; every" in warning([told], 0).plain
+    assert (
+        "headers, to partitions chosen by key (no header names the original partition); every"
+        in warning([mute], 0).plain
+    )
+    assert "original partitions, or chosen by key if no header names it (1); every" in warning([told, mute], 0).plain

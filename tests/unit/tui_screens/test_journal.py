@@ -9,7 +9,7 @@ from tui import model
 from tui.cluster.snapshot import ClusterLink, LinkState, Notice, Snapshot
 from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
-from tui.screens.services.event_history import BAD, GOOD, KEPT, EventHistory
+from tui.screens.services.event_history import BAD, GOOD, MAX_EVENTS, EventHistory
 
 
 def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Connector:
@@ -64,8 +64,8 @@ def test_a_task_that_moves() -> None:
 
 def test_notices_and_no_more_than_are_kept() -> None:
     journal = EventHistory(lambda: 0.0)
-    for number in range(KEPT + 5):
+    for number in range(MAX_EVENTS + 5):
         journal.noticed(Notice("", "ERROR", f"no\n{number}", "c", 3))
     events = journal.of("c")
-    assert len(events) == KEPT and events[-1].text == f"no {KEPT + 4}"
+    assert len(events) == MAX_EVENTS and events[-1].text == f"no {MAX_EVENTS + 4}"
     assert (events[-1].about, events[-1].kind) == ("task 3", BAD)

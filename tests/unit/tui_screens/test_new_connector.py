@@ -45,4 +45,4 @@ def test_errors_are_the_workers_and_a_name_that_is_taken() -> None:
     said = of_validation({"configs": [{"definition": {"name": "topic"}, "value": {"errors": ["missing"]}}]})
     assert NewConnector("a.B").errors(said, ()) == {"topic": ("missing",), "name": ("a connector needs a name",)}
     taken = NewConnector("a.B", {"name": "n"}).errors(None, ["n"])
-    assert taken == {"name": ("there is a connector n already",)}
+    assert taken == {"name": ("a connector n exists already",)}

@@ -13,7 +13,7 @@ from tui.screens.offsets import wording
 def test_one_record_is_one_record() -> None:
     assert Effect(1, 0).total == "1 record read again, 0 skipped"
     inside = described(WorkerMetrics({0: 1}, 1.0, 1, 1, 0, 1), RateHistory(), 20, 0.0).plain
-    assert "1 record written, 1 task started again, 1 record failed" in inside
+    assert "1 record written, 1 task restarted, 1 record failed" in inside
     partition = {"kafka_topic": "t", "kafka_partition": 0}
     changes = [
         OffsetChange(ChangeKind.ALTER, partition, {"kafka_offset": 1}, {"kafka_offset": 0}, Effect(one, 0))

@@ -1,4 +1,4 @@
-"""What became of a change, above what was changed: success, possible success, refusal, told apart by their frame."""
+"""The result of a change, above the page that sent it: success, possible success or refusal, by color of the frame."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 
 class Banner(Static):
-    """Hidden while there is nothing to say. `kind` is `-definite`, `-possible` or `-refused`."""
+    """Hidden while empty. `kind` is a CSS class: `-definite`, `-possible` or `-refused`."""
 
     DEFAULT_CSS = """
     Banner { display: none; height: auto; max-height: 8; padding: 0 1; border-left: thick $success; }

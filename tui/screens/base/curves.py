@@ -1,4 +1,4 @@
-"""Throughput and lag over time, as plots of a page or as single lines."""
+"""Throughput and lag over time, as plots or as single lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Part = str | Content | tuple[str, str]
 
 
 def of_course(course: RateHistory, width: int, height: int, now: float) -> Content:
-    """What our worker told, of all the time since this console is open; a column is five seconds."""
+    """Plots of the rates that our worker has reported since the console was opened; a column is five seconds."""
     rates = course.rates(width, now)
     window = f"over {span(min(now - course.began, width * STEP))}"
     parts = _throughput(rates, newest(rates), mean(rates), "records", window, width, height)
@@ -26,9 +26,9 @@ def of_course(course: RateHistory, width: int, height: int, now: float) -> Conte
 
 
 def of_history(history: SampleHistory, unit: str, width: int, height: int) -> Content:
-    """What was seen of offsets while they were looked at."""
+    """Plots of rates computed from offsets that were read while the page was open."""
     samples, last = history.samples, history.last
-    window = f"over {span(samples[-1].at - samples[0].at)}" if len(samples) > 1 else "looking…"
+    window = f"over {span(samples[-1].at - samples[0].at)}" if len(samples) > 1 else "sampling…"
     parts = _throughput(history.rates(), history.rate, history.mean, unit, window, width, height)
     lags = history.lags()
     if any(lag is not None for lag in lags):
@@ -59,7 +59,7 @@ def _lag(lags: Values, behind_ms: int | None, width: int, height: int) -> list[P
 
 
 def in_lines(course: RateHistory, width: int, now: float) -> list[tuple[str, Content]]:
-    """What it is, and a line of it."""
+    """Pairs of a label and a curve in one line."""
     rates = course.rates(width, now)
     found = [("wrote", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]
     if course.has_lag:
@@ -73,7 +73,7 @@ def _line(values: Values, words: str, ink: str) -> Content:
 
 
 def newest(values: Values) -> float | None:
-    """The last step is still going on: the one before counts where it has nothing yet."""
+    """The newest value; the last step is incomplete, so the one before it counts if it is higher."""
     last = [value for value in values[-2:] if value is not None]
     return max(last, default=None)
 

@@ -1,4 +1,4 @@
-"""Asking before something happens: graded, the focus on cancel, deaf to keys typed before it was seen."""
+"""Confirmation dialogs: `cancel` has the focus, and keys typed before the dialog was visible are ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-UNSEEN = 0.25  # seconds in which nobody can have read the question
+UNSEEN = 0.25  # seconds in which no user can have read the question
 
 
 class Answer(Button):
@@ -37,8 +37,8 @@ class Answer(Button):
 
 
 class Dialog(ModalScreen[bool]):
-    """True when it was confirmed. With `name`, only typing exactly that confirms. With `why`, a reason may be given or
-    mended, and is there afterwards."""
+    """Answers True if confirmed. With `name`, that text has to be typed to confirm. With `why`, a reason can be given
+    or edited; `why` holds it afterwards."""
 
     DEFAULT_CSS = """
     Dialog { align: center middle; background: $background 60%; }
@@ -63,9 +63,9 @@ class Dialog(ModalScreen[bool]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "yes"),
-        Binding("w", "why", "say why", tooltip="a reason: it is kept in the history"),
+        Binding("w", "why", "give a reason", tooltip="the reason is kept in the history"),
         Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
-        Binding("escape,ctrl+c", "leave", "no", key_display="esc"),  # n may be the name's first letter
+        Binding("escape,ctrl+c", "leave", "no", key_display="esc"),  # where a name is typed, n may be its first letter
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
         Binding("pageup", "scroll(-10)", "page up", show=False),
@@ -90,7 +90,7 @@ class Dialog(ModalScreen[bool]):
             yield Pager(self.body)
             with Horizontal(id="reason", classes="field"):
                 yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
-                hint = "may be left out; it is kept in the history"
+                hint = "optional; it is kept in the history"
                 yield TextField(self.entered_why, self.why, hint, id="why")
             with Horizontal(id="typed", classes="field"):
                 yield Label(Content(f"type {self.kind}: "), id="wants")
@@ -108,7 +108,7 @@ class Dialog(ModalScreen[bool]):
         self.set_timer(UNSEEN, self.arm)
 
     def arm(self) -> None:
-        """From now on keys count."""
+        """From now on keys count: the question has been visible long enough to be read."""
         self.armed = True
         self.refresh_bindings()
 
@@ -117,7 +117,7 @@ class Dialog(ModalScreen[bool]):
             return bool(self.wanted) is (action == "leave") and (self.armed or action != "yes")
         if action == "why":
             return self.armed and self.asks_why and not self.wanted
-        return self.armed or action not in ("other", "scroll")  # before that there may be nothing to move in yet
+        return self.armed or action not in ("other", "scroll")  # the widgets may not be mounted yet
 
     @property
     def kind(self) -> str:
@@ -128,7 +128,7 @@ class Dialog(ModalScreen[bool]):
         return self.query_one("#name", TextField)
 
     def type_in(self, event: events.Key) -> bool:
-        """A name may be typed straight away, without going to its field first: only Enter waits for eyes."""
+        """The name can be typed at once, without moving to its field; only Enter waits for UNSEEN."""
         typed = event.is_printable and event.character is not None
         if not (self.wanted and self.is_mounted and (typed or event.key == "backspace")):
             return False
@@ -137,7 +137,7 @@ class Dialog(ModalScreen[bool]):
         return True
 
     def on_paste(self, event: events.Paste) -> None:
-        """As typing: the name goes to its field, whatever has the focus."""
+        """As with typing, the name goes to its field, whichever widget has the focus."""
         event.stop()
         if self.wanted and self.is_mounted:
             self.name_field.focus()

@@ -1,4 +1,4 @@
-"""A whole screen of its own beside the main one: a title, a body, a status line, the prompt, the keys."""
+"""A full screen other than the main screen: title, body, status line, prompt, keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.widgets.text import visible
 
 
 class Page(Screen[None]):
-    """Subclasses compose `body` and answer what was typed behind `/` or `=`."""
+    """Subclasses compose `body` and handle text typed after `/` or `=` in `submitted`."""
 
     DEFAULT_CSS = """
     Page { background: $background; color: $foreground; }
@@ -64,7 +64,7 @@ class Page(Screen[None]):
         self.query_one(StatusBar).say(text, kind)
 
     def submitted(self, sign: str, text: str) -> None:
-        """Enter ended what was typed in the prompt."""
+        """Handles the text of the prompt after Enter; `sign` is its first character."""
 
     @property
     def prompt(self) -> Prompt:
@@ -76,15 +76,15 @@ class Page(Screen[None]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Asked before there is anything on the screen, too."""
+        """Textual also asks before the screen is mounted."""
         return self._ready and not self.prompt.is_open and self.allows(action)
 
     def is_idle(self, action: str) -> bool:
-        """In a read-only context, keys of changes are not offered; pressing one shows the reason."""
+        """In a read-only context the footer hides keys of changes; pressing one shows the reason."""
         return self.services.profile.read_only and action in self.CHANGES
 
     def allows(self, action: str) -> bool:
-        """Whether it makes sense now."""
+        """Whether the key works now."""
         return True
 
     def on_key(self, event: events.Key) -> None:

@@ -16,19 +16,19 @@ from tui.widgets.text import visible
 
 
 class Pane(Vertical):
-    """Subclasses ask the cluster themselves, but only while they are on the screen."""
+    """Subclasses read from the cluster themselves, but only while they are visible."""
 
     DEFAULT_CSS = """
     Pane > .note { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     """
-    HOME: ClassVar[str] = ""  # the selector of what takes the focus
-    every: ClassVar[float] = 0.0  # seconds between calls of `look` while it is looked at; 0: never by itself
+    HOME: ClassVar[str] = ""  # selector of the widget that takes the focus
+    every: ClassVar[float] = 0.0  # seconds between calls of `look` while the tab is visible; 0: no periodic calls
 
     def __init__(self, services: ClusterServices, id: str) -> None:
         super().__init__(id=id)
         self.services = services
         self.connector: Connector | None = None
-        self._said, self._warned_of = "", ""
+        self._status_text, self._warned_text = "", ""
 
     @property
     def subject(self) -> str:
@@ -37,16 +37,16 @@ class Pane(Vertical):
 
     def say(self, text: str, kind: str = "info") -> None:
         """Shows a text about this connector in the status line until the next text or `unsay`."""
-        self._said, self._warned_of = text, self.subject if kind == "warn" else ""
+        self._status_text, self._warned_text = text, self.subject if kind == "warn" else ""
         self.services.say(text, kind, self.name_shown)
 
     def unsay(self) -> None:
         """Clears the last status text of this page."""
-        self.services.unsay(self._said)
+        self.services.unsay(self._status_text)
 
-    def mended(self) -> None:
+    def clear_warning(self) -> None:
         """The edited text is valid: clears a warning about an earlier version of the text."""
-        if self._warned_of and self._warned_of != self.subject:
+        if self._warned_text and self._warned_text != self.subject:
             self.unsay()
 
     def on_mount(self) -> None:
@@ -59,7 +59,7 @@ class Pane(Vertical):
 
     @property
     def is_open(self) -> bool:
-        """Nothing on the way up to the screen is hidden; something may lie over it."""
+        """Whether the tab is displayed; another screen may cover it."""
         return all(node.display for node in self.ancestors_with_self if isinstance(node, Widget))
 
     @property
@@ -71,7 +71,7 @@ class Pane(Vertical):
             self.look()
 
     def show(self, connector: Connector | None) -> None:
-        """Another connector, or news of the same one."""
+        """Shows another connector, or a new snapshot of the same one."""
         another = (connector.name if connector else "") != self.name_shown
         self.connector = connector
         if another:
@@ -81,8 +81,8 @@ class Pane(Vertical):
             if another and connector is not None:
                 self.look()
 
-    def turned_to(self) -> None:
-        """It came on the screen."""
+    def opened(self) -> None:
+        """The tab has become visible."""
         self.draw()
         if self.connector is not None:
             self.look()
@@ -91,10 +91,10 @@ class Pane(Vertical):
         """Forgets what belongs to the connector shown before."""
 
     def look(self) -> None:
-        """Asks the cluster for what is shown here."""
+        """Reads the contents of the tab from the cluster."""
 
     def draw(self) -> None:
-        """Shows what is known."""
+        """Draws what has been read so far."""
 
     async def ask(self, dialog: Dialog, instead: str) -> bool:
         """Shows the question in a worker; if it is not confirmed, reports `not done` and the text `instead`."""
@@ -108,7 +108,7 @@ class Pane(Vertical):
 
 
 class Note(Static):
-    """A line or two of ours about what is shown; hidden when there is nothing to say."""
+    """One or two lines about the contents of a page; hidden when empty."""
 
     DEFAULT_CSS = """
     Note { height: auto; max-height: 6; padding: 0 1; display: none; }

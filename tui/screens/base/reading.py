@@ -1,4 +1,4 @@
-"""Screens to read: a command's result, the help, a trace in full size."""
+"""A screen for reading text: the result of a command, the help, a stack trace."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
 
-Fitted = Callable[[int], Content]  # as it is shown in so many cells
-FRAME = 6  # cells of a page's frame and scroll bar
-HALF = 22  # cells of a text that leaves room for a second one beside it
+Fitted = Callable[[int], Content]  # the content for a width in cells
+FRAME = 6  # cells of the frame and the scroll bar
+HALF = 22  # maximum cells of a key's text in a line with two keys
 
 
 class Reading(ModalScreen[None]):
-    """A page over everything else; any of the usual keys closes it."""
+    """Covers the screen until it is closed by Escape, q, Enter or ^C."""
 
     DEFAULT_CSS = """
     Reading { align: center middle; background: $background 60%; }
@@ -59,7 +59,7 @@ class Reading(ModalScreen[None]):
         self.query_one(Pager).put(self._fitted())
 
     def _fitted(self) -> Content:
-        """For the room within the frame."""
+        """The content for the width within the frame."""
         return self.content(self.app.size.width * 96 // 100 - FRAME)
 
     def action_close(self) -> None:
@@ -71,19 +71,19 @@ def plain(text: str) -> Content:
 
 
 def of_result(result: Result, wide: bool) -> Content:
-    """What the script would print."""
+    """The result as a script prints it."""
     if result.table is not None:
         return plain(output.draw(result.table, wide))
     return plain(result.text)
 
 
 def page(line: str, result: Result, form: str = "") -> Reading:
-    """What a typed line has brought, in a form of `-o`; without one a table has the columns that fit."""
+    """The result of a typed command in an output format of `-o`; by default a table with the columns that fit."""
     title = f":{line}"
     if form not in ("", "table", "wide"):
         text = output.render(result, form)
         return Reading(title, lambda _: coloured(text) if form == "json" else plain(text.rstrip("\n")))
-    if result.table is None or result.is_confirmation:  # what a server said is read in full
+    if result.table is None or result.is_confirmation:  # messages of a server are shown in full
         return Reading(title, lambda width: plain(_prose(result, width)))
     return Reading(title, lambda width: plain(_columns(result, form, width)), sideways=True)
 
@@ -103,7 +103,7 @@ def _prose(result: Result, width: int) -> str:
 
 
 def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str], width: int) -> Content:
-    """The keys that work where it was asked for, then every command."""
+    """The keys that work on the screen from which the help was opened, then every command."""
     keys: dict[str, tuple[Binding, list[str]]] = {}
     for one in sorted(active, key=_rank):
         if one.enabled and _is_ours(one):
@@ -113,8 +113,8 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
         [(" ".join(dict.fromkeys(names)), one.tooltip or one.description) for one, names in keys.values()]
     )
     parts += [("\nfilter\n", "bold $accent"), "  /state:failed type:sink class:file worker:10.0 part-of-name\n"]
-    parts.append(("  all must hold; -x: not x; space marks, * marks all of them, b acts on them\n", "$text-muted"))
-    parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ has the history\n", "$text-muted")]
+    parts.append(("  all terms must match; -x excludes x; space marks, * marks all, b acts on them\n", "$text-muted"))
+    parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ recalls earlier commands\n", "$text-muted")]
     for command in commands():
         usage = folded(f"  {command.usage()}", width)
         summary = folded(f"      {command.summary()}", width)
@@ -123,9 +123,9 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
 
 
 def _in_columns(keys: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
-    """Two to a line where both fit."""
+    """Two keys in a line where both fit."""
     parts: list[str | tuple[str, str]] = []
-    half = False  # whether the line has its first one only
+    half = False  # whether the current line has room for a second key
     for key, text in keys:
         wide = len(text) > HALF
         if half and wide:
@@ -138,14 +138,14 @@ def _in_columns(keys: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
 
 
 def _rank(one: ActiveBinding) -> tuple[bool, bool, int]:
-    """What acts, a screen's, before what moves, a widget's, and the program's; each in the order of its declaration."""
+    """Keys of the screen first, then those of widgets, then those of the application; each in order of declaration."""
     declared = [binding.action for kind in type(one.node).__mro__ for binding in _declared(kind)]
     place = declared.index(one.binding.action) if one.binding.action in declared else len(declared)
     return isinstance(one.node, App), not isinstance(one.node, Screen), place
 
 
 def _is_ours(one: ActiveBinding) -> bool:
-    """Not one of the toolkit's own."""
+    """Whether the binding is declared in this program, not by Textual."""
     ours = (kind for kind in type(one.node).__mro__ if kind.__module__.startswith("tui."))
     return any(one.binding.action == binding.action for kind in ours for binding in _declared(kind))
 

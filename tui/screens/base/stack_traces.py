@@ -1,4 +1,4 @@
-"""Stack traces for people in a hurry: the root cause first, how it came to be, then the whole, shortened to fit."""
+"""Stack traces for reading: the root cause first, then the chain of causes, then each trace, shortened to fit."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tui.widgets.text import visible, visible_lines
 _FRAME = re.compile(
     r"^(\s+at )(?:[\w.]+/)?((?:[a-z_]\w*\.)+)([A-Z]\w*)((?:\$\w+)*\.[^(]*)\((?:\3\.java(?::(\d+))?|[^)]*)\)$"
 )
-_PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # our worker's frames
+_PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # frames of Headrace's worker
 _CAUSED = "Caused by: "
 Part = str | tuple[str, str]
 
 
 def each(one: Connector) -> list[tuple[str, str]]:
-    """`the connector` or `task 0`, and its trace."""
+    """Pairs of `the connector` or `task 0` and its trace."""
     parts = [("the connector", one.trace), *((f"task {task.id}", task.trace) for task in one.tasks)]
     return [(heading, trace) for heading, trace in parts if trace]
 
 
 def causes(one: Connector) -> list[tuple[str, list[str]]]:
-    """Of each trace its root cause, then the way there: its first line and what caused it."""
+    """For each trace, its root cause, then the exceptions that led to it, outermost first."""
     return [(heading, [f"✗ {way[-1]}", *_way(way)]) for heading, way in _chains(one)]
 
 
@@ -33,25 +33,25 @@ def _chains(one: Connector) -> list[tuple[str, list[str]]]:
 
 
 def chain(trace: str) -> list[str]:
-    """From the first line down to the root cause; lines of a message that go on below are left to the whole."""
+    """From the first line down to the root cause, one line each; further lines of a message are left out."""
     lines = visible_lines(trace)
     return [*lines[:1], *(line.removeprefix(_CAUSED) for line in lines[1:] if line.startswith(_CAUSED))]
 
 
 def _way(chained: list[str]) -> list[str]:
-    """Without the root cause itself, which stands above."""
+    """The chain without the root cause, which is shown above it."""
     return [chained[0], *(f"↳ {line}" for line in chained[1:-1])] if len(chained) > 1 else []
 
 
 def content(one: Connector) -> Content:
     if not one.traces:
-        return Content.assemble(("no trace: nothing failed", "$text-muted"))
+        return Content.assemble(("no stack trace: nothing has failed", "$text-muted"))
     parts: list[Part] = []
     for heading, why in causes(one):
         parts += [(f"why {heading} failed\n", "bold $accent"), (f"{why[0]}\n", "bold $error")]
         parts += [(f"  {line}\n", "$error") for line in why[1:]]
     for heading, trace in each(one):
-        parts.append((f"\n{heading}: the whole trace (y copies it)\n", "bold $accent"))
+        parts.append((f"\n{heading}: full trace (y copies it)\n", "bold $accent"))
         parts += [_styled(line) for line in visible_lines(trace.rstrip())]
     return Content.assemble(*parts)
 
@@ -63,8 +63,8 @@ def _styled(line: str) -> tuple[str, str]:
 
 
 def shortened(line: str) -> str:
-    """A Java frame with its packages by their first letters and the file's name not said twice, a Python frame
-    without its folders; others as they are."""
+    """A Java frame with packages reduced to their first letters and without the file name; a Python frame without
+    folders; other lines unchanged."""
 
     def short(match: re.Match[str]) -> str:
         packages = "".join(part[0] + "." for part in match[2].split(".")[:-1])

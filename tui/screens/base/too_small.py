@@ -1,4 +1,4 @@
-"""What is shown instead, when the terminal is too small for anything."""
+"""The screen shown while the terminal is too small."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from textual.widgets import Static
 from tui.screens.base import program
 from tui.widgets.text import visible
 
-LEAST = Size(60, 15)
+MIN_SIZE = Size(60, 15)
 
 
 class TooSmall(ModalScreen[None]):
-    """Closes by itself when the terminal is large enough again. Quitting asks here too, in as few words as fit."""
+    """Closes when the terminal is large enough again. Quitting asks for confirmation here too."""
 
     DEFAULT_CSS = """
     TooSmall { align: center middle; background: $background; }
@@ -32,7 +32,7 @@ class TooSmall(ModalScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.losses: list[str] = []  # what quitting would lose
+        self.losses: list[str] = []  # what quitting would lose, one line each
 
     def compose(self) -> ComposeResult:
         yield Static(self.words(self.app.size), markup=False)
@@ -44,7 +44,7 @@ class TooSmall(ModalScreen[None]):
         if self.losses:
             return Content("\n".join(["quit? y/n", *map(visible, self.losses)]))
         return Content(
-            f"{size.width}×{size.height} is too small\nplease enlarge to {LEAST.width}×{LEAST.height}\nq quits"
+            f"{size.width}×{size.height} is too small\nplease enlarge to {MIN_SIZE.width}×{MIN_SIZE.height}\nq quits"
         )
 
     def action_quit(self) -> None:
@@ -64,4 +64,4 @@ class TooSmall(ModalScreen[None]):
 
 
 def is_too_small(size: Size) -> bool:
-    return size.width < LEAST.width or size.height < LEAST.height
+    return size.width < MIN_SIZE.width or size.height < MIN_SIZE.height

@@ -1,4 +1,4 @@
-"""All clusters in one view: every context, how it is, how fresh that is; Enter goes there."""
+"""All clusters in one view: the state of every context and its age; Enter opens the cluster."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ COLUMNS = (
 )
 
 
-def dial(profile: Profile) -> Connect:
+def connect_to(profile: Profile) -> Connect:
     return session.connect(profile, session.evented(profile))
 
 
 class ClustersScreen(Screen[Profile | None]):
-    """Answers with the cluster to go to. The one that the main screen shows is not asked a second time."""
+    """Answers with the cluster to open. The main screen reports the state of its own cluster through `tell`."""
 
     DEFAULT_CSS = """
     ClustersScreen { background: $background; color: $foreground; }
@@ -53,22 +53,22 @@ class ClustersScreen(Screen[Profile | None]):
     ClustersScreen #about { height: auto; min-height: 2; max-height: 5; padding: 0 1; border-top: solid $border; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "go there", priority=True),
+        Binding("enter", "open", "open", priority=True),
         Binding("n", "failure(1)", "next with failures", show=False),
         Binding("escape,q,C,ctrl+c", "close", "close", key_display="esc"),
-        Binding("f5,ctrl+l", "again", "look now"),
+        Binding("f5,ctrl+l", "refresh", "refresh"),
     ]
 
     def __init__(self, profiles: Sequence[Profile], here: Profile, wrong: Mapping[str, InvalidContext]) -> None:
         super().__init__()
         self.here, self.wrong = here, wrong
         self.profiles = {profile.label: profile for profile in profiles}
-        self.current: ClusterSummary = ClusterSummary(here)  # kept up by the main screen
-        self.fleet = self._new_fleet()
+        self.current: ClusterSummary = ClusterSummary(here)  # updated by the main screen
+        self.overview = self._new_overview()
 
-    def _new_fleet(self) -> ClusterOverview:
+    def _new_overview(self) -> ClusterOverview:
         others = [profile for profile in self.profiles.values() if profile.label != self.here.label]
-        return ClusterOverview(others, dial, lambda glance: self.draw())
+        return ClusterOverview(others, connect_to, lambda summary: self.draw())
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
@@ -80,22 +80,22 @@ class ClustersScreen(Screen[Profile | None]):
     def on_mount(self) -> None:
         self.query_one("#title", Bar).put(Content.assemble(("headrace", "bold $accent"), "  clusters"))
         self.query_one(Grid).focus()
-        self.run_worker(self.fleet.run(), group="fleet", exclusive=True, exit_on_error=False)
+        self.run_worker(self.overview.run(), group="overview", exclusive=True, exit_on_error=False)
         self.set_interval(1.0, self.draw)
         self.draw()
         self.query_one(Grid).go(self.here.label)
 
-    def tell(self, glance: ClusterSummary) -> None:
-        """How the main screen's own cluster is."""
-        self.current = glance
+    def tell(self, summary: ClusterSummary) -> None:
+        """Updates the state of the main screen's cluster."""
+        self.current = summary
         self.draw()
 
     @property
     def summaries(self) -> Mapping[str, ClusterSummary]:
-        return {**self.fleet.summaries, self.here.label: self.current}
+        return {**self.overview.summaries, self.here.label: self.current}
 
     def draw(self) -> None:
-        """In the order of their names: a list that sorts itself anew by trouble cannot be aimed at."""
+        """In order of names: a row that moved with each change of state would be hard to select."""
         if not self.query(Grid):
             return
         summaries = self.summaries
@@ -114,16 +114,16 @@ class ClustersScreen(Screen[Profile | None]):
         if failed:
             parts.append((f"   {states.glyph('FAILED')} {failed:,} failed", "bold $error"))
         if lost:
-            parts.append((f"   {lost} not reachable", "bold $error"))
+            parts.append((f"   {lost} unreachable", "bold $error"))
         if self.wrong:
-            parts.append((f"   {counted(len(self.wrong), 'context')} wrong", "bold $error"))
+            parts.append((f"   {counted(len(self.wrong), 'context')} invalid", "bold $error"))
         self.query_one("#counters", Bar).put(Content.assemble(*parts))
         self.about()
 
     def _row(self, key: str, one: ClusterSummary | None) -> Mapping[str, Cell]:
-        if one is None:  # a context that cannot be used
+        if one is None:  # an invalid context
             url = Cell(without_user(self.wrong[key].url), "grid--muted")
-            return {"name": Cell(key, "grid--strong"), "worst": Cell("✗ WRONG", "grid--error"), "url": url}
+            return {"name": Cell(key, "grid--strong"), "worst": Cell("✗ INVALID", "grid--error"), "url": url}
         lost = one.link.state is LinkState.LOST
         ink = "grid--muted" if lost else ""
         traits = ("PROD " if one.profile.production else "") + ("RO" if one.profile.read_only else "")
@@ -140,10 +140,10 @@ class ClustersScreen(Screen[Profile | None]):
         }
 
     def about(self) -> None:
-        """The row under the cursor in full."""
+        """Details of the row under the cursor."""
         key = self.query_one(Grid).current or ""
         if key in self.wrong:
-            self.query_one("#about", Static).update(self._ruin(key))
+            self.query_one("#about", Static).update(self._invalid(key))
         one = self.summaries.get(key)
         if one is None:
             return
@@ -158,10 +158,10 @@ class ClustersScreen(Screen[Profile | None]):
             parts.append(visible(words or ("no connectors" if one.link.heard_at else "asking…")))
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
-    def _ruin(self, name: str) -> Content:
+    def _invalid(self, name: str) -> Content:
         """Why a context cannot be used."""
         url, why = visible(without_user(self.wrong[name].url)), visible(self.wrong[name].why)
-        advice = "mend it in the file, or write it anew with :config set-context"
+        advice = "fix it in the file, or replace it with :config set-context"
         return Content.assemble((url, "bold"), "\n", (why, "$error"), "\n", (advice, "$text-muted"))
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
@@ -183,17 +183,17 @@ class ClustersScreen(Screen[Profile | None]):
             after = [key for key in failed if key > (grid.current or "")]
             grid.go((after or failed)[0])
 
-    def action_again(self) -> None:
-        fleet, self.fleet = self.fleet, self._new_fleet()
-        self.fleet.summaries.update(fleet.summaries)
-        self.run_worker(self.fleet.run(), group="fleet", exclusive=True, exit_on_error=False)
+    def action_refresh(self) -> None:
+        overview, self.overview = self.overview, self._new_overview()
+        self.overview.summaries.update(overview.summaries)
+        self.run_worker(self.overview.run(), group="overview", exclusive=True, exit_on_error=False)
 
     def action_close(self) -> None:
         self.dismiss(None)
 
 
 def _name(label: str) -> str:
-    """Of a cluster without a name its URL, as much of it as tells it from others."""
+    """The name of the context, or the URL without its scheme."""
     return label.removeprefix("http://")
 
 
@@ -208,7 +208,7 @@ def _worst(one: ClusterSummary) -> Cell:
 
 
 def _counts(one: ClusterSummary) -> str:
-    """`✗ 2  ● 31  ■ 1`."""
+    """For example `✗ 2  ● 31  ■ 1`."""
     ranked = sorted(one.counts, key=severity)
     return "  ".join(f"{states.glyph(state)} {one.counts[state]:,}" for state in ranked)
 

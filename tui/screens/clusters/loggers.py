@@ -1,4 +1,4 @@
-"""The loggers of a worker: their levels, found by typing, set here or on every worker."""
+"""The loggers of a worker: levels, search, setting a level on this worker or on all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
-# The key that sets it; Connect takes these, and OFF.
+# By the key that sets them.
 LEVELS = {"f": "FATAL", "e": "ERROR", "w": "WARN", "i": "INFO", "d": "DEBUG", "t": "TRACE", "o": "OFF"}
 INKS = {"FATAL": "grid--error", "ERROR": "grid--error", "WARN": "grid--warning", "DEBUG": "grid--accent"}
 COLUMNS = (
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 class LevelChange(NamedTuple):
-    """A level for a logger; `scope` is `worker` or `cluster`."""
+    """A new level for a logger; `scope` is `worker` or `cluster`."""
 
     logger: str
     level: str
@@ -45,7 +45,7 @@ SetLevel = Callable[[LevelChange], Awaitable[bool]]
 
 
 class LevelMenu(ModalScreen[LevelChange | None]):
-    """A level by its first letter, for this worker until `c` makes it all of them."""
+    """A level is chosen by its first letter; `c` switches between this worker and all workers."""
 
     DEFAULT_CSS = """
     LevelMenu { align: center middle; background: $background 60%; }
@@ -106,15 +106,15 @@ class LoggersScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "set level", priority=True),
         Binding("slash", "filter", "filter", key_display="/"),
-        Binding("a", "another", "one not listed"),
-        Binding("f5,ctrl+l", "ask", "look now"),
+        Binding("a", "another", "by name"),
+        Binding("f5,ctrl+l", "ask", "refresh"),
         Binding("escape,q,L,ctrl+c", "close", "close", key_display="esc"),
     ]
 
     def __init__(self, label: str, connect: Connect, set_level: SetLevel, refusal: str = "") -> None:
         super().__init__()
         self.label, self.connect, self.set_level = label, connect, set_level
-        self.refusal = refusal  # why no level can be set; empty when it can
+        self.refusal = refusal  # why no level can be set; empty if levels can be set
         self.loggers: dict[str, Any] = {}
         self.filter_text = ""
 
@@ -152,7 +152,7 @@ class LoggersScreen(Screen[None]):
         except HeadraceError as error:
             self.say(error_line(error), "bad")
         else:
-            self.query_one(Grid).empty = "this worker lists no loggers; a sets the level of one by its name"
+            self.query_one(Grid).empty = "this worker lists no loggers; a sets the level of a logger by name"
         self.draw()
 
     def draw(self) -> None:
@@ -187,7 +187,7 @@ class LoggersScreen(Screen[None]):
         self.query_one(Prompt).open("/", self.filter_text, lambda text: [])
 
     def action_another(self) -> None:
-        self.say("the name of a logger, as org.apache.kafka.connect.runtime; its children follow it")
+        self.say("the name of a logger, for example org.apache.kafka.connect.runtime; it includes child loggers")
         self.query_one(Prompt).open(
             ":", "", lambda text: [name for name in sorted(self.loggers) if name.startswith(text)]
         )

@@ -1,4 +1,4 @@
-"""The inside of a worker of ours: its slots with their tasks, what it moves, what went wrong since it started."""
+"""Metrics of a Headrace worker: slots and tasks, throughput, failures since it started."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tui.metrics.rate_history import RateHistory
 from tui.metrics.worker_metrics import WorkerMetrics, worker_metrics
 from tui.screens.base import curves
 
-EVERY = 5.0  # seconds
-WIDEST = 72  # cells of a curve
-MOST = 40  # slots named one by one
+POLL_INTERVAL = 5.0  # seconds
+MAX_CURVE = 72  # cells
+MAX_SLOTS = 40  # listed one by one
 Part = str | Content | tuple[str, str]
 
 
 class WorkerInside(Static):
-    """Hidden where the worker that answers has no `GET /metrics`, as Apache's have none."""
+    """Hidden if the worker has no `GET /metrics`; Apache's worker has none."""
 
     DEFAULT_CSS = """
     WorkerInside { display: none; height: auto; max-height: 50%; padding: 0 1; border-top: solid $border; }
@@ -30,12 +30,12 @@ class WorkerInside(Static):
     def __init__(self, connect: Connect) -> None:
         super().__init__(markup=False)
         self.connect = connect
-        self.course = RateHistory()
+        self.history = RateHistory()
         self.known: WorkerMetrics | None = None
-        self._is_absent = False  # the worker has no metrics: it is not asked again
+        self._is_absent = False  # the worker has no metrics: no further requests
 
     def on_mount(self) -> None:
-        self.set_interval(EVERY, self.ask)
+        self.set_interval(POLL_INTERVAL, self.ask)
         self.ask()
 
     def on_resize(self) -> None:
@@ -52,20 +52,20 @@ class WorkerInside(Static):
             self._is_absent = error.status in (404, 405)
             return
         except HeadraceError:
-            return  # the health line above says what is wrong
+            return  # the health line above shows the error
         self.known = found
-        self.course.add(time.time(), found.written, found.lag)
+        self.history.add(time.time(), found.written, found.lag)
         self.display = True
         self.draw()
 
     def draw(self) -> None:
         if self.known is not None:
-            room = max(8, min(WIDEST, self.size.width - 36))
-            self.update(described(self.known, self.course, room, time.time()))
+            room = max(8, min(MAX_CURVE, self.size.width - 36))
+            self.update(described(self.known, self.history, room, time.time()))
 
 
-def described(known: WorkerMetrics, course: RateHistory, width: int, now: float) -> Content:
-    """Lines of a name and what is to say."""
+def described(known: WorkerMetrics, history: RateHistory, width: int, now: float) -> Content:
+    """Lines of a label and its values."""
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
@@ -74,18 +74,21 @@ def described(known: WorkerMetrics, course: RateHistory, width: int, now: float)
     line(
         "slots", f"{len(known.slots)} up, {counted(known.tasks, 'task')}", ("  by slot ", "$text-muted"), _slots(known)
     )
-    for key, value in curves.in_lines(course, width, now):
+    for key, value in curves.in_lines(history, width, now):
         line(key, value)
-    totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} started again"]
+    totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} restarted"]
     failed = [(f", {counted(known.failed, 'record')} failed", "$error")] if known.failed else []
-    line("in all", ", ".join(totals), *failed)
+    line("total", ", ".join(totals), *failed)
     if known.stalled:
-        line("STALLED", (f"{counted(known.stalled, 'task')} RUNNING, with records waiting", "bold $error"))
+        line(
+            "STALLED",
+            (f"{counted(known.stalled, 'task')} RUNNING but not processing the records that wait", "bold $error"),
+        )
     return Content.assemble(*parts).rstrip()
 
 
 def _slots(known: WorkerMetrics) -> str:
-    """`0: 12  1: 11`."""
-    named = sorted(known.slots.items())[:MOST]
-    more = f"  and {len(known.slots) - MOST} more" if len(known.slots) > MOST else ""
+    """For example `0: 12  1: 11`."""
+    named = sorted(known.slots.items())[:MAX_SLOTS]
+    more = f"  and {len(known.slots) - MAX_SLOTS} more" if len(known.slots) > MAX_SLOTS else ""
     return "  ".join(f"{slot}: {tasks}" for slot, tasks in named) + more

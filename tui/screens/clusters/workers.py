@@ -1,4 +1,4 @@
-"""The workers of a cluster: what each of them runs, in which states; and how the one that answers says it is."""
+"""The workers of a cluster: connectors and tasks of each by state, and the health of the worker that answers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ COLUMNS = (
     Column("connectors", "CONNECTORS", 16, grows=True),
     Column("tasks", "TASKS", 16, grows=True),
 )
-HEALTH_EVERY = 10.0  # seconds
+HEALTH_INTERVAL = 10.0  # seconds
 NOWHERE = "(no worker)"
 
 
 @dataclass(slots=True)
-class Load:
-    """Connectors and tasks of one worker, by state."""
+class WorkerLoad:
+    """Numbers of connectors and tasks of one worker, by state."""
 
     connectors: Counter[str] = field(default_factory=Counter)
     tasks: Counter[str] = field(default_factory=Counter)
@@ -47,23 +47,23 @@ class Load:
         return min(self.connectors + self.tasks, key=severity, default="")
 
 
-def loads(connectors: Iterable[Connector]) -> dict[str, Load]:
-    """By worker id. A connector counts where the connector itself runs, each task where it does."""
-    found: dict[str, Load] = {}
+def loads(connectors: Iterable[Connector]) -> dict[str, WorkerLoad]:
+    """By worker ID. A connector counts for the worker that runs the connector itself, a task for its own worker."""
+    found: dict[str, WorkerLoad] = {}
     for one in connectors:
-        found.setdefault(one.worker or NOWHERE, Load()).connectors[one.state] += 1
+        found.setdefault(one.worker or NOWHERE, WorkerLoad()).connectors[one.state] += 1
         for task in one.tasks:
-            found.setdefault(task.worker or NOWHERE, Load()).tasks[task.state] += 1
+            found.setdefault(task.worker or NOWHERE, WorkerLoad()).tasks[task.state] += 1
     return dict(sorted(found.items()))
 
 
 def in_glyphs(counts: Mapping[str, int]) -> str:
-    """`✗ 2  ● 31`."""
+    """For example `✗ 2  ● 31`."""
     return "  ".join(f"{states.glyph(state)} {counts[state]:,}" for state in sorted(counts, key=severity))
 
 
 class WorkersScreen(Screen[str | None]):
-    """Answers with the worker whose connectors are wanted."""
+    """Answers with the worker whose connectors the list should show."""
 
     DEFAULT_CSS = """
     WorkersScreen { background: $background; color: $foreground; }
@@ -72,15 +72,15 @@ class WorkersScreen(Screen[str | None]):
     WorkersScreen Grid { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "its connectors", priority=True),
+        Binding("enter", "open", "show connectors", priority=True),
         Binding("escape,q,W,ctrl+c", "close", "close", key_display="esc"),
-        Binding("f5,ctrl+l", "ask", "ask its health now"),
+        Binding("f5,ctrl+l", "ask", "refresh"),
     ]
 
     def __init__(self, label: str, connect: Connect, version: str) -> None:
         super().__init__()
         self.label, self.connect, self.version = label, connect, version
-        self.loads: dict[str, Load] = {}
+        self.loads: dict[str, WorkerLoad] = {}
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
@@ -91,16 +91,16 @@ class WorkersScreen(Screen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one(Grid).focus()
-        self.set_interval(HEALTH_EVERY, self.action_ask)
+        self.set_interval(HEALTH_INTERVAL, self.action_ask)
         self.action_ask()
         self.tell(self.loads, stale=False)
 
-    def tell(self, found: dict[str, Load], *, stale: bool) -> None:
+    def tell(self, found: dict[str, WorkerLoad], *, stale: bool) -> None:
         self.loads = found
         if not self.query(Grid):
             return
         grid = self.query_one(Grid)
-        grid.empty = "no connector says on which worker it is"
+        grid.empty = "no connector reports its worker"
         grid.set_stale(stale)
         widest = {
             "worker": max((len(name) for name in found), default=0),
@@ -128,13 +128,13 @@ class WorkersScreen(Screen[str | None]):
         self.run_worker(self._ask(), group="health", exclusive=True, exit_on_error=False)
 
     async def _ask(self) -> None:
-        """The worker behind the URL answers for itself alone (KIP-1017)."""
+        """Reads the health of the worker behind the URL, which reports only its own (KIP-1017)."""
         words, ink = "", "$text-muted"
         try:
             answer = await self.connect.health() or {}
             words, ink = f"{answer.get('status', '?')}: {answer.get('message', '')}", "$success"
         except NotFound:
-            words = "this version says nothing of its health"
+            words = "this version does not report its health"
         except Refused as error:
             words, ink = error.message, "$error"
         except HeadraceError as error:

@@ -53,7 +53,7 @@ class ConfigController:
         self.services, self.page = services, page
 
     async def apply(self, one: ConfigDraft, connector: Connector) -> None:
-        """Validated first, then asked about, then sent."""
+        """Validates the edited config, asks, then sends it."""
         if not self.services.may_change("changing the config"):
             return
         validator = self.page.validator
@@ -63,13 +63,13 @@ class ConfigController:
         found = one.review(validator.validation)
         if found.errors:
             first = found.errors[0]
-            where = f"mend line {first.place.line} first" if first.place.line else one_line(first.message)
+            where = f"fix line {first.place.line} first" if first.place.line else one_line(first.message)
             self.page.go_to(first.place)
             self.page.say(f"not applied: {where}", "warn")
         elif not found.changes:
             self.page.say("nothing would change", "warn")
         elif self.services.operations.pending(one.name):
-            self.services.say(f"something is still under way for {one.name}; o shows it", "warn", one.name)
+            self.services.say(f"another operation is still under way for {one.name}; o shows it", "warn", one.name)
         elif await self.page.ask(self._question(one, found.changes, connector), "the text is kept"):
             await self._send(one, one.edit(found.changes))
 
@@ -95,7 +95,7 @@ class ConfigController:
             self.page.editor.read_only = False
 
     def _refused(self, one: ConfigDraft, error: HeadraceError) -> None:
-        """The text stays; where somebody else was quicker, it is compared with what is there now."""
+        """Keeps the text. If the config was changed meanwhile, the text is compared with the current config."""
         if isinstance(error, ChangedMeanwhile):
             self.page.drafts[one.name] = self.page.drafts[one.name].rebased(error.now)
         self.page.refused(one.name, words.refused(error, self.page.hidden))

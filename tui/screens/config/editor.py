@@ -1,4 +1,4 @@
-"""The editor of a config: JSON or key=value, with every problem marked at its line."""
+"""The editor of a config as JSON or key=value, with problems marked in their lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROPERTY = re.compile(r"\s*(?P<key>(?:\\.|[^=:\s\\])+)(?P<sign>\s*[=:\s]\s*)(?P
 
 
 class ConfigEditor(JsonArea):
-    """The keys of editing; all others are text."""
+    """Handles the keys of its bindings; all other keys type text."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"json--warning"}
     DEFAULT_CSS = """
@@ -33,7 +33,7 @@ class ConfigEditor(JsonArea):
     ]
 
     class Command(Message):
-        """One of them was pressed."""
+        """A key of the bindings was pressed; `what` is its action."""
 
         def __init__(self, what: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""A config to read: its keys with their values, and what the plugin says of the key under the cursor."""
+"""The keys and values of a config, and the documentation of the key under the cursor."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 COLUMNS = (Column("key", "KEY", 26, grows=True), Column("value", "VALUE", 24, grows=True))
-CUT = 24  # characters of a value from which the table may have cut it
+CUT_WIDTH = 24  # characters; the table may cut longer values
 
 
 class ConfigKeys(Container):
-    """Secrets are masked. `keys` are those the plugin defines; with `shows_all` also those that are not set."""
+    """Secrets are masked. `keys` are the plugin's definitions; `shows_all` lists keys that are not set too."""
 
     DEFAULT_CSS = """
     ConfigKeys { height: 1fr; layout: vertical; }
@@ -65,16 +65,16 @@ class ConfigKeys(Container):
         self.about()
 
     def about(self) -> None:
-        """What the plugin says of the key, below its value where the table may have cut that."""
+        """Shows the documentation of the key, and its value if the table may have cut it."""
         name = self.grid.current
         if name is None:
             return
         text = words.documentation(name, self.keys.get(name)) if self.keys else words.nothing()
         value = shown(self.config, self.hidden).get(name, "")
-        if len(value) > CUT:
+        if len(value) > CUT_WIDTH:
             text = Content.assemble((f"{visible(value)}\n", "bold"), text)
         if name in unknown({name: "", **self.config}, self.keys):
-            text = Content.assemble(text, ("\n! nothing of this plugin reads it", "$warning"))
+            text = Content.assemble(text, ("\n! this plugin does not define the key", "$warning"))
         self.query_one("#about", Pager).put(text, top=True)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:

@@ -1,4 +1,4 @@
-"""The config of a connector: its keys with their documentation, and the same as text to edit in place."""
+"""The config tab of a connector: keys with documentation, and an editor in place."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.grid import Grid
 from tui.widgets.pager import Pager
 
-LOOK_AFTER = 0.08  # seconds after the last key until it is looked at
-CHECK_AFTER = 0.25  # … and until the worker is asked
-BROAD = 110  # columns from which documentation stands beside the keys
+REVIEW_DELAY = 0.08  # seconds from the last key to the review
+VALIDATE_DELAY = 0.25  # seconds from the review to the validation by the worker
+BROAD = 110  # columns from which documentation is shown beside the keys
 
 
 class ConfigPane(Pane):
-    """Drafts are kept by connector for as long as the program runs."""
+    """Drafts are kept by connector as long as the program runs."""
 
     HOME = "#keys"
     DEFAULT_CSS = """
@@ -51,7 +51,7 @@ class ConfigPane(Pane):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "edit config"),
-        Binding("a", "all", "all keys", tooltip="with the keys that are not set, and their defaults"),
+        Binding("a", "all", "all keys", tooltip="also keys that are not set, with their defaults"),
         Binding("y", "copy", "copy", tooltip="copy as JSON, secrets masked"),
     ]
 
@@ -149,7 +149,9 @@ class ConfigPane(Pane):
         if self.connector is None:
             return
         if not self.reading.keys and self.connector.name not in self._asked_for_keys:
-            self.services.do(self._read_keys_and_edit(self.connector, key))  # which of them are passwords
+            self.services.do(
+                self._read_keys_and_edit(self.connector, key)
+            )  # passwords must be known before the text is shown
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
@@ -157,8 +159,8 @@ class ConfigPane(Pane):
         else:
             moved = kept.base != self.connector.config
             kept = kept.rebased(self.connector.config) if moved and not kept.review().read.problems else kept
-            since = ", on the config of now" if moved else ""
-            self.say(f"your text from before{since}; F5 starts over")
+            since = ", compared with the current config" if moved else ""
+            self.say(f"restored your text{since}; F5 starts over")
         self.validator.forget()
         self.open(kept, key)
 
@@ -176,7 +178,7 @@ class ConfigPane(Pane):
         self.refresh_bindings()
 
     def _scroll_to_cursor(self) -> None:
-        """In the middle, as far as there are lines."""
+        """Scrolls the cursor's line to the middle."""
         line = self.editor.cursor_location[0]
         self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
 
@@ -199,32 +201,32 @@ class ConfigPane(Pane):
         self._check_soon()
 
     def _check_soon(self) -> None:
-        """Not with each key: that would keep the keys behind it waiting."""
+        """After a pause, so that the check does not delay further keys."""
         if self._checking is not None:
             self._checking.stop()
-        self._checking = self.set_timer(LOOK_AFTER, self.check)
+        self._checking = self.set_timer(REVIEW_DELAY, self.check)
 
     def check(self) -> None:
-        """What is seen without the worker at once; the worker is asked when nothing was typed for a moment."""
+        """Reviews the text at once; the worker validates it when nothing has been typed for a moment."""
         self.review()
         one = self.drafts.get(self.name_shown)
         if one is None or not self.is_editing:
             return
         if not one.review().read.problems and self.validator.want(one.to_validate()):
-            self.set_timer(CHECK_AFTER, lambda: self._validate(one))
+            self.set_timer(VALIDATE_DELAY, lambda: self._validate(one))
 
     def _validate(self, one: ConfigDraft) -> None:
         if self.is_editing and self.drafts.get(self.name_shown) is one:
             self.services.do(self.validator.ask())
 
     def review(self) -> None:
-        """Problems at their lines, and the difference with the key of the cursor's line below."""
+        """Marks problems in their lines; shows the difference and the documentation of the key under the cursor."""
         one = self.drafts.get(self.name_shown)
         if one is None or not self.is_editing:
             return
         found = one.review(self.validator.validation)
         if self.validator.settled and not found.errors and not found.read.problems:
-            self.mended()
+            self.clear_warning()
         self.editor.mark_all(found.problems)
         text = words.review(found, self.hidden, not self.validator.settled, self.validator.trouble)
         line = self.editor.cursor_location[0] + 1
@@ -254,14 +256,14 @@ class ConfigPane(Pane):
         converted = one.converted()
         if converted is None:
             line = next((problem.place.line for problem in one.review().read.problems), 1)
-            self.say(f"not turned: mend line {line} first", "warn")
+            self.say(f"not converted: fix line {line} first", "warn")
         else:
             self.open(converted)
 
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
         if touched:
-            self.say("the text is kept: e goes on with it")
+            self.say("the text is kept; e continues editing")
         self.remove_class("-editing")
         self.draw()
         self.reading.grid.focus()
@@ -274,7 +276,7 @@ class ConfigPane(Pane):
             self.services.do(self.controller.apply(self.drafts[self.name_shown], self.connector))
 
     def go_to(self, place: TextPosition) -> None:
-        """The cursor does not move for a key that is not in the text."""
+        """Moves the cursor, unless the position is not in the text."""
         if place.line:
             self.editor.move_cursor((place.line - 1, place.column - 1))
 
@@ -288,7 +290,7 @@ class ConfigPane(Pane):
             self.refresh_bindings()
 
     def refused(self, name: str, said: Content) -> None:
-        """The text stays."""
+        """Shows the reason and keeps the text."""
         if name == self.name_shown and self.is_editing:
             self._load(self.drafts[name])
             self.tell(said, "-refused")

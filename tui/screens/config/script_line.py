@@ -1,4 +1,4 @@
-"""The script line that does what an edit of a config does."""
+"""The script line equivalent to an edit of a config."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.config.secrets import MASK, hides
 
 
 def script_line(edit: ConfigEdit, passwords: Collection[str] = ()) -> str:
-    """`patch connector NAME -s k=v -r k`; secrets are masked, and have to be filled in."""
+    """`patch connector NAME -s k=v -r k`; secrets are masked and have to be filled in."""
     words = ["patch", "connector", quote(edit.name)]
     for change in edit.changes:
         if change.after is None:

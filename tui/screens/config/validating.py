@@ -1,4 +1,4 @@
-"""Asking the worker what it thinks of a config while it is typed: debounced, one question at a time."""
+"""Validation of a config by the worker while it is typed: one request after the other, only for the newest text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tui.formatting import one_line
 
 
 class Validator:
-    """`told` is called with each change of what is known. The answer to an older text is shown until the new one
-    comes; `settled` says whether it is about the text of now."""
+    """`on_change` is called when the validation changes. The result for an older text is shown until the new one
+    arrives; `settled` tells whether the result concerns the current text."""
 
-    def __init__(self, connect: Callable[[], Connect], told: Callable[[], None]) -> None:
-        self._connect, self._told = connect, told
+    def __init__(self, connect: Callable[[], Connect], on_change: Callable[[], None]) -> None:
+        self._connect, self._on_change = connect, on_change
         self._asking = asyncio.Lock()
         self.forget()
 
@@ -27,7 +27,7 @@ class Validator:
         self._answered: dict[str, str] | None = None
 
     def want(self, config: Mapping[str, str]) -> bool:
-        """Whether a question is due for this config."""
+        """Sets the config to validate. True if it is not validated yet."""
         self._wanted = dict(config)
         return self._wanted != self._answered
 
@@ -36,14 +36,14 @@ class Validator:
         return self._wanted == self._answered
 
     async def ask(self) -> None:
-        """Returns when the newest text is answered."""
+        """Returns when the newest config is validated."""
         async with self._asking:
             while self._wanted is not None and self._wanted != self._answered:
                 config = self._wanted
-                self._told()
+                self._on_change()
                 await self._once(config)
                 self._answered = config
-        self._told()
+        self._on_change()
 
     async def _once(self, config: dict[str, str]) -> None:
         plugin = config.get("connector.class", "").rpartition(".")[2]
@@ -53,7 +53,7 @@ class Validator:
         try:
             self.validation = of_validation(await self._connect().validate(plugin, config))
             self.trouble = ""
-        except (BadRequest, NotFound) as error:  # it knows no such class; the list of those it knows is long
+        except (BadRequest, NotFound) as error:  # unknown class: the list of known classes is long
             said = one_line(error.message).partition(", available connectors are")[0]
             self.validation, self.trouble = Validation(refusal=said[:300]), ""
         except HeadraceError as error:

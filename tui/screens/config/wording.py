@@ -1,4 +1,4 @@
-"""What the screens say about configs: documentation of a key, differences, problems, what became of a change."""
+"""Texts about configs: documentation of a key, differences, problems, results of a change."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tui.formatting import counted, one_line
 from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
-MOST = 12  # problems shown at once
+MAX_PROBLEMS = 12  # shown at once
 INKS = {"+": "$success", "−": "$error", "~": "$warning"}
 
 
 def documentation(name: str, key: KeyDefinition | None) -> Content:
-    """What the plugin says of a key; a line where it says nothing."""
+    """The plugin's documentation of a key, or a line that there is none."""
     parts: list[Part] = [(visible(name), "bold $accent")]
     if key is None:
-        parts.append(("  not a key of this plugin's own: no documentation", "$text-muted"))
+        parts.append(("  not defined by this plugin: no documentation", "$text-muted"))
         return Content.assemble(*parts)
     facts = [key.type.lower(), "required" if key.required else f"default {_default(key)}"]
     facts += [f"importance {key.importance.lower()}"] if key.importance else []
@@ -43,7 +43,7 @@ def _default(key: KeyDefinition) -> str:
 
 
 def diff(made: Sequence[ConfigChange], passwords: Collection[str] = (), most: int = 60) -> Content:
-    """A line for each side of each change, as in a patch."""
+    """A line for each side of each change, as in a patch; at most `most` changes."""
     lines = []
     for change in made[:most]:
         for sign, value, ink in (("−", change.before, "$error"), ("+", change.after, "$success")):
@@ -67,9 +67,9 @@ def _visible_line(text: str) -> str:
 
 def review(found: ConfigReview, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
     """Beside the editor: problems first, then the difference."""
-    lines = [problem(one) for one in found.problems[:MOST]]
-    if len(found.problems) > MOST:
-        lines.append(Content.assemble((f"and {len(found.problems) - MOST} more", "$text-muted")))
+    lines = [problem(one) for one in found.problems[:MAX_PROBLEMS]]
+    if len(found.problems) > MAX_PROBLEMS:
+        lines.append(Content.assemble((f"and {len(found.problems) - MAX_PROBLEMS} more", "$text-muted")))
     if trouble:
         lines.append(Content.assemble((f"! not validated: {visible(trouble)}", "$warning")))
     if not found.read.problems and not new:
@@ -79,19 +79,19 @@ def review(found: ConfigReview, passwords: Collection[str], asking: bool, troubl
         elif not found.problems:
             lines.append(Content.assemble(("no change yet", "$text-muted")))
     if asking:
-        lines.append(Content.assemble(("… the worker validates", "$accent")))
+        lines.append(Content.assemble(("… validating", "$accent")))
     elif not found.errors and not trouble and (found.changes or new):
-        lines.append(Content.assemble(("✓ the worker finds it valid", "$success")))
+        lines.append(Content.assemble(("✓ valid", "$success")))
     return Content("\n").join(lines)
 
 
 def question(made: Sequence[ConfigChange], passwords: Collection[str], state: str) -> Content:
     effect = {
-        "STOPPED": "It is STOPPED and stays so; the new config holds when it is resumed.",
-        "PAUSED": "It is PAUSED; its tasks start anew with the new config and stay paused.",
-    }.get(state, "Its tasks start anew with the new config.")
+        "STOPPED": "The connector stays STOPPED; the new config takes effect when it is resumed.",
+        "PAUSED": "The connector stays PAUSED; its tasks restart with the new config.",
+    }.get(state, "The tasks restart with the new config.")
     lines = [diff(made, passwords), Content("")]
-    lines.append(Content(f"{effect} Only these keys are sent, and nothing if somebody else changed the config."))
+    lines.append(Content(f"{effect} Only these keys are sent, and nothing if the config was changed by someone else."))
     return Content("\n").join(lines)
 
 
@@ -100,25 +100,25 @@ def applied(done: ConfigApplied, made: Sequence[ConfigChange]) -> Content:
     parts: list[Part] = [("✓ applied", "bold $success"), f"  {visible(keys)}"]
     if not done.patched:
         parts.append(
-            ("\nthis worker knows no PATCH: the whole config was sent, as read a moment before", "$text-muted")
+            ("\nthis worker does not support PATCH: the whole config was sent, as read just before", "$text-muted")
         )
     if done.differing:
         parts += [("\nread back, but different: ", "bold $warning"), diff(done.differing)]
     if done.trouble:
-        parts.append((f"\nit could not be read back: {visible(done.trouble)}", "$warning"))
+        parts.append((f"\ncould not be read back: {visible(done.trouble)}", "$warning"))
     return Content.assemble(*parts)
 
 
 def refused(error: HeadraceError, passwords: Collection[str] = ()) -> Content:
-    """The server's own words; the text is kept."""
+    """The server's message; the text is kept."""
     parts: list[Part] = [
         ("✗ not applied", "bold $error"),
         "  the text is kept\n",
         (visible_block(error.message), "$error"),
     ]
     if isinstance(error, ChangedMeanwhile):
-        parts += ["\nsomebody else made of what you had before your eyes:\n", diff(error.theirs, passwords, 6)]
-        parts.append("\nThe difference is now against what is there; apply again if you still want it.")
+        parts += ["\nchanged by someone else since you opened it:\n", diff(error.theirs, passwords, 6)]
+        parts.append("\nDifferences are now shown against the current config; apply again to overwrite it.")
     elif error.advice:
         parts += ["\n", visible(error.advice)]
     return Content.assemble(*parts)

@@ -1,4 +1,4 @@
-"""One connector's page, in tabs: beside the list or instead of it."""
+"""A connector's page with its tabs, beside the list or instead of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tui.widgets.text import visible
 
 
 class ConnectorView(Vertical):
-    """Shows what the store knows of one name; what else there is its panes ask for themselves."""
+    """Shows the store's snapshot of one connector; the tabs read everything else themselves."""
 
     DEFAULT_CSS = """
     ConnectorView { background: $background; }
@@ -42,7 +42,7 @@ class ConnectorView(Vertical):
     """
 
     class Turned(Message):
-        """Another page is shown."""
+        """Another tab is shown."""
 
         def __init__(self, page: str) -> None:
             super().__init__()
@@ -50,7 +50,7 @@ class ConnectorView(Vertical):
 
     def __init__(self, notices: Mapping[str, Sequence[str]], services: ClusterServices, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.notices, self.services = notices, services  # what the worker said of each connector, the newest last
+        self.notices, self.services = notices, services  # of the worker, by connector, the newest last
         self.name_shown: str | None = None
         self.connector: Connector | None = None
         self.stale = False
@@ -69,7 +69,7 @@ class ConnectorView(Vertical):
             yield EventsPane(self.services)
             yield MetricsPane(self.services)
 
-    # Pages
+    # Tabs
 
     @property
     def page(self) -> str:
@@ -85,21 +85,22 @@ class ConnectorView(Vertical):
 
     @property
     def pane(self) -> Pane | None:
-        """The open page, if it is one that asks for itself."""
+        """The open tab, if it reads its contents itself."""
         return next((pane for pane in self.query(Pane) if pane.id == self.page), None)
 
     def unsaved(self) -> Iterator[tuple[str, str]]:
-        """Connectors with texts that were not applied, and what to say of each."""
+        """Pairs of a connector with an edited text and the warning about it."""
         for name in self.offsets.has_unsaved:
             yield name, f"edited offsets not applied: {name}"
         for name in self.config.has_unsaved:
             yield name, f"edited config not applied: {name}"
 
     def turn(self, page: str) -> None:
+        """Opens a tab."""
         self.query_one(ContentSwitcher).current = page
         self.draw()
         if (pane := self.pane) is not None:
-            pane.turned_to()
+            pane.opened()
         self.post_message(self.Turned(page))
 
     def step(self, by: int) -> None:
@@ -118,7 +119,7 @@ class ConnectorView(Vertical):
     # What is shown
 
     def show(self, name: str | None, connector: Connector | None, stale: bool = False) -> None:
-        """`connector` is None when the cluster has none of that name (any more)."""
+        """`connector` is None if the cluster has no connector of that name."""
         another = name != self.name_shown
         self.name_shown, self.stale = name, stale
         if connector is self.connector and not another:
@@ -146,7 +147,7 @@ class ConnectorView(Vertical):
     def _head(self) -> Content:
         one = self.connector
         if one is None:
-            return Content.assemble((visible(self.name_shown or ""), "bold"), ("  is not there any more", "$warning"))
+            return Content.assemble((visible(self.name_shown or ""), "bold"), ("  does not exist any more", "$warning"))
         return Content.assemble(
             (visible(one.name), "bold"),
             "  ",

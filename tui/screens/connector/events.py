@@ -1,4 +1,4 @@
-"""Pages of a connector that list what happened: events seen by this console, lines logged by our worker."""
+"""The tabs events and log: events seen by this console, lines logged by a Headrace worker."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ INKS = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
 EVENT_COLUMNS = (
     Column("time", "TIME", 8),
     Column("about", "ABOUT", 9, grows=True),
-    Column("text", "WHAT", 30, grows=True),
+    Column("text", "EVENT", 30, grows=True),
 )
-LINES = 500
+MAX_LINES = 500
 LEVELS = {"ERROR": "$error", "FATAL": "$error", "WARN": "$warning", "WARNING": "$warning"}
 
 
 class EventsPane(Pane):
-    """Newest first: since this console is open, and no further back."""
+    """Events since the console was opened, newest first."""
 
     HOME = "#happened"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy", tooltip="copy these events as text")]
@@ -47,7 +47,7 @@ class EventsPane(Pane):
         yield Note("event-text")
 
     def on_mount(self) -> None:
-        self.query_one(Grid).empty = "nothing happened to it since this console is open"
+        self.query_one(Grid).empty = "no events since the console was opened"
 
     def draw(self) -> None:
         self.events = self.services.events.of(self.name_shown)[::-1]
@@ -55,16 +55,16 @@ class EventsPane(Pane):
         widths = {"text": max((len(event.text) for event in self.events), default=0), "about": 9}
         grid = self.query_one(Grid)
         grid.show(list(rows), lambda key: _cells(rows[key]) if key in rows else {}, widths)
-        self._full(grid.current)
+        self._show_full(grid.current)
 
-    def _full(self, key: str | None) -> None:
-        """The whole line of the cursor's event, where the table had to cut it."""
+    def _show_full(self, key: str | None) -> None:
+        """Shows the full text of the event under the cursor if the table cuts it."""
         event = self.events[len(self.events) - int(key)] if key else None
         self.query_one(Note).say(event.text if event and 0 < self.size.width < len(event.text) + 22 else "")
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
-        self._full(event.key)
+        self._show_full(event.key)
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
@@ -87,7 +87,7 @@ def _clock(at: float) -> str:
 
 
 class LogPane(Pane):
-    """The last lines that our worker logged for the connector and its tasks."""
+    """The last lines that a Headrace worker logged for the connector and its tasks."""
 
     HOME = "#lines"
     every = 2.0
@@ -100,7 +100,7 @@ class LogPane(Pane):
     def __init__(self, services: ClusterServices, id: str = "log") -> None:
         super().__init__(services, id)
         self.lines: Sequence[Mapping[str, Any]] = ()
-        self.instead = ""  # why there are none
+        self.instead = ""  # why there are no lines
         self.follows, self.only_warnings, self._asking = True, False, False
 
     def compose(self) -> ComposeResult:
@@ -111,7 +111,7 @@ class LogPane(Pane):
         self.lines, self.instead = (), "reading the log…"
 
     def show(self, connector: Connector | None) -> None:
-        """News of it have most often left a line in the log."""
+        """A new snapshot of the connector is usually accompanied by a log line."""
         news = connector is not self.connector
         super().show(connector)
         if news and self.is_seen:
@@ -124,8 +124,8 @@ class LogPane(Pane):
 
     async def _read(self, one: Connector) -> None:
         try:
-            lines = await self.services.connect.logs(one.name, LINES)
-            instead = "" if lines else "the worker has logged nothing for it yet"
+            lines = await self.services.connect.logs(one.name, MAX_LINES)
+            instead = "" if lines else "the worker has logged nothing for this connector yet"
         except Refused as error:
             lines, instead = (), _no_log(error)
         except HeadraceError as error:
@@ -160,12 +160,12 @@ class LogPane(Pane):
 
 def _no_log(error: Refused) -> str:
     if error.status in (404, 405):
-        return "this worker keeps no log of a connector that could be asked for: look at its own log files"
+        return "this worker has no log for single connectors; see its log files"
     return one_line(error.message)
 
 
 def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
-    """The same thing said again and again is one line, with the time of the last and how often."""
+    """Repeated messages as one line with the newest time and the number of repetitions."""
     found: list[tuple[Mapping[str, Any], int]] = []
     for line in lines:
         again = found and all(found[-1][0].get(key) == line.get(key) for key in ("level", "task", "message"))

@@ -1,4 +1,4 @@
-"""Records that failed and did not end the task: how many, at which stage, and the newest of them."""
+"""Failed records that did not stop the task: counts, stages, and the newest of them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from textual.content import Content
 from tui.formatting import counted, one_line
 from tui.widgets.text import visible
 
-SHOWN = 8  # kinds of failures, the newest
-ALIKE = ("task", "stage", "message", "cause")
+MAX_SHOWN = 8  # distinct failures, the newest
+SAME_FAILURE = ("task", "stage", "message", "cause")
 Json = Any
 Part = str | Content | tuple[str, str]
 WORDS = {
     "skipped": "skipped",
-    "dead_letters": "put aside as dead letters",
-    "dead_letter_failures": "not even put aside",
-    "retries": "tries again",
+    "dead_letters": "sent to the dead letter topic",
+    "dead_letter_failures": "failed to reach the dead letter topic",
+    "retries": "retries",
 }
 
 
 def content(answer: Json) -> Content:
-    """From `GET /connectors/NAME/errors`; empty where nothing failed."""
+    """The answer of `GET /connectors/NAME/errors` as text; empty if no record failed."""
     total = (answer or {}).get("total") or {}
     if not any(total.values()):
         return Content("")
@@ -32,22 +32,22 @@ def content(answer: Json) -> Content:
     rest = [f"{int(total[key]):,} {word}" for key, word in WORDS.items() if total.get(key)]
     since = time.strftime("%m-%d %H:%M", time.localtime(int(answer.get("since") or 0) / 1000))
     parts: list[Part] = [
-        (f"\nrecords that failed since {since}\n", "bold $accent"),
+        (f"\nrecords failed since {since}\n", "bold $accent"),
         (f"{failed} failed", "bold $error" if total.get("failed") else ""),
         "".join(f", {text}" for text in rest),
         "\n",
     ]
     stages = answer.get("stages") or {}
     parts += [_stage(name, counts) for name, counts in stages.items()]
-    parts += [_record(one, times) for one, times in folded(answer.get("last") or ())[:SHOWN]]
+    parts += [_record(one, times) for one, times in folded(answer.get("last") or ())[:MAX_SHOWN]]
     return Content.assemble(*parts)
 
 
 def folded(last: Sequence[Mapping[str, Json]]) -> list[tuple[Mapping[str, Json], int]]:
-    """The newest of those that failed alike, and how many they are."""
+    """The newest record of each distinct failure, and their number."""
     found: dict[tuple[str, ...], list[Mapping[str, Json]]] = {}
     for one in last:
-        found.setdefault(tuple(str(one.get(key, "")) for key in ALIKE), []).append(one)
+        found.setdefault(tuple(str(one.get(key, "")) for key in SAME_FAILURE), []).append(one)
     return [(alike[0], len(alike)) for alike in found.values()]
 
 
@@ -57,7 +57,7 @@ def _stage(name: str, counts: Mapping[str, Json]) -> Content:
 
 
 def _place(one: Mapping[str, Json]) -> str:
-    """`t1-0@17`; for a source's record only the topic, until the record is written."""
+    """For example `t1-0@17`; for a record of a source only the topic, until the record is written."""
     partition, offset = one.get("partition"), one.get("offset")
     text = f"{one['topic']}" if partition is None else f"{one['topic']}-{partition}"
     return text if offset is None else f"{text}@{offset}"

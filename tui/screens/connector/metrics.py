@@ -1,4 +1,4 @@
-"""The metrics page: throughput and lag over time; partitions below."""
+"""The metrics tab: throughput and lag over time, and a table of partitions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.plot import short
 
-NO_LAG = "lag: this worker tells none, and the context names no brokers that could be asked"
-NO_OFFSETS = "lag: nothing is committed yet"
+NO_LAG = "no lag: the worker reports none, and the context names no brokers"
+NO_OFFSETS = "no lag: no offsets committed yet"
 COLUMNS = (
     Column("partition", "PARTITION", 20, grows=True),
     Column("position", "POSITION", 12, right=True),
@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 class MetricsPane(Pane):
-    """Our workers tell how each connector gets on; elsewhere its offsets are looked at while the page is."""
+    """Rates come from Headrace's worker; with other workers, offsets are sampled while the tab is open."""
 
     HOME = "#rates"
     every = 2.0
@@ -73,7 +73,7 @@ class MetricsPane(Pane):
     async def _read(self, one: Connector) -> None:
         unit, trouble = self.unit, ""
         try:
-            unit = await self.sampler.look(one)
+            unit = await self.sampler.sample(one)
         except HeadraceError as error:
             trouble = one_line(error.message)
         finally:

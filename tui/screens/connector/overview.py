@@ -1,4 +1,4 @@
-"""What is asked first of a connector: is it well, where does it run, what does it move."""
+"""The text of the overview: state, tasks, worker, topics, reasons of failures, notices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.widgets import states
 from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
-NAMED = (
+CONFIG_KEYS = (
     "topics",
     "topics.regex",
     "topic",
@@ -26,7 +26,7 @@ NAMED = (
 )
 Pairs = Sequence[tuple[str, Content]]
 NOTHING = Content("")
-TASKS = 12  # at the most: the tasks page has all of them
+MAX_TASKS = 12  # the tasks tab shows all
 
 
 def ink(state: str) -> str:
@@ -34,7 +34,7 @@ def ink(state: str) -> str:
 
 
 def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
-    """`pace`: lines of how it gets on; `below`: what comes after why it failed."""
+    """`pace`: labels and texts about progress; `below`: text shown after the reasons of failures."""
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
@@ -49,20 +49,20 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
     for key, value in pace:
         line(key, value)
     config = shown(one.config)
-    for key in NAMED:
+    for key in CONFIG_KEYS:
         if key in config:
             line("dead letters" if "deadletter" in key else key, visible(config[key]))
-    for task in sorted(one.tasks, key=lambda task: (task.state != "FAILED", task.id))[:TASKS]:
+    for task in sorted(one.tasks, key=lambda task: (task.state != "FAILED", task.id))[:MAX_TASKS]:
         line(
             f"task {task.id}", (states.word(task.state), ink(task.state)), (f"  {visible(task.worker)}", "$text-muted")
         )
-    if len(one.tasks) > TASKS:
-        line("", (f"and {len(one.tasks) - TASKS} more: 2 shows all", "$text-muted"))
+    if len(one.tasks) > MAX_TASKS:
+        line("", (f"and {len(one.tasks) - MAX_TASKS} more; 2 shows all", "$text-muted"))
     for heading, why in stack_traces.causes(one):
-        parts.append((f"\nwhy {heading} failed (t: all of it)\n", "bold $accent"))
+        parts.append((f"\nwhy {heading} failed (t shows the full trace)\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in why]
     parts.append(below)
     if notices:
-        parts.append(("\nthe worker says\n", "bold $accent"))
+        parts.append(("\nnotices of the worker\n", "bold $accent"))
         parts += [f"{visible(text)}\n" for text in notices[::-1]]
     return Content.assemble(*parts)

@@ -1,4 +1,4 @@
-"""The overview of a connector: what the list knows, and what our workers add: its pace, stalls, failed records."""
+"""The overview tab: the snapshot, and from Headrace's worker also rates, stalls and failed records."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 LOG_LINES = 50
-WIDEST = 60  # cells of a curve in one line
+MAX_CURVE = 60  # cells
 
 
 class OverviewPane(Pane):
-    """Asks nothing of workers that are not ours."""
+    """Sends no requests to workers of other projects."""
 
     HOME = "#facts"
     every = 5.0
@@ -36,25 +36,25 @@ class OverviewPane(Pane):
         super().__init__(services, id)
         self.notices = notices
         self.remarks, self.errors, self.warning = OffsetWarnings(), Content(""), ""
-        self._anew = True
+        self._is_new = True
 
     def compose(self) -> ComposeResult:
         yield Pager(id="facts")
 
     def begin(self) -> None:
-        self.remarks, self.errors, self.warning, self._anew = OffsetWarnings(), Content(""), "", True
+        self.remarks, self.errors, self.warning, self._is_new = OffsetWarnings(), Content(""), "", True
 
     def look(self) -> None:
         if self.connector is not None and self.services.is_ours:
             self.services.do(self._read(self.connector))
 
     def on_resize(self) -> None:
-        """The curves are as wide as there is room."""
+        """Curves use the available width."""
         if self.is_open:
             self.draw()
 
     async def _read(self, one: Connector) -> None:
-        """What cannot be had is left out: the offsets' own page says why."""
+        """Parts that cannot be read are left out; the offsets tab shows the error."""
         remarks, errors, warning = OffsetWarnings(), Content(""), ""
         try:
             offsets = await self.services.connect.offsets_in_detail(one.name)
@@ -88,13 +88,13 @@ class OverviewPane(Pane):
         one = self.connector
         if one is not None:
             text = overview(one, self.notices.get(one.name, ()), self._pace(), self.errors)
-            self.query_one(Pager).put(text, top=self._anew)
-            self._anew = False
+            self.query_one(Pager).put(text, top=self._is_new)
+            self._is_new = False
 
     def _pace(self) -> list[tuple[str, Content]]:
         now = time.time()
         course = self.services.course(self.name_shown)
-        width = max(8, min(WIDEST, self.size.width - 38))
+        width = max(8, min(MAX_CURVE, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
         told = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
         inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]

@@ -1,4 +1,4 @@
-"""The pages of a connector, in the order of their keys."""
+"""The tabs of a connector's page, in the order of their keys."""
 
 PAGES = ("overview", "tasks", "config", "trace", "offsets", "topics", "log", "events", "metrics")
-SHORT = {"overview": "view", "metrics": "rate"}  # where room is short
+SHORT = {"overview": "view", "metrics": "rate"}  # on narrow screens

@@ -1,4 +1,4 @@
-"""Looks at the offsets of one connector: how far it is now, from its worker or from the brokers of the context."""
+"""Samples the offsets and lag of a connector, from its worker or from the brokers of the context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Sampler:
-    """Keeps what it saw of each connector, for when it is looked at again."""
+    """Keeps the samples of each connector while the console is open."""
 
     def __init__(self, services: ClusterServices) -> None:
         self.services = services
@@ -27,8 +27,8 @@ class Sampler:
     def of(self, name: str) -> SampleHistory:
         return self._histories.setdefault(name, SampleHistory())
 
-    async def look(self, one: Connector) -> str:
-        """Another sample; what its positions count. Raises HeadraceError."""
+    async def sample(self, one: Connector) -> str:
+        """Adds a sample and returns the unit of its positions. Raises HeadraceError."""
         answer = await self.services.connect.offsets_in_detail(one.name)
         if one.type == "sink" and self.services.profile.bootstrap:
             await asyncio.to_thread(self._ends, answer)
@@ -38,7 +38,7 @@ class Sampler:
         return offset_rates.unit(answer)
 
     def _ends(self, answer: Any) -> None:
-        """Where the worker tells no lag, the brokers of the context know how far each topic goes."""
+        """Adds end offsets and lag from the brokers to entries for which the worker reports no lag."""
         entries = [entry for entry in (answer or {}).get("offsets") or () if entry.get("lag") is None]
         at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
         if not any(at.values()):

@@ -1,4 +1,4 @@
-"""The tasks page: a row for each, the first line of its trace beside it."""
+"""The tasks tab: a row for each task, with the first line of its stack trace."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ COLUMNS = (
 
 
 def fill(grid: Grid, one: Connector) -> None:
+    """Shows the tasks of the connector in the grid."""
     cells = {str(task.id): _cells(task) for task in one.tasks}
     widths = {
         "worker": max((len(task.worker) for task in one.tasks), default=0),

@@ -1,4 +1,4 @@
-"""The topics page: which topics the connector has used since they were last reset, and those its config names."""
+"""The topics tab: topics that the connector has used since the last reset, and topics named in its config."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tui.widgets.grid import Cell, Grid
 
 COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-PUT_ASIDE = "dead letters"  # workers do not track whether they have written to the topic
+DEAD_LETTER_ROLE = "dead letters"  # workers do not track whether they have written to the topic
 
 
 class TopicsPane(Pane):
-    """Java's workers and ours answer alike; where topic tracking is off they say so."""
+    """Uses the endpoints of KIP-558. If topic tracking is disabled, shows the worker's message."""
 
     HOME = "#topics-used"
     every = 5.0
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "forget", "forget these", tooltip="reset the list of topics that were used")
+        Binding("x", "forget", "reset", tooltip="reset the list of topics that the connector has used")
     ]
 
     def __init__(self, services: ClusterServices, id: str = "topics") -> None:
@@ -76,7 +76,7 @@ class TopicsPane(Pane):
 
     def _cells(self, topic: str, role: str) -> Mapping[str, Cell]:
         words = [role] if role else []
-        if topic not in self.used and self.is_read and not self.trouble and role != PUT_ASIDE:
+        if topic not in self.used and self.is_read and not self.trouble and role != DEAD_LETTER_ROLE:
             words.append("not used yet")
         return {"topic": Cell(topic, "grid--strong"), "use": Cell(", ".join(words), "grid--muted")}
 
@@ -87,19 +87,19 @@ class TopicsPane(Pane):
         event.stop()
 
     def action_forget(self) -> None:
-        if self.connector is not None and self.services.may_change("forgetting topics"):
+        if self.connector is not None and self.services.may_change("resetting topics"):
             self.services.do(self._forget(self.connector.name))
 
     async def _forget(self, name: str) -> None:
-        body = Content("The worker's list of used topics begins anew. Topics and records stay as they are.")
-        if await self.ask(Dialog(f"forget the topics of {name}?", body, "forget"), "forget topics"):
-            async with self.services.tracked("forget topics", name) as (_, connect):
+        body = Content("Resets the worker's list of used topics. Topics and their records are not changed.")
+        if await self.ask(Dialog(f"reset the used topics of {name}?", body, "reset"), "reset topics"):
+            async with self.services.tracked("reset topics", name) as (_, connect):
                 await connect.reset_topics(name)
             self.look()
 
 
 def named_topics(config: Mapping[str, str]) -> dict[str, str]:
-    """Topics that the config names, and what for."""
+    """Topics that the config names, with their roles."""
     named = {topic.strip(): "read" for topic in config.get("topics", "").split(",") if topic.strip()}
     named |= {config[key]: "written" for key in ("topic", "kafka.topic") if config.get(key)}
-    return named | ({config[DEAD_LETTERS]: PUT_ASIDE} if config.get(DEAD_LETTERS) else {})
+    return named | ({config[DEAD_LETTERS]: DEAD_LETTER_ROLE} if config.get(DEAD_LETTERS) else {})

@@ -1,4 +1,4 @@
-"""What is installed on the worker: plugins with their keys and documentation, found by typing."""
+"""The plugins installed on the worker, with their config keys and documentation."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ KEYS = (
 )
 
 
-class Plugin(NamedTuple):
-    """One of them; `id` tells versions and uses of the same class apart."""
+class InstalledPlugin(NamedTuple):
+    """A plugin; `id` distinguishes versions and types of the same class."""
 
     cls: str
     type: str
@@ -54,14 +54,17 @@ class Plugin(NamedTuple):
         return (not kind or self.type == kind) and all(word in f"{self.cls} {self.type}".lower() for word in wanted)
 
 
-def plugins(answer: Any) -> list[Plugin]:
-    found = [Plugin(str(one.get("class")), str(one.get("type")), str(one.get("version") or "")) for one in answer or ()]
+def plugins(answer: Any) -> list[InstalledPlugin]:
+    found = [
+        InstalledPlugin(str(one.get("class")), str(one.get("type")), str(one.get("version") or ""))
+        for one in answer or ()
+    ]
     rank = {"source": 0, "sink": 1}
     return sorted(found, key=lambda one: (rank.get(one.type, 2), one.type, one.name, one.version))
 
 
 class PluginsScreen(Page):
-    """Plugins above or to the left; the keys of the one under the cursor, and what is said of a key, beside."""
+    """Plugins above or to the left; beside them the keys of the plugin under the cursor and a key's documentation."""
 
     DEFAULT_CSS = """
     PluginsScreen #both { height: 1fr; layout: vertical; }
@@ -76,7 +79,7 @@ class PluginsScreen(Page):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "search", key_display="/"),
-        Binding("t", "type", "type", tooltip="all types, or one after the other"),
+        Binding("t", "type", "type", tooltip="cycle through the types of plugins"),
         Binding("c", "create", "create a connector"),
         Binding("tab,shift+tab", "switch", "plugins or keys", key_display="tab"),
     ]
@@ -85,7 +88,7 @@ class PluginsScreen(Page):
 
     def __init__(self, services: ClusterServices) -> None:
         super().__init__(services)
-        self.plugins: dict[str, Plugin] = {}
+        self.plugins: dict[str, InstalledPlugin] = {}
         self.keys: Mapping[str, KeyDefinition] = {}
         self.text, self.kind = "", ""
         self._keys_of = ""
@@ -119,7 +122,7 @@ class PluginsScreen(Page):
     # What is shown
 
     @property
-    def current(self) -> Plugin | None:
+    def current(self) -> InstalledPlugin | None:
         return self.plugins.get(self.query_one("#plugins", Grid).current or "")
 
     def draw(self) -> None:
@@ -134,7 +137,7 @@ class PluginsScreen(Page):
         self._look()
 
     def _look(self) -> None:
-        """The keys of the plugin under the cursor."""
+        """Reads the keys of the plugin under the cursor."""
         one = self.current
         if (one.cls if one else "") != self._keys_of:
             self._keys_of, self.keys = one.cls if one else "", {}
@@ -142,11 +145,11 @@ class PluginsScreen(Page):
             if one is not None:
                 self.run_worker(self._read_keys(one), exit_on_error=False, exclusive=True, group="keys")
 
-    async def _read_keys(self, one: Plugin) -> None:
+    async def _read_keys(self, one: InstalledPlugin) -> None:
         keys = await self.services.keys_of(one.cls)
         if one.cls == self._keys_of:
             self.keys = keys
-            self._draw_keys("this worker has no documentation for it, or it takes no keys")
+            self._draw_keys("the plugin defines no keys, or the worker does not list them")
 
     def _draw_keys(self, empty: str) -> None:
         grid = self.query_one("#plugin-keys", Grid)
@@ -223,7 +226,7 @@ class PluginsScreen(Page):
             self.dismiss(None)
 
 
-def _cells(one: Plugin) -> Mapping[str, Cell]:
+def _cells(one: InstalledPlugin) -> Mapping[str, Cell]:
     return {
         "class": Cell(one.name, "grid--strong"),
         "type": Cell(one.type, "grid--muted"),

@@ -1,4 +1,4 @@
-"""The last step before a connector is created: the request as JSON, its state to begin with, its first offsets."""
+"""The last step before a connector is created: the request as JSON, initial state, initial offsets."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 EFFECT = {
-    "RUNNING": "it starts at once",
-    "PAUSED": "its tasks are made but move no records until it is resumed",
-    "STOPPED": "no tasks until it is resumed; offsets can be set before",
+    "RUNNING": "the connector starts at once",
+    "PAUSED": "tasks are created but process no records until the connector is resumed",
+    "STOPPED": "no tasks until the connector is resumed; offsets can be set before",
 }
 EXAMPLE = '[{"partition": {}, "offset": {}}]'
 
 
 class ReviewScreen(ModalScreen[str]):
-    """Answers with the name of the connector that was created, or nothing."""
+    """Answers with the name of the created connector, or an empty text."""
 
     DEFAULT_CSS = """
     ReviewScreen { align: center middle; background: $background 60%; }
@@ -51,8 +51,8 @@ class ReviewScreen(ModalScreen[str]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "create", "create", key_display="y/^s", priority=True),
         Binding("y", "agree", "create", show=False),
-        Binding("s", "state", "state to begin with"),
-        Binding("o", "offsets", "first offsets"),
+        Binding("s", "state", "initial state"),
+        Binding("o", "offsets", "initial offsets"),
         Binding("escape,ctrl+c", "back", "back to the keys", key_display="esc", priority=True),
     ]
 
@@ -60,7 +60,7 @@ class ReviewScreen(ModalScreen[str]):
         super().__init__(classes="-danger" if services.profile.production else "")
         self.services, self.new, self.passwords = services, new, passwords
         self._busy = False
-        self._armed = False  # y is typed with ease: not before the question was seen
+        self._armed = False  # y counts only after the question has been visible
 
     def compose(self) -> ComposeResult:
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""

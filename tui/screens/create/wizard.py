@@ -1,5 +1,4 @@
-"""Making a connector: what must be given first, each key with its documentation, checked by the worker as one types;
-then the whole request to look at, and to send."""
+"""The wizard for a new connector: a row for each key, required keys first, validated by the worker while typing."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from tui.widgets.pager import Pager
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
-CHECK_AFTER = 0.3  # seconds after the last key
+VALIDATE_DELAY = 0.3  # seconds after the last key
 COLUMNS = (
     Column("key", "KEY", 24, grows=True),
     Column("value", "VALUE", 18, grows=True),
@@ -36,7 +35,7 @@ COLUMNS = (
 
 
 class CreateScreen(Page):
-    """One row a key: Enter gives it a value, the worker says what is still wrong."""
+    """Enter edits the value of a key; errors reported by the worker are shown beside it."""
 
     DEFAULT_CSS = """
     CreateScreen #fields { height: 1fr; }
@@ -44,11 +43,15 @@ class CreateScreen(Page):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "edit value", key_display="⏎"),
-        Binding("space", "next_choice", "next value", tooltip="the next of the values that are recommended"),
+        Binding("space", "next_choice", "next value", tooltip="the next recommended value"),
         Binding("a", "all", "all keys"),
-        Binding("x,delete", "clear", "clear", tooltip="take the value away: the default holds"),
+        Binding("x,delete", "clear", "clear", tooltip="remove the value: the default applies"),
         Binding(
-            "plus", "add", "another key", key_display="+", tooltip="a key that is not listed, as transforms.a.type"
+            "plus",
+            "add",
+            "another key",
+            key_display="+",
+            tooltip="a key that is not listed, for example transforms.a.type",
         ),
         Binding("n", "wrong", "next error", show=False),
         Binding("ctrl+s,f2", "review", "review", key_display="^s"),
@@ -73,9 +76,9 @@ class CreateScreen(Page):
         self.draw()
         self.check(0.0)
 
-    # What the worker says
+    # Validation
 
-    def check(self, after: float = CHECK_AFTER) -> None:
+    def check(self, after: float = VALIDATE_DELAY) -> None:
         config = self.new.to_validate()
         if self.validator.want(config):
             self.set_timer(after or 0.01, lambda: self._ask(config))
@@ -101,8 +104,8 @@ class CreateScreen(Page):
         rows = self.new.rows(self.keys, self.shows_all)
         wide = {"key": min(44, max(map(len, rows))), "value": 40, "said": 60}
         self.query_one("#fields", Grid).show(rows, lambda key: self._cells(key, errors.get(key, ())), wide)
-        text = self.validator.trouble or (f"{counted(len(errors), 'key')} to mend" if errors else "✓ valid")
-        end = text if self.validator.settled else "… the worker validates"
+        text = self.validator.trouble or (f"{counted(len(errors), 'key')} to fix" if errors else "✓ valid")
+        end = text if self.validator.settled else "… validating"
         short = self.new.plugin.rpartition(".")[2]
         self.head(("create a connector", "bold $accent"), f"  {visible(short)}", end=visible(end))
         self._about()
@@ -188,7 +191,7 @@ class CreateScreen(Page):
         self.draw()
 
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Checked while it is typed."""
+        """Validates while a value is typed."""
         if event.sign == "=" and self._editing:
             self._give(self._editing, event.text)
 
@@ -201,7 +204,7 @@ class CreateScreen(Page):
             self._done()
 
     def _added(self, text: str) -> None:
-        """`key=value`; after a key alone its value is asked for."""
+        """Adds `key=value`; for a key alone, opens the prompt for its value."""
         name, sign, value = (part.strip() for part in text.partition("="))
         self._done()
         if not name:
@@ -229,14 +232,14 @@ class CreateScreen(Page):
         self.draw()
 
     def action_wrong(self) -> None:
-        """To the next key that the worker does not like."""
+        """Moves to the next key with an error."""
         grid, errors = self.query_one("#fields", Grid), self.errors
         at = grid.keys.index(grid.current) if grid.current in grid.keys else -1
         order = [*grid.keys[at + 1 :], *grid.keys[: at + 1]]
         if (name := next((key for key in order if key in errors), None)) is not None:
             grid.go(name)
 
-    # Going on
+    # Review
 
     def action_review(self) -> None:
         self.run_worker(self._review(), exit_on_error=False)
@@ -252,7 +255,7 @@ class CreateScreen(Page):
             if grid.current not in self.errors:
                 self.action_wrong()
             at = grid.current if grid.current in self.errors else next(iter(self.errors))
-            self.say(f"not yet: mend {at} first", "warn")
+            self.say(f"fix {at} first", "warn")
             return
         name = await self.app.push_screen_wait(ReviewScreen(self.services, self.new, passwords(self.keys)))
         if name:

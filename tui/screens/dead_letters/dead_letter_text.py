@@ -19,7 +19,7 @@ from tui.widgets.text import visible_lines
 COLUMNS = (
     Column("mark", " ", 1),
     Column("time", "TIME", 14),
-    Column("origin", "CAME FROM", 18, grows=True),
+    Column("origin", "ORIGIN", 18, grows=True),
     Column("stage", "STAGE", 15, rank=1, grows=True),
     Column("error", "ERROR", 20, grows=True),
 )
@@ -27,7 +27,7 @@ Part = str | Content | tuple[str, str]
 
 
 def cells(letter: DeadLetter, marked: bool, sent: SendResult | None) -> Mapping[str, Cell]:
-    """`sent`: what became of sending it again."""
+    """`sent` is the result of replaying the letter."""
     origin = letter.origin
     return {
         "mark": Cell("*" if marked else "", "grid--strong"),
@@ -39,7 +39,7 @@ def cells(letter: DeadLetter, marked: bool, sent: SendResult | None) -> Mapping[
 
 
 def _error(letter: DeadLetter) -> Cell:
-    return Cell(letter.error, "grid--error") if letter.error else Cell("no headers tell why", "grid--muted")
+    return Cell(letter.error, "grid--error") if letter.error else Cell("no error headers", "grid--muted")
 
 
 def _sent(sent: SendResult) -> Cell:
@@ -47,7 +47,7 @@ def _sent(sent: SendResult) -> Cell:
 
 
 def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
-    """Why it failed, where it was and is, its key, headers and value, the whole trace."""
+    """The error, origin and position of a letter, its key, headers and value, and the full trace."""
     parts: list[Part] = []
 
     def line(key: str, value: str, ink: str = "") -> None:
@@ -64,34 +64,38 @@ def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
     task = one.error_header("task.id")
     line("connector", one.error_header("connector.name") + (f", task {task}" if task else ""))
     if one.origin:
-        line("came from", "{} partition {} offset {}".format(*one.origin))
+        line("origin", "{} partition {} offset {}".format(*one.origin))
     else:
-        line("came from", f"not told: {CONTEXT} was not true when it failed", "$warning")
+        line("origin", f"unknown: {CONTEXT} was not enabled when the record failed", "$warning")
     line("is at", f"{topic} partition {one.partition} offset {one.offset}")
     line("key", shown(one.key, best_view(one.key), 400))
     for name, value in one.own_headers:
         line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
-    parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: another way)\n", "bold $accent"))
+    parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: other format)\n", "bold $accent"))
     text = shown(one.value, view)
     parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
     if trace := one.error_header("exception.stacktrace"):
         parts.append(("\n\nwhy\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in chain(trace)[::-1]]
-        parts.append(("\nthe whole trace\n", "bold $accent"))
+        parts.append(("\nfull trace\n", "bold $accent"))
         parts += [(f"{text}\n", "$text-muted") for text in visible_lines(trace.rstrip())]
     return Content.assemble(*parts)
 
 
 def warning(letters: Sequence[DeadLetter], again: int) -> Content:
-    """Before letters are sent again, `again` of them not for the first time."""
+    """The text of the question before a replay; `again` letters were replayed before."""
     told = sum(letter.origin is not None for letter in letters)
-    place = "to the partitions they came from" if told else "to partitions by their keys (no header tells theirs)"
+    place = (
+        "to their original partitions"
+        if told
+        else "to partitions chosen by key (no header names the original partition)"
+    )
     if 0 < told < len(letters):
-        place += f", or by their keys where no header tells it ({len(letters) - told:,})"
+        place += f", or chosen by key if no header names it ({len(letters) - told:,})"
     lines = [
-        f"They are produced once more, with their keys, values and own headers, {place}; "
-        "every consumer of that topic reads them. What still cannot be digested comes back as another dead letter."
+        f"The records are produced again with their keys, values and original headers, {place}; "
+        "every consumer of the topic reads them. A record that fails again becomes another dead letter."
     ]
     if again:
-        lines.append(f"{counted(again, 'record')} of them were sent in this session already.")
+        lines.append(f"{counted(again, 'record')} of them were already replayed in this session.")
     return Content("\n\n".join(lines))

@@ -1,4 +1,4 @@
-"""The dead letters of a sink: the newest first, why each failed, what it says, and sending them again."""
+"""The dead letters of a sink: newest first, with errors and contents; export and replay."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-COUNT = 200  # letters of each partition that are read at once
+BATCH = 200  # letters read at once from each partition
 BROAD = 120
 
 
 class DeadLettersScreen(Page):
-    """A bounded window of the topic; marks belong to letters, whatever is loaded."""
+    """Shows a bounded part of the topic. Marks are kept when older letters are loaded."""
 
     DEFAULT_CSS = """
     DeadLettersScreen #both { height: 1fr; layout: vertical; }
@@ -45,8 +45,8 @@ class DeadLettersScreen(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "mark"),
         Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
-        Binding("R", "replay", "replay", tooltip="send the marked ones to the topic they came from"),
-        Binding("x", "export", "export", tooltip="write the marked ones, or all, to a file of JSON lines"),
+        Binding("R", "replay", "replay", tooltip="send the marked records to their original topics again"),
+        Binding("x", "export", "export", tooltip="write the marked records, or all, to a file of JSON lines"),
         Binding("v", "view", "JSON/text/hex"),
         Binding("m", "older", "older"),
         Binding("y", "copy", "copy value", show=False),
@@ -64,7 +64,7 @@ class DeadLettersScreen(Page):
         self.letters: dict[str, DeadLetter] = {}
         self.marked: set[str] = set()
         self.sent: dict[str, SendResult] = {}
-        self.view: ByteView | None = None  # None: the one that fits
+        self.view: ByteView | None = None  # None: chosen for each value
         self._busy = False
 
     def body(self) -> ComposeResult:
@@ -93,7 +93,7 @@ class DeadLettersScreen(Page):
         try:
             settings = await self.services.kafka()
             self.topic = DeadLetterTopic(self.topic.topic, settings)
-            window = await asyncio.to_thread(self.topic.newest, COUNT, before)
+            window = await asyncio.to_thread(self.topic.newest, BATCH, before)
         except HeadraceError as error:
             self.query_one("#letters", Grid).empty = one_line(error.message)
             self.say(error_line(error), "bad")
@@ -101,7 +101,7 @@ class DeadLettersScreen(Page):
             self.window = window
             self.letters = {**(self.letters if before else {}), **{one.id: one for one in window.letters}}
             self.query_one("#letters", Grid).empty = "no dead letters"
-            self.say("" if self.letters else "the topic is empty: nothing was put aside")
+            self.say("" if self.letters else "the topic is empty: there are no dead letters")
         finally:
             self._busy = False
         self.draw()
@@ -121,7 +121,7 @@ class DeadLettersScreen(Page):
 
     @property
     def chosen(self) -> list[DeadLetter]:
-        """The marked ones; the one under the cursor where none is."""
+        """The marked letters, or the letter under the cursor."""
         marked = [letter for key, letter in self.letters.items() if key in self.marked]
         return marked or ([one] if (one := self.current) else [])
 
@@ -193,14 +193,14 @@ class DeadLettersScreen(Page):
 
     @property
     def only_topic(self) -> str:
-        """Where letters without headers must have come from: the sink's topic, if it reads only one."""
+        """The original topic of letters without headers: the sink's topic, if it reads only one."""
         named = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
         return named[0] if len(named) == 1 else ""
 
     async def _replay(self, letters: list[DeadLetter]) -> None:
         topics = sorted({one.origin[0] if one.origin else self.only_topic for one in letters} - {""})
         if not topics:
-            self.say("their headers do not tell where they came from, and the sink reads several topics", "bad")
+            self.say("their headers do not name the original topic, and the sink reads several topics", "bad")
             return
         again = sum(one.id in self.sent and not self.sent[one.id].error for one in letters)
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
@@ -225,12 +225,12 @@ class DeadLettersScreen(Page):
             self._busy = False
         self.sent |= {one.letter.id: one for one in outcomes}
         failed = [one for one in outcomes if one.error]
-        self.marked = {one.letter.id for one in failed}  # to try them again
+        self.marked = {one.letter.id for one in failed}  # for another attempt
         self.draw()
         if failed:
-            self.say(f"{len(failed)} of {len(outcomes)} not sent, still marked: {failed[0].error}", "bad")
+            self.say(f"{len(failed)} of {len(outcomes)} were not sent and remain marked: {failed[0].error}", "bad")
         else:
-            self.say(f"{counted(len(outcomes), 'record')} sent; they stay in the dead letter topic too", "good")
+            self.say(f"{counted(len(outcomes), 'record')} sent; they also remain in the dead letter topic", "good")
 
     def action_export(self) -> None:
         letters = self.chosen if self.marked else list(self.letters.values())
@@ -248,9 +248,9 @@ def _safe(topic: str) -> str:
 
 
 def why_none(connector: Connector) -> str:
-    """Why there is nothing to browse; empty when there is a topic."""
+    """Why the connector has no dead letters; empty if it has a dead letter topic."""
     if connector.type != "sink":
-        return f"{connector.name} is no sink: only sinks put failed records aside"
+        return f"{connector.name} is not a sink: only sinks have dead letters"
     if not connector.config.get(TOPIC, "").strip():
         return f"{connector.name} has no dead letter topic: {TOPIC} is not set"
     return ""

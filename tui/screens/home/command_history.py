@@ -1,4 +1,4 @@
-"""Commands that were typed, kept from one session to the next; nothing that may hold a secret."""
+"""The history of typed commands, kept across sessions; lines that may contain a secret are left out."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from pathlib import Path
 
 from tui.offsets.files import state_folder
 
-KEPT = 200
+MAX_LINES = 200
 _SECRET = re.compile(r"pass|secret|token|credential|key", re.IGNORECASE)
 
 
 def file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file of the history, in the state folder."""
     return state_folder(environ) / "commands"
 
 
 def load(path: Path) -> list[str]:
-    """Oldest first; a file that cannot be read is an empty past."""
+    """Oldest first; empty if the file cannot be read."""
     with suppress(OSError, UnicodeDecodeError):
-        return path.read_text("utf-8").splitlines()[-KEPT:]
+        return path.read_text("utf-8").splitlines()[-MAX_LINES:]
     return []
 
 
 def add(path: Path, line: str) -> None:
-    """Another session's lines stay; a disk that is full costs the past, not the command."""
+    """Adds a line and keeps those that other sessions have added. A full disk costs the history, not the command."""
     if _SECRET.search(line) or not line.isprintable():
         return
     with suppress(OSError):
-        lines = [*(one for one in load(path) if one != line), line][-KEPT:]
+        lines = [*(one for one in load(path) if one != line), line][-MAX_LINES:]
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:

@@ -1,4 +1,4 @@
-"""The connector list: which rows, in which order, with which cells."""
+"""The connector list: its rows, their order and their cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.metrics.failure_rate import FailureRate
     from tui.metrics.progress import ConnectorProgress
 
-# The name stays; on narrow screens the class goes first, then the worker, the type, the time, the progress.
+# On narrow screens columns are left out in the order class, worker, type, time, progress; the name always remains.
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True),
     Column("type", "TYPE", 6, rank=3),
@@ -31,7 +31,7 @@ COLUMNS = (
     Column("worker", "WORKER", 16, rank=4, grows=True),
     Column("class", "CLASS", 18, rank=5, grows=True),
 )
-KEPT = 500  # rows whose cells are kept: those that were seen lately
+MAX_CACHED = 500  # rows whose cells are cached
 WITHOUT_PROGRESS = tuple(column for column in COLUMNS if column.key != "progress")
 
 
@@ -45,11 +45,11 @@ class ConnectorList(Grid):
         self.snapshot = Snapshot()
         self.rows = Rows()
         self.filter_text = ""
-        self._made: dict[str, tuple[tuple[Connector, str, str, Cell], Mapping[str, Cell]]] = {}
+        self._cached: dict[str, tuple[tuple[Connector, str, str, Cell], Mapping[str, Cell]]] = {}
 
     def update_rows(self, snapshot: Snapshot, filter_text: str, *, follow: bool = False) -> None:
         self.snapshot, self.filter_text = snapshot, filter_text
-        self.rows.take(snapshot.connectors)
+        self.rows.update(snapshot.connectors)
         names, wanted = self.rows.chosen(matcher(filter_text) if filter_text else None)
         self.empty = self._nothing(snapshot, filter_text)
         self.show(names, self.cells, wanted, follow=follow)
@@ -58,7 +58,7 @@ class ConnectorList(Grid):
         if snapshot.connectors:
             return f"nothing matches /{visible(filter_text)}; esc shows all"
         known = snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
-        return "no connectors yet; :apply -f FILE creates some" if known else ""
+        return "no connectors yet; :apply -f FILE creates connectors" if known else ""
 
     def cells(self, name: str) -> Mapping[str, Cell]:
         one = self.snapshot.connectors.get(name)
@@ -67,12 +67,12 @@ class ConnectorList(Grid):
         operation = self.pending(name)
         progress = _progress(self.progress.get(name), one, self.clock())
         known = (one, operation.doing if operation else "", self._since(name), progress)
-        made = self._made.get(name)
-        if made is None or made[0] != known:
-            if len(self._made) >= KEPT:
-                self._made.clear()
-            self._made[name] = made = (known, self._cells_of(*known))
-        return made[1]
+        cached = self._cached.get(name)
+        if cached is None or cached[0] != known:
+            if len(self._cached) >= MAX_CACHED:
+                self._cached.clear()
+            self._cached[name] = cached = (known, self._cells_of(*known))
+        return cached[1]
 
     def _cells_of(self, one: Connector, doing: str, since: str, progress: Cell) -> Mapping[str, Cell]:
         state = one.overall
@@ -92,7 +92,7 @@ class ConnectorList(Grid):
         }
 
     def show_progress(self, known: Mapping[str, ConnectorProgress]) -> None:
-        """The column is there as soon as something is known to stand in it."""
+        """Shows the progress column as soon as the progress of any connector is known."""
         self.progress = known
         if any(one.is_known for one in known.values()) and self.columns != COLUMNS:
             self.set_columns(COLUMNS)
@@ -103,7 +103,7 @@ class ConnectorList(Grid):
         return span(self.clock() - began) if began is not None else ""
 
     def next_failure(self, step: int) -> str | None:
-        """The next one that failed, round the end; None when there is none."""
+        """The next failed connector, wrapping around at the end of the list; None if no connector has failed."""
         failed = [name for name in self.keys if self.rows.state(name) == "FAILED"]
         if not failed:
             return None
@@ -125,7 +125,7 @@ def _progress(known: ConnectorProgress | None, one: Connector, now: float) -> Ce
 
 
 def _fails(failing: FailureRate) -> Cell:
-    """A glyph, a word and a colour, as states have; in the width of the column."""
+    """A glyph, a word and a color, as for states, within the width of the column."""
     if failing.everything:
         return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
     rate = short(round(failing.rate)) if failing.rate >= 1 else "<1"
@@ -133,6 +133,6 @@ def _fails(failing: FailureRate) -> Cell:
 
 
 def worker_of(one: Connector) -> str:
-    """The workers that run its tasks; the connector's own when it has none."""
+    """The workers that run the tasks, or the connector's own worker if there are no tasks."""
     workers = sorted({task.worker for task in one.tasks if task.worker}) or ([one.worker] if one.worker else [])
     return workers[0] + (f" +{len(workers) - 1}" if len(workers) > 1 else "") if workers else ""

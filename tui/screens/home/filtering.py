@@ -1,4 +1,4 @@
-"""The filter line: `state:failed type:sink class:file name`, all of which must hold; `-` before one turns it round."""
+"""The filter: terms such as `state:failed type:sink class:file name` must all match; `-` before a term negates it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FIELDS: dict[str, Callable[[Connector], str]] = {
 
 
 def matcher(text: str) -> Callable[[Connector], bool]:
-    """Whether a connector passes the filter. A field's value may be given in part; case does not matter."""
+    """A test whether a connector passes the filter. Values match as substrings, case-insensitively."""
     terms = [_term(word) for word in text.lower().split()]
     return lambda one: all(term(one) for term in terms)
 
 
 def complete(text: str, some: Iterable[Connector]) -> list[str]:
-    """Whole filter lines that begin with `text`: fields, then what the connectors have in them."""
+    """Complete filters that start with `text`: field names, then values that occur in the connectors."""
     head, _, last = text.rpartition(" ")
     sign = "-" if last.startswith("-") else ""
     field, colon, _ = last.removeprefix("-").partition(":")

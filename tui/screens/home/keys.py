@@ -1,4 +1,4 @@
-"""The main screen's keys, in the order in which the footer and the help show them, and its layout."""
+"""The keys of the main screen, in the order in which the footer and the help show them, and its layout."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from textual.binding import Binding, BindingType
 
 from tui.screens.connector.pages import PAGES
 
-BROAD = 140  # columns from which list and page stand side by side
+BROAD = 140  # columns from which the list and the page are shown side by side
 
 KEYS: list[BindingType] = [
     Binding("enter", "open", "open", id="open", show=False),
     Binding("escape", "back", "back", id="back", key_display="esc"),
     Binding("t", "trace", "trace", id="trace"),
     Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
-    Binding("N", "failure(-1)", "failure before", id="previous-failure", show=False),
+    Binding("N", "failure(-1)", "previous failure", id="previous-failure", show=False),
     Binding("slash", "filter", "filter", id="filter", key_display="/"),
     Binding("s", "act('stop')", "stop", id="stop"),
     Binding("p", "act('pause')", "pause", id="pause"),
@@ -21,18 +21,24 @@ KEYS: list[BindingType] = [
     Binding("R", "act('restart')", "restart", id="restart"),
     Binding("space", "mark", "mark", id="mark"),
     Binding("asterisk", "mark_all", "mark all shown", id="mark-all", key_display="*", show=False),
-    Binding("b", "bulk", "bulk", id="bulk", tooltip="a verb for all marked, or all shown"),
+    Binding("b", "bulk", "bulk", id="bulk", tooltip="a verb for all marked connectors, or all shown"),
     Binding("e", "edit", "edit offsets", id="edit"),
     Binding("u", "undo", "undo offsets", id="undo"),
     Binding("D", "act('delete')", "delete", id="delete"),
-    Binding("d", "dead_letters", "dead letters", id="dead-letters", tooltip="records that this sink put aside"),
+    Binding(
+        "d",
+        "dead_letters",
+        "dead letters",
+        id="dead-letters",
+        tooltip="records that failed and were sent to the dead letter topic",
+    ),
     Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
     Binding("o", "log", "log", id="log", tooltip="operations of this session"),
     Binding("C", "clusters", "clusters", id="clusters"),
     Binding("W", "workers", "workers", id="workers", show=False),
     Binding("L", "loggers", "loggers", id="loggers", show=False),
     Binding("colon", "command", "command", id="command", key_display=":"),
-    Binding("left,h", "turn(-1)", "page before", id="page-before", show=False),
+    Binding("left,h", "turn(-1)", "previous page", id="page-before", show=False),
     Binding("right,l", "turn(1)", "next page", id="page-after", show=False),
     *(
         Binding(str(number), f"page('{page}')", page, id=f"page-{page}", show=False)
@@ -40,7 +46,7 @@ KEYS: list[BindingType] = [
     ),
     Binding("tab,shift+tab", "switch", "list or page", id="switch", show=False),
     Binding("question_mark", "help", "help", id="help", key_display="?"),
-    Binding("f5,ctrl+l", "refresh", "look now", id="refresh", show=False),
+    Binding("f5,ctrl+l", "refresh", "refresh", id="refresh", show=False),
     Binding("q", "quit", "quit", id="quit"),
     Binding("ctrl+c", "interrupt", "quit when pressed twice", id="interrupt", show=False),
 ]

@@ -1,4 +1,4 @@
-"""Marked connectors of one cluster: by name, so that no refresh, sort or filter changes what is marked."""
+"""The marked connectors of one cluster, by name, so that refreshing, sorting and filtering keep the marks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 
 class Marks(Collection[str]):
-    """Those of a connector that is gone are gone too: another one of its name was never marked."""
+    """The mark of a deleted connector is removed, so that a new connector of the same name is not marked."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -24,12 +24,13 @@ class Marks(Collection[str]):
         self._names ^= {name}
 
     def toggle_all(self, names: Iterable[str]) -> None:
-        """Marks all of them; when they all were, none."""
+        """Marks all names; if all are marked already, removes their marks."""
         wanted = set(names)
         self._names = self._names - wanted if wanted <= self._names else self._names | wanted
 
     def clear(self) -> None:
         self._names.clear()
 
-    def forget(self, gone: Iterable[str]) -> None:
-        self._names.difference_update(gone)
+    def forget(self, deleted: Iterable[str]) -> None:
+        """Removes the marks of deleted connectors."""
+        self._names.difference_update(deleted)

@@ -1,4 +1,4 @@
-"""The palette (ctrl+p): what keys do, every command, every theme, found by typing."""
+"""The command palette (^P): keys, commands and themes, found by typing."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Entry(NamedTuple):
     run: Callable[[], object]
 
 
-class Everything(Provider):
-    """All of it for the main screen."""
+class PaletteEntries(Provider):
+    """Entries for the main screen."""
 
     def entries(self) -> Iterator[Entry]:
         home = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Home)), None)

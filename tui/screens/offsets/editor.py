@@ -1,4 +1,4 @@
-"""The text of offsets, as it is edited: its keys, and where the cursor begins."""
+"""The editor of offsets as JSON: its keys and the initial position of the cursor."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textual.message import Message
 
 from tui.widgets.jsontext import JsonArea
 
-MANY = 200  # partitions from which the search for matching brackets, of the whole text at each move, is left out
+MAX_BRACKET_MATCHING = 200  # partitions; in longer texts, searching for matching brackets slows the cursor
 
 
 class Editor(JsonArea):
-    """The keys of editing; all others are text."""
+    """Handles the keys of its bindings; all other keys type text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
@@ -22,7 +22,7 @@ class Editor(JsonArea):
     ]
 
     class Command(Message):
-        """One of them was pressed."""
+        """A key of the bindings was pressed; `what` is its action."""
 
         def __init__(self, what: str) -> None:
             super().__init__()
@@ -38,9 +38,9 @@ class Editor(JsonArea):
         self.post_message(self.Command("reload"))
 
     def begin(self, text: str, partitions: int, place: int) -> None:
-        """A text to edit, the cursor behind the offset of the partition at that place."""
+        """Loads a text; the cursor is placed behind the offset of the partition with index `place`."""
         self.read_only = False
-        self.match_cursor_bracket = partitions < MANY
+        self.match_cursor_bracket = partitions < MAX_BRACKET_MATCHING
         self.load_text(text)
         rows = text.split("\n")
         lines = [number for number, line in enumerate(rows) if line.lstrip().startswith('"offset"')]

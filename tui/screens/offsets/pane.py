@@ -1,4 +1,4 @@
-"""The offsets page of a connector: a table of partitions, and the same as JSON to edit in place."""
+"""The offsets tab of a connector: a table of partitions, and an editor of the same offsets as JSON."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from tui.screens.offsets.reading import OffsetReading
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
 
-CHECK_AFTER = 0.08  # seconds after the last key
+CHECK_DELAY = 0.08  # seconds after the last key
 
 
 class OffsetsPane(Pane):
-    """What is shown and typed; its controller sends the requests."""
+    """Shows and edits offsets; the controller sends the requests."""
 
     every = 3.0
     DEFAULT_CSS = """
@@ -51,7 +51,9 @@ class OffsetsPane(Pane):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "travel", "set by time", id="offsets-travel", tooltip="set a sink by time, earliest, latest, ±N"),
+        Binding(
+            "w", "travel", "set by time", id="offsets-travel", tooltip="set a sink to a time, earliest, latest, or ±N"
+        ),
     ]
 
     def __init__(self, services: ClusterServices, id: str = "offsets") -> None:
@@ -59,12 +61,12 @@ class OffsetsPane(Pane):
         self.controller = OffsetsController(services, self)
         self.offsets: tuple[Offset, ...] | None = None
         self.read_at = 0.0
-        self.trouble = ""  # why the offsets could not be read again
+        self.trouble = ""  # why the last read failed
         self._asking: set[str] = set()
         self.drafts: dict[str, OffsetDraft] = {}
         self.lags: Mapping[str, Lag] = {}
         self.remarks = NO_WARNINGS
-        self._want_edit = False  # as soon as the offsets are there
+        self._want_edit = False  # as soon as the offsets have been read
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -78,7 +80,7 @@ class OffsetsPane(Pane):
         self.set_class(self.size.width >= 130, "-broad")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only the offsets of sinks are positions in topics."""
+        """Setting by time works for sinks only: only their offsets are positions in topics."""
         return action != "travel" or (self.connector is not None and self.connector.type != "source")
 
     # What is shown
@@ -103,7 +105,7 @@ class OffsetsPane(Pane):
         (self.editor if self.is_editing else self.reading.table).focus()
 
     def show(self, connector: Connector | None) -> None:
-        """Another connector, or news of the same one."""
+        """Shows another connector, or a new snapshot of the same one."""
         kept = self.drafts.get(connector.name) if connector is not None else None
         if kept is not None and connector is not None and connector.name == self.name_shown:
             self.drafts[connector.name] = kept.with_connector(connector)
@@ -146,7 +148,7 @@ class OffsetsPane(Pane):
             return
         self.offsets, self.lags, self.remarks = offsets, lags, remarks
         self.read_at, self.trouble = time.time(), ""
-        self.table("no offsets committed yet; e writes a first one" if not offsets else "")
+        self.table("no offsets committed yet; e sets initial offsets" if not offsets else "")
         wanted, self._want_edit = self._want_edit, False
         if wanted:
             self.edit()
@@ -185,28 +187,28 @@ class OffsetsPane(Pane):
             return
         moved = kept.base != self.offsets
         self.open(kept.onto(self.offsets))
-        since = ", compared with the offsets of now" if moved else ""
-        self.say(f"your text from before{since}; F5 starts over")
+        since = ", compared with the current offsets" if moved else ""
+        self.say(f"restored your text{since}; F5 starts over")
 
     def undo(self) -> None:
-        """The last change, backwards, as a text to look at and apply."""
+        """Opens the editor with the last change reversed."""
         if self.connector is not None:
             self.services.do(self.controller.undo(self.connector.name))
 
     def action_travel(self) -> None:
-        """Where a moment lies, as a text to look at and apply."""
+        """Opens the editor with the offsets of a point in time."""
         if self.connector is None or self.is_editing:
             return
         if self.connector.type != "sink":
-            self.say("only the offsets of sinks are positions in topics")
+            self.say("only sinks can be set by time: the offsets of a source are not positions in a topic")
             return
         self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
 
     async def choose_position(self, name: str, here: Offset | None, seek_planner: SeekPlanner) -> SeekPlan | None:
         """Asks for a position in time; None if the dialog was closed."""
-        from tui.screens.offsets.set_by_time import SetBy
+        from tui.screens.offsets.set_by_time import SetByTimeDialog
 
-        return await self.app.push_screen_wait(SetBy(name, here, seek_planner))
+        return await self.app.push_screen_wait(SetByTimeDialog(name, here, seek_planner))
 
     def open(self, one: OffsetDraft) -> None:
         self.drafts[self.name_shown] = one
@@ -218,7 +220,7 @@ class OffsetsPane(Pane):
             self.services.do(self.controller.bound(one.connector, one.base, self.lags))
 
     def bounded(self, name: str, bounds: Bounds) -> None:
-        """Where the topics begin and end: what is typed is held against it."""
+        """First and last offsets of the topics, with which the text is compared."""
         if (one := self.drafts.get(name)) is not None:
             self.drafts[name] = one._replace(bounds=bounds)
             if name == self.name_shown:
@@ -231,17 +233,17 @@ class OffsetsPane(Pane):
         self.drafts[self.name_shown] = self.drafts[self.name_shown].typed(self.editor.text)
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(CHECK_AFTER, self.check)
+        self._timer = self.set_timer(CHECK_DELAY, self.check)
 
     def check(self) -> None:
-        """Says what is wrong, or what would change."""
+        """Shows errors in the text, or what would change."""
         one = self.drafts.get(self.name_shown)
         if one is None or not self.is_editing:
             return
         found = one.review()
         errors = found.checked.errors
         if not errors:
-            self.mended()
+            self.clear_warning()
         self.editor.mark(errors[0].place if errors else None)
         self.query_one("#review", Pager).put(wording.review(found))
 
@@ -260,7 +262,7 @@ class OffsetsPane(Pane):
     def leave(self) -> None:
         touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
         if touched:
-            self.say("the text is kept: e goes on with it")
+            self.say("the text is kept; e continues editing")
         self.remove_class("-editing")
         self.reading.table.focus()
 
@@ -271,13 +273,13 @@ class OffsetsPane(Pane):
         if found.checked.errors:
             first = found.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.say(f"not applied: mend line {first.place.line} first", "warn")
+            self.say(f"not applied: fix line {first.place.line} first", "warn")
         elif not found.changes:
             self.say("nothing would change", "warn")
         else:
             self.controller.apply(one.plan(found.changes))
 
-    # What became of it
+    # Results
 
     def applying(self, name: str) -> None:
         if name == self.name_shown:
@@ -296,7 +298,7 @@ class OffsetsPane(Pane):
             self.reading.table.focus()
 
     def refused(self, plan: OffsetPlan, error: OffsetsNotApplied) -> None:
-        """The text stays; where somebody else was quicker, it is compared with what is there now."""
+        """Keeps the text. If the offsets were changed meanwhile, the text is compared with the current offsets."""
         kept = self.drafts.get(plan.name)
         if kept is not None and error.now is not None:
             self.drafts[plan.name] = kept.rebased(error.now)

@@ -1,4 +1,4 @@
-"""Offsets to look at: how far the connector is, what to beware of, and a row for each partition."""
+"""The view of offsets: progress, warnings, and a row for each partition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.widgets.text import visible
 
 
 class OffsetReading(Container):
-    """Knows what it shows, and nothing of where that came from."""
+    """Shows offsets that are passed to `put`; sends no requests."""
 
     DEFAULT_CSS = """
     OffsetReading { height: 1fr; layout: vertical; }
@@ -43,12 +43,12 @@ class OffsetReading(Container):
 
     @property
     def current(self) -> Offset | None:
-        """The one under the cursor."""
+        """The partition under the cursor."""
         key = self.table.current
         return next((entry for entry in self.offsets if partitions.key(entry.partition) == key), None)
 
     def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], remarks: OffsetWarnings, instead: str) -> None:
-        """`instead` is said where there are none."""
+        """`instead` is shown if there are no offsets."""
         self.offsets = offsets
         self.table.put(offsets, lags, instead)
         text = wording.progress(lags, remarks) if offsets else Content("")

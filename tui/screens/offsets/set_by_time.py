@@ -1,4 +1,4 @@
-"""Setting a sink by time: where to go, for which partitions, and what that means in records, while it is typed."""
+"""Dialog for setting a sink by time: position, partitions, and a preview in records while typing."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from tui.widgets.field import TextField
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-LOOK_AFTER = 0.35  # seconds after the last key
+PREVIEW_DELAY = 0.35  # seconds after the last key
 Scope = tuple[str | None, int | None]
 
 
-class SetBy(ModalScreen[SeekPlan | None]):
-    """The journey that was looked at and chosen."""
+class SetByTimeDialog(ModalScreen[SeekPlan | None]):
+    """Answers with the chosen plan, whose preview was shown."""
 
     DEFAULT_CSS = """
-    SetBy { align: center middle; background: $background 60%; }
-    SetBy > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; background: $panel;
+    SetByTimeDialog { align: center middle; background: $background 60%; }
+    SetByTimeDialog > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; background: $panel;
         border: round $border; padding: 0 1; }
-    SetBy #title { text-style: bold; width: 1fr; }
-    SetBy Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; margin: 1 0 0 0; }
-    SetBy #scope, SetBy #examples { color: $text-muted; width: 1fr; height: 1; }
-    SetBy Pager { height: 1fr; background: $panel; padding: 0; margin: 1 0 0 0; }
-    SetBy KeyBar { background: $panel; padding: 0; }
+    SetByTimeDialog #title { text-style: bold; width: 1fr; }
+    SetByTimeDialog Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; margin: 1 0 0 0; }
+    SetByTimeDialog #scope, SetByTimeDialog #examples { color: $text-muted; width: 1fr; height: 1; }
+    SetByTimeDialog Pager { height: 1fr; background: $panel; padding: 0; margin: 1 0 0 0; }
+    SetByTimeDialog KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "edit so", key_display="⏎"),
+        Binding("enter", "choose", "edit", key_display="⏎"),
         Binding("tab", "complete(1)", "complete"),
         Binding("shift+tab", "complete(-1)", "complete back", show=False),
-        Binding("up,down", "scope", "which partitions", key_display="↑↓"),
+        Binding("up,down", "scope", "partitions", key_display="↑↓"),
         Binding("pageup", "scroll(-5)", "page up", show=False),
         Binding("pagedown", "scroll(5)", "page down", show=False),
         Binding("escape,ctrl+c", "leave", "back", key_display="esc"),
@@ -59,15 +59,15 @@ class SetBy(ModalScreen[SeekPlan | None]):
             self.scopes += [(topic, None), (topic, partition)]
         self.scope = 0
         self.seek_plan: SeekPlan | None = None
-        self._target: SeekRequest | None = None  # what is looked for now
-        self._looked_for: str | None = None  # the text that the preview belongs to
-        self._chosen = False  # before there was anything to see: it is taken as soon as there is
-        self._typed = ""  # what completion began with
+        self._target: SeekRequest | None = None  # being resolved now
+        self._looked_for: str | None = None  # the text of the preview
+        self._chosen = False  # Enter was pressed before the preview: it is taken as soon as it arrives
+        self._typed = ""  # the text that is completed
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Label(Content(visible(f"set {self.connector_name} by…")), id="title")
+            yield Label(Content(visible(f"set {self.connector_name} to")), id="title")
             yield TextField(self.action_choose)
             yield Label(id="examples")
             yield Label(id="scope")
@@ -75,7 +75,7 @@ class SetBy(ModalScreen[SeekPlan | None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one("#examples", Label).update(Content(f"as {'  '.join(EXAMPLES)}  2026-01-31T12:00Z"))
+        self.query_one("#examples", Label).update(Content(f"e.g. {'  '.join(EXAMPLES)}  2026-01-31T12:00Z"))
         self.query_one(Pager).can_focus = False
         self.query_one(Input).focus()
         self.draw_scope()
@@ -103,7 +103,7 @@ class SetBy(ModalScreen[SeekPlan | None]):
         self.seek_plan, self._target, self._chosen, self._looked_for = None, None, False, None
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(LOOK_AFTER, self.look)
+        self._timer = self.set_timer(PREVIEW_DELAY, self.look)
 
     def look(self) -> None:
         if self._timer is not None:
@@ -113,12 +113,12 @@ class SetBy(ModalScreen[SeekPlan | None]):
             self.say(Content.assemble((EXPECTED, "$text-muted")))
             return
         try:
-            moment = parse(text)
+            position = parse(text)
         except UsageError as error:
             self.say(Content.assemble((visible(error.message), "$warning")))
             return
-        self.say(Content.assemble((f"looking for {moment}…", "$text-muted")))
-        self._target = SeekRequest(moment, *self.scopes[self.scope])
+        self.say(Content.assemble((f"resolving {position}…", "$text-muted")))
+        self._target = SeekRequest(position, *self.scopes[self.scope])
         self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
 
     async def resolve(self, target: SeekRequest) -> None:
@@ -128,7 +128,7 @@ class SetBy(ModalScreen[SeekPlan | None]):
             self._chosen = False
             self.say(Content.assemble((visible(str(error)), "$error")))
             return
-        if target is not self._target:  # something else was typed meanwhile
+        if target is not self._target:  # the text has changed meanwhile
             return
         self.seek_plan = seek_plan
         self.say(preview(seek_plan, target))
@@ -155,7 +155,7 @@ class SetBy(ModalScreen[SeekPlan | None]):
         self.query_one(Pager).scroll_relative(y=by, animate=False)
 
     def action_choose(self) -> None:
-        """In the editor it is seen before anything is sent; where nothing would move, that is said here."""
+        """Takes the plan into the editor; a plan without changes stays here, with a text that says so."""
         if self.seek_plan is None or self.text != self._looked_for:
             self.seek_plan, self._chosen = None, True
             self.look()
@@ -167,12 +167,12 @@ class SetBy(ModalScreen[SeekPlan | None]):
 
 
 def preview(seek_plan: SeekPlan, target: SeekRequest) -> Content:
-    """The time that was understood, the sum, and each partition."""
+    """The position as understood, the total, and each partition."""
     head = f"to {target.position}: " if isinstance(target.position, TimePosition) else ""
     if not seek_plan.changes:
-        none = Content(f"{head}{counted(seek_plan.seen, 'partition')}, none of which would move")
+        none = Content(f"{head}{counted(seek_plan.seen, 'partition')}, none would change")
         return Content("\n").join([none, wording.diff(seek_plan.held, 100)]) if seek_plan.held else none
     effect, moving = seek_plan.effect, counted(len(seek_plan.changes), "partition")
-    total = f"{head}{moving} would move: {effect.total}"
-    what_next = Content.assemble(("\nenter takes it into the editor, where nothing is sent yet", "$text-muted"))
+    total = f"{head}{moving} would change: {effect.total}"
+    what_next = Content.assemble(("\nenter opens the editor with these offsets; nothing is sent yet", "$text-muted"))
     return Content("\n").join([Content.assemble((total, "bold")), wording.diff(seek_plan.changes, 100), what_next])

@@ -1,4 +1,4 @@
-"""The partitions of a connector with their offsets, and how far each of them is."""
+"""A table of partitions with offset, lag and time behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOTHING = Lag()
 
 
 class OffsetTable(Grid):
-    """A row for each partition; words while there are none."""
+    """A row for each partition, or a text if there are none."""
 
     def __init__(self, id: str) -> None:
         super().__init__(COLUMNS, id=id)

@@ -1,4 +1,4 @@
-"""What the screen says about offsets: differences, problems, verdicts, as styled content."""
+"""Texts about offsets: differences, problems, verdicts, as styled content."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
-MOST = 10  # problems shown at once
+MAX_PROBLEMS = 10  # shown at once
 SIGNS = {ChangeKind.ALTER: ("~", "$warning"), ChangeKind.RESET: ("−", "$error"), ChangeKind.NEW: ("+", "$success")}
 
 
 def diff(made: Sequence[OffsetChange], most: int = 40) -> Content:
-    """A line for each change, up to `most`: what it is, what it becomes, how far that is."""
+    """A line for each of at most `most` changes: partition, old and new offset, distance."""
     lines = []
     for change in made[:most]:
         sign, ink = SIGNS[change.kind]
@@ -44,9 +44,9 @@ def diff(made: Sequence[OffsetChange], most: int = 40) -> Content:
 
 
 def review(found: OffsetReview) -> Content:
-    """What stands beside the editor: errors first; else the difference, then warnings."""
+    """The text beside the editor: errors, or else the difference and warnings."""
     if found.checked.errors:
-        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MOST]]
+        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MAX_PROBLEMS]]
         return Content("\n").join(errors)
     lines = []
     if found.changes:
@@ -57,14 +57,14 @@ def review(found: OffsetReview) -> Content:
         lines.append(Content.assemble(("no change yet: edit an offset; null resets it", "$text-muted")))
     if found.left_out:
         words = "is" if len(found.left_out) == 1 else "are"
-        text = f"{counted(len(found.left_out), 'partition')} {words} not in the text: nothing happens to them"
+        text = f"{counted(len(found.left_out), 'partition')} {words} not in the text and will not be changed"
         lines.append(Content.assemble((text, "$text-muted")))
-    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MOST]]
+    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MAX_PROBLEMS]]
     return Content("\n").join(lines)
 
 
 def _total(made: Sequence[OffsetChange]) -> str:
-    """In records, where all of them are counted."""
+    """The total in records, if it is known for every change."""
     effects = [change.effect for change in made if change.effect is not None]
     if len(effects) < len(made) or len(made) < 2:
         return ""
@@ -72,7 +72,7 @@ def _total(made: Sequence[OffsetChange]) -> str:
 
 
 def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
-    """Above the partitions: how far it is, and what to look at; empty where nobody knows."""
+    """The lines above the table: total lag and warnings; empty if nothing is known."""
     now = int(time.time() * 1000)
     inks = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
     lines = [Content.assemble((text, ink)) for text, ink in zip(remarks.lines(now), inks, strict=True)]
@@ -82,7 +82,7 @@ def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
 
 
 def age(seconds: float, trouble: str) -> str:
-    """The age of offsets that have not been read again, and why."""
+    """The age of offsets that could not be read again, and the reason."""
     return f"read {span(seconds)} ago" + (f", not since: {trouble}" if trouble else "")
 
 
@@ -104,19 +104,19 @@ def question(plan: OffsetPlan) -> Content:
         back = {"pause": "pause it again"}.get(plan.restoring_verb, "resume it")
         parts += [
             (f"{visible(plan.name)} is {plan.state}. ", "bold"),
-            "In one step: stop it, wait until it is STOPPED, look whether anybody else changed these offsets, ",
+            "In one step: stop it, wait until it is STOPPED, check that no one else has changed these offsets, ",
             f"alter them, read them back, {back}.",
         ]
     else:
         parts.append(
-            "The offsets are read again first, and nothing is done if somebody else changed them. "
+            "The offsets are read again first; if someone else has changed them, nothing is sent. "
             "The connector stays STOPPED."
         )
     return Content.assemble(*parts)
 
 
 def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
-    """The server's answer word for word, and the class of its frame."""
+    """The server's answer verbatim, and the CSS class of its frame."""
     definite = done.verdict.certainty is Certainty.DEFINITE
     ink = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
@@ -126,12 +126,12 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     if done.differing:
         parts += ["\n", ("read back, but different: ", f"bold {ink}"), diff(done.differing)]
     if done.moved:
-        parts += ["\n", ("it had moved on; done was: ", "bold"), diff(done.moved, 3)]
+        parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
     if done.left_stopped:
         parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
-    parts.append(("\nu brings the old offsets back, as a text to look at first", "$text-muted"))
+    parts.append(("\nu opens the editor with the old offsets", "$text-muted"))
     return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
 
 
@@ -144,7 +144,7 @@ def refusal(error: OffsetsNotApplied) -> Content:
     if error.advice:
         parts += ["\n", visible(error.advice)]
     if error.conflicts:
-        parts.append("\nThe difference is now against what is there; apply again if you still want it.")
+        parts.append("\nDifferences are now shown against the current offsets; apply again to overwrite them.")
     if error.stopped:
-        parts += ["\n", ("The connector was stopped on the way, and could not be set going again.", "bold")]
+        parts += ["\n", ("The connector was stopped for the change and could not be resumed.", "bold")]
     return Content.assemble(*parts)

@@ -1,4 +1,4 @@
-"""The verbs that keys send to the connector under the cursor: the commands' own classes, for one literal name."""
+"""The verbs of the keys for one connector: stop, pause, resume, restart, delete."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tui.model import Connector
 
 
 class ConnectorAction(NamedTuple):
-    """`goal` is the state that ends it; `doing` stands in the row meanwhile; `effect` is what the dialog says,
-    and `otherwise` how to have it another way."""
+    """A verb and its command class. `goal` is the state that ends the operation; the row shows `doing` meanwhile; the
+    dialog shows `effect` and `otherwise`, an alternative."""
 
     name: str
     command: type[Stop | Pause | Resume | Restart | Delete]
@@ -28,28 +28,29 @@ class ConnectorAction(NamedTuple):
         return self.command.danger
 
     def needs(self, one: Connector) -> str:
-        """Why it makes no sense for this connector; empty when it does."""
+        """Why the verb has no effect on this connector; empty if it has."""
         if self.name in ("stop", "pause") and one.state == self.goal:
-            return f"{one.name} is {self.goal} already"
+            return f"{one.name} is already {self.goal}"
         if self.name == "pause" and one.state == "STOPPED":
-            return f"{one.name} is STOPPED, which is more than PAUSED"
+            return f"{one.name} is STOPPED, so there is nothing to pause"
         if self.name == "resume" and one.state == "RUNNING":
-            return f"{one.name} is RUNNING already" + ("; R restarts what failed" if one.failed else "")
+            return f"{one.name} is already RUNNING" + ("; R restarts the failed tasks" if one.failed else "")
         if self.name == "restart" and one.state in ("STOPPED", "PAUSED"):
-            return f"{one.name} is {one.state}: a restart would leave it so; r resumes it"
+            return f"{one.name} is {one.state}: a restart would not change that; r resumes it"
         return ""
 
     def build(self, one: Connector) -> Stop | Pause | Resume | Restart | Delete:
-        """A restart takes the tasks along: all of them, or those that failed where some did."""
+        """The command. A restart includes the tasks: all, or only the failed ones if any has failed."""
         if self.command is Restart:
             return Restart(names=(one.name,), tasks="FAILED" if one.overall == "FAILED" else "ALL")
         return self.command(names=(one.name,))
 
     async def send(self, one: Connector, context: CommandContext) -> None:
-        """To this very name: a connector called `a*` is not a pattern here."""
+        """Sends the request for exactly this name: `a*` is not a pattern here."""
         await self.build(one).request(context, one.name)
 
     def script_line(self, one: Connector) -> str:
+        """The script line that does the same."""
         options = " -t " + ("FAILED" if one.overall == "FAILED" else "ALL") if self.name == "restart" else ""
         name = quote(escape(one.name) if is_glob(one.name) else one.name)
         if name.startswith("-"):
@@ -60,18 +61,18 @@ class ConnectorAction(NamedTuple):
 ACTIONS = {
     action.name: action
     for action in (
-        ConnectorAction("stop", Stop, "STOPPED", "stopping", "Tasks end; offsets stay, and may be edited then."),
-        ConnectorAction("pause", Pause, "PAUSED", "pausing", "Tasks stay, but move no records."),
+        ConnectorAction("stop", Stop, "STOPPED", "stopping", "Tasks end. Offsets are kept and can be edited."),
+        ConnectorAction("pause", Pause, "PAUSED", "pausing", "Tasks keep their resources but process no records."),
         ConnectorAction("resume", Resume, "RUNNING", "resuming", ""),
         ConnectorAction(
-            "restart", Restart, "RUNNING", "restarting", "Starts anew; where something FAILED, only that does."
+            "restart", Restart, "RUNNING", "restarting", "Restarts connector and tasks; if any FAILED, only those."
         ),
         ConnectorAction(
             "delete",
             Delete,
             "DELETED",
             "deleting",
-            "The config is gone for good. Committed offsets stay.",
+            "The config is deleted for good. Committed offsets are kept.",
             "`:delete NAME --with-offsets` resets them too.",
         ),
     )

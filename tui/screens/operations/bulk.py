@@ -1,4 +1,4 @@
-"""One verb for many connectors: who is meant, a few at a time, a result for each, the failed ones again."""
+"""One verb for many connectors: a few requests in parallel, a result for each, retry of the failed ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tui.model import Connector
 from tui.screens.operations.actions import ConnectorAction
 from tui.screens.services.operations import Operation, Phase
 
-AT_ONCE = 4  # requests under way; a worker's herder takes them one after the other anyway
-WAITING, CANCELLED, NO_ANSWER = "waiting", "not tried: cancelled", "not tried: the cluster does not answer"
+MAX_REQUESTS = 4  # under way at once; the worker's herder processes them one by one
+WAITING, CANCELLED, NO_ANSWER = "waiting", "not sent: cancelled", "not sent: the cluster does not answer"
 
 Act = Callable[[ConnectorAction, Connector], Awaitable[Operation]]
 Look = Callable[[str], Connector | None]
@@ -22,7 +22,7 @@ Look = Callable[[str], Connector | None]
 
 @dataclass(slots=True)
 class BulkTarget:
-    """One connector. `left_out` says why nothing was asked for it; empty as long as it is or will be."""
+    """One connector. `left_out` is the reason for sending no request; empty if one was or will be sent."""
 
     name: str
     left_out: str = ""
@@ -34,7 +34,7 @@ class BulkTarget:
 
     @property
     def failed(self) -> bool:
-        """Worth another try."""
+        """Whether a retry may help."""
         if self.operation is None:
             return self.left_out in (CANCELLED, NO_ANSWER)
         return self.operation.phase.is_bad
@@ -46,14 +46,14 @@ class BulkTarget:
         return WAITING if not self.left_out else "left out"
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         return self.left_out or (self.operation.last if self.operation is not None else "")
 
 
 def chosen(
     action: ConnectorAction, some: Sequence[Connector], busy: Callable[[str], Operation | None]
 ) -> list[BulkTarget]:
-    """All of them as targets; those for which it makes no sense with the reason."""
+    """All connectors as targets; those on which the verb has no effect with the reason."""
     return [BulkTarget(one.name, _why_not(action, one, busy)) for one in some]
 
 
@@ -64,7 +64,7 @@ def _why_not(action: ConnectorAction, one: Connector, busy: Callable[[str], Oper
 
 @dataclass(slots=True)
 class BulkOperation:
-    """A verb under way for its targets. `changed` hears of each step that no operation tells of."""
+    """A verb being applied to its targets. `changed` is called after each step that is not a step of an operation."""
 
     action: ConnectorAction
     targets: list[BulkTarget]
@@ -75,36 +75,37 @@ class BulkOperation:
     _down: bool = field(default=False, init=False)
 
     async def run(self) -> None:
-        turns = asyncio.Semaphore(AT_ONCE)
-        await asyncio.gather(*(self._one(target, turns) for target in self.targets if target.is_open))
+        """Returns when each target was accepted, refused or left out."""
+        slots = asyncio.Semaphore(MAX_REQUESTS)
+        await asyncio.gather(*(self._one(target, slots) for target in self.targets if target.is_open))
 
-    async def _one(self, target: BulkTarget, turns: asyncio.Semaphore) -> None:
-        async with turns:
+    async def _one(self, target: BulkTarget, slots: asyncio.Semaphore) -> None:
+        async with slots:
             now = self.look(target.name)
             if self.cancelled or self._down:
                 target.left_out = CANCELLED if self.cancelled else NO_ANSWER
             elif now is None:
-                target.left_out = "gone meanwhile"
+                target.left_out = "deleted meanwhile"
             elif why := self.action.needs(now):
                 target.left_out = why
             else:
                 target.operation = await self.act(self.action, now)
-                # What one could not be asked for, the others cannot either; they wait for "retry".
+                # If the cluster is unreachable for one request, the others are not sent; they wait for a retry.
                 self._down = self._down or isinstance(target.operation.error, Unreachable)
         self.changed()
 
     def cancel(self) -> None:
-        """What has not begun stays undone."""
+        """Requests that are still waiting are not sent."""
         self.cancelled = True
         self.changed()
 
-    def again(self) -> BulkOperation | None:
-        """The same for those that failed or were not tried; None when there are none."""
+    def retry(self) -> BulkOperation | None:
+        """The same verb for the targets that failed or were not sent; None if there are none."""
         failed = [BulkTarget(target.name) for target in self.targets if target.failed]
         return BulkOperation(self.action, failed, self.act, self.look, self.changed) if failed else None
 
     @property
-    def worth_another_try(self) -> int:
+    def retryable(self) -> int:
         return sum(target.failed for target in self.targets)
 
     @property
@@ -120,7 +121,7 @@ class BulkOperation:
         return [target.name for target in self.targets if not target.left_out]
 
     def summary(self) -> str:
-        """`stop 12 connectors: 10 observed, 1 failed, 1 waiting`."""
+        """For example `stop 12 connectors: 10 observed, 1 failed, 1 waiting`."""
         words = Counter(target.word for target in self.targets)
         order = [*(phase.value for phase in (Phase.FAILED, Phase.TIMED_OUT, Phase.OBSERVED, Phase.ACCEPTED))]
         ranked = sorted(words, key=lambda word: order.index(word) if word in order else len(order))

@@ -1,4 +1,4 @@
-"""A bulk operation on the screen: which verb, the question with all its targets, then a result for each."""
+"""A bulk operation on the screen: menu of verbs, question with all targets, results."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from tui.widgets.text import visible
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True),
     Column("step", "STEP", 12),
-    Column("said", "LAST SAID", 24, rank=1, grows=True),
+    Column("said", "LAST MESSAGE", 24, rank=1, grows=True),
 )
 
 
 def question(
     action: ConnectorAction, targets: Sequence[BulkTarget], look: Mapping[str, Connector], where: str
 ) -> Dialog:
-    """All targets with the state they are in; the count of those that will be asked has to be typed."""
+    """Lists all targets with their states; the number of connectors concerned has to be typed."""
     meant = [target for target in targets if not target.left_out]
     count = len(meant)
     parts: list[str | tuple[str, str]] = [f"{action.effect}\n\n" if action.effect else ""]
@@ -61,7 +61,7 @@ def _row(one: Connector | None) -> list[tuple[str, str] | str]:
 
 
 class BulkMenu(ModalScreen[str | None]):
-    """Which verb for these connectors; the key is the one it has for a single one."""
+    """The verbs for these connectors, with the same keys as for a single one."""
 
     DEFAULT_CSS = """
     BulkMenu { align: center middle; background: $background 60%; }
@@ -106,7 +106,7 @@ class BulkMenu(ModalScreen[str | None]):
 
 
 class BulkScreen(ModalScreen[None]):
-    """Live while it runs. Closing it stops nothing; the operations log has the same results."""
+    """Results while the operation runs. Closing the screen stops nothing; the operations log shows the same results."""
 
     DEFAULT_CSS = """
     BulkScreen { align: center middle; background: $background 60%; }
@@ -118,8 +118,8 @@ class BulkScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "close", key_display="esc", priority=True),
-        Binding("f", "again", "retry", tooltip="all that failed or was not tried"),
-        Binding("x", "cancel", "cancel what waits"),
+        Binding("f", "retry", "retry", tooltip="all that failed or were not sent"),
+        Binding("x", "cancel", "cancel waiting"),
         Binding("y", "copy", "copy script line"),
         Binding("ctrl+c", "close", "close", show=False),
     ]
@@ -127,8 +127,8 @@ class BulkScreen(ModalScreen[None]):
     def __init__(self, bulk: BulkOperation, start: Callable[[BulkOperation], None]) -> None:
         super().__init__()
         self.bulk, self.start = bulk, start
-        self._first = ""  # the row that the cursor was put on
-        self._moved = False  # by the user, who sees to it from then on
+        self._first = ""  # the row on which the cursor was placed
+        self._moved = False  # by the user, who controls the cursor from then on
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -142,7 +142,7 @@ class BulkScreen(ModalScreen[None]):
         self.draw()
 
     def draw(self) -> None:
-        """Failures first, then what is under way."""
+        """Failures first, then targets under way."""
         if not self.query(Grid):
             return
         rows = {target.name: target for target in sorted(self.bulk.targets, key=_rank)}
@@ -153,15 +153,15 @@ class BulkScreen(ModalScreen[None]):
         if rows and not self._moved:
             self._first = next(iter(rows))
             grid.go(self._first)
-        again = f"f retries {self.bulk.worth_another_try}" if self.check_action("again", ()) else ""
-        self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())), Content(again))
+        retry = f"f retries {self.bulk.retryable}" if self.check_action("retry", ()) else ""
+        self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())), Content(retry))
         current = rows.get(grid.current or "")
-        self.query_one("#said", Static).update(Content(visible(current.said) if current else ""))
+        self.query_one("#said", Static).update(Content(visible(current.message) if current else ""))
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "again":
-            return not self.bulk.is_open and self.bulk.worth_another_try > 0
+        if action == "retry":
+            return not self.bulk.is_open and self.bulk.retryable > 0
         return action != "cancel" or self.bulk.can_be_cancelled
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
@@ -174,8 +174,8 @@ class BulkScreen(ModalScreen[None]):
     def action_cancel(self) -> None:
         self.bulk.cancel()
 
-    def action_again(self) -> None:
-        if bulk := self.bulk.again():
+    def action_retry(self) -> None:
+        if bulk := self.bulk.retry():
             self.bulk, self._first, self._moved = bulk, "", False
             self.start(bulk)
             self.draw()
@@ -197,5 +197,5 @@ def _cells(target: BulkTarget) -> Mapping[str, Cell]:
     return {
         "name": Cell(target.name, "grid--strong"),
         "step": Cell(step, ink),
-        "said": Cell(target.said, "grid--error" if phase and phase.is_bad else "grid--muted"),
+        "said": Cell(target.message, "grid--error" if phase and phase.is_bad else "grid--muted"),
     }

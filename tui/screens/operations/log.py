@@ -1,4 +1,4 @@
-"""The operations log: what was asked, what came of it, and each again as a script line and as curl."""
+"""The operations log: each operation with its steps and results, as a script line and as curl commands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
     Column("time", "TIME", 8),
     Column("what", "OPERATION", 24, grows=True),
     Column("phase", "STEP", 11),
-    Column("said", "LAST SAID", 20, rank=1, grows=True),
+    Column("said", "LAST MESSAGE", 20, rank=1, grows=True),
 )
 
 
@@ -100,7 +100,7 @@ class OperationsScreen(ModalScreen[None]):
     def detail(self) -> None:
         one = self.current()
         if one is None:
-            self.query_one(Pager).put(Content("nothing was asked of the cluster yet"))
+            self.query_one(Pager).put(Content("no operations yet"))
             return
         self.refresh_bindings()
         parts: list[str | tuple[str, str]] = []
@@ -118,7 +118,7 @@ class OperationsScreen(ModalScreen[None]):
         self.detail()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is offered that the entry does not have."""
+        """A key works only if the entry has a line to copy."""
         if action not in ("copy_line", "copy_curl") or not self.query(Grid):
             return True
         one = self.current()

@@ -1,4 +1,4 @@
-"""What the screen asks of the cluster, each as a tracked operation; what the cluster refuses is said, never raised."""
+"""Runs changes as logged operations; errors of the cluster are reported in the operation or the status line."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Say = Callable[[str, str], None]  # text, kind
 
 
 class OperationRunner:
-    """For one cluster; `say` is the status line."""
+    """Of one cluster. `say` shows a text in the status line."""
 
     def __init__(self, connection: ClusterConnection, operations: Operations, say: Say) -> None:
         self.connection, self.operations, self.say = connection, operations, say
 
     async def act(self, action: ConnectorAction, one: Connector) -> Operation:
-        """One key's verb for one connector; back when the cluster has answered, not when the state is observed."""
+        """A verb for one connector. Returns when the cluster has answered, before the new state is observed."""
         operation = self.operations.begin(
             action.name, one.name, goal=action.goal, lines=(action.script_line(one),), doing=action.doing
         )
@@ -44,7 +44,7 @@ class OperationRunner:
         return operation
 
     async def set_level(self, logger: str, level: str, scope: str) -> Operation:
-        """Of a logger; ends with the answer."""
+        """Sets the level of a logger; the operation ends with the answer."""
         line = f"patch logger {quote(logger)} -l {level}" + (" -s cluster" if scope == "cluster" else "")
         where = " on every worker" if scope == "cluster" else ""
         operation = self.operations.begin(f"{level}{where} for", logger, lines=(line,), doing="setting")
@@ -62,7 +62,7 @@ class OperationRunner:
         return operation
 
     async def preview(self, command: Command) -> Result | None:
-        """What a changing command would do, without doing it; None when even that is refused."""
+        """What a command would change, from its dry run; None if the dry run fails."""
         try:
             context = self.connection.context(self.connection.connect, lambda text: None)
             return await execute(type(command)(**{**command.values, "dry_run": True}), context)
@@ -71,7 +71,7 @@ class OperationRunner:
             return None
 
     async def run(self, command: Command, line: str) -> Result | None:
-        """A typed command, already confirmed."""
+        """Runs a typed command that is already confirmed. None if it failed, which was reported."""
         calls: list[ApiCall] = []
         operation = self._begin(line) if command.changes else None
         connect = self.connection.recording_client(calls.append, lambda text: self.say(text, "busy"))
@@ -105,7 +105,7 @@ class OperationRunner:
             self.operations.done(operation, said)
 
     def _follow(self, command: Command, result: Result) -> None:
-        """Each connector that a typed verb has set moving is watched like one of a key."""
+        """Waits for the states of the connectors that a typed verb concerns, as after a key."""
         action = next((action for action in ACTIONS.values() if type(command) is action.command), None)
         for outcome in result.outcomes:
             if action is not None and not outcome.failed:
@@ -117,7 +117,7 @@ class OperationRunner:
 
 
 def summary(outcomes: tuple[TargetOutcome, ...]) -> str:
-    """One line: the answer where there is one target, counts where there are more."""
+    """One line: the message of a single target, or counts."""
     if len(outcomes) == 1:
         return f"{outcomes[0].name}: {outcomes[0].message}"
     names = {outcome.name for outcome in outcomes}

@@ -1,4 +1,4 @@
-"""What happened to each connector since the console is open: changes of state, of tasks, of config, notices."""
+"""Events of each connector since the console was opened: changes of state, tasks and config, and notices."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tui.config.changes import changes
 from tui.formatting import one_line
 from tui.model import Connector, Task
 
-KEPT = 200  # events of each connector
+MAX_EVENTS = 200  # of each connector
 BAD, WARN, GOOD, PLAIN = "bad", "warn", "good", ""
 _KINDS = {"FAILED": BAD, "UNASSIGNED": WARN, "RUNNING": GOOD}
 _LEVELS = {"ERROR": BAD, "FATAL": BAD, "WARN": WARN, "WARNING": WARN}
 
 
 class Event(NamedTuple):
-    """One line; `about` is the connector itself or one of its tasks."""
+    """One line of the history. `at` is in seconds since the epoch; `about` is `connector` or a task."""
 
     at: float
     about: str
@@ -28,7 +28,7 @@ class Event(NamedTuple):
 
 
 class EventHistory:
-    """Listens to a store; the newest events are last."""
+    """Listens to a cluster store; the newest events are last."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -56,7 +56,7 @@ class EventHistory:
         self._add(notice.connector, Event(self._clock(), about, one_line(notice.message), kind))
 
     def _add(self, name: str, event: Event) -> None:
-        self._events.setdefault(name, deque(maxlen=KEPT)).append(event)
+        self._events.setdefault(name, deque(maxlen=MAX_EVENTS)).append(event)
 
     def _differences(self, old: Connector, new: Connector) -> Iterator[Event]:
         now = self._clock()

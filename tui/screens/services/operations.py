@@ -1,4 +1,4 @@
-"""Operations: what was asked of the cluster, from the request to the state that was then observed."""
+"""Operations of this session: each change from its request to the observed state."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from tui.client.client import ApiCall
     from tui.errors import HeadraceError
 
-TIME_LIMIT = 60.0  # seconds from acceptance to the state being seen
-RESTARTING = 1.0  # seconds in which the state seen may be the one from before a restart
-SETTLING = 2.0  # a failure seen earlier than this may be the old one
+TIME_LIMIT = 60.0  # seconds from acceptance to the observed state
+RESTART_DELAY = 1.0  # seconds in which the observed state may be older than the restart
+FAILURE_DELAY = 2.0  # seconds in which an observed failure may be older than the request
 
 
 class Phase(Enum):
-    """How far it came; the value is the word shown."""
+    """The phase of an operation; the value is the word shown."""
 
     REQUESTED = "requested"
     ACCEPTED = "accepted"
@@ -52,22 +52,22 @@ GLYPHS = {
 
 @dataclass(slots=True)
 class Operation:
-    """One of them. `goal` is the state waited for, DELETED, or empty when the answer itself is the end."""
+    """One operation. `goal` is the state to wait for, DELETED, or empty if the answer ends the operation."""
 
     id: int
     verb: str
     target: str
     goal: str
-    lines: tuple[str, ...]  # the same as script lines
-    doing: str  # `stopping`
+    lines: tuple[str, ...]  # the script lines that do the same
+    doing: str  # shown in the list meanwhile, for example `stopping`
     started: float
     phase: Phase = Phase.REQUESTED
     accepted_at: float = 0.0
     ended_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[ApiCall] = field(default_factory=list)
-    doubtful: bool = False  # the server calls it a possible success only
-    error: HeadraceError | None = None  # what the request ended with
+    doubtful: bool = False  # the server reports a possible success only
+    error: HeadraceError | None = None  # the error that ended the request
 
     @property
     def title(self) -> str:
@@ -91,12 +91,12 @@ def as_curl(url: str, call: ApiCall) -> str:
 
 
 class Operations:
-    """The log of this session, the newest last. `changed` hears of each step."""
+    """The log of this session, the newest last. `changed` is called after each step."""
 
     def __init__(self, clock: Callable[[], float], changed: Callable[[Operation], None]) -> None:
         self._clock, self._changed = clock, changed
         self.log: list[Operation] = []
-        self._open: dict[int, Operation] = {}  # by id; the log of a long session is not searched for each row
+        self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
 
     def begin(self, verb: str, target: str, *, goal: str = "", lines: tuple[str, ...] = (), doing: str) -> Operation:
         operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock())
@@ -106,29 +106,30 @@ class Operations:
         return operation
 
     def note(self, operation: Operation, text: str) -> None:
-        """Something worth saying on the way, such as a 409 that is tried again."""
+        """Adds a note to an open operation, for example that a request is retried after a 409."""
         if not operation.notes or operation.notes[-1][1] != text:
             operation.notes.append((self._clock(), text))
             self._changed(operation)
 
-    def accepted(self, operation: Operation, said: str = "") -> None:
+    def accepted(self, operation: Operation, message: str = "") -> None:
         operation.accepted_at = self._clock()
         goal = f"waiting for {operation.goal}" if operation.goal else ""
-        text = ": ".join(part for part in ("accepted", said or goal) if part)
+        text = ": ".join(part for part in ("accepted", message or goal) if part)
         self._step(operation, Phase.ACCEPTED, text)
         if not operation.goal:
-            self._end(operation, Phase.OBSERVED, said or "done")
+            self._end(operation, Phase.OBSERVED, message or "done")
 
     def failed(self, operation: Operation, message: str, error: HeadraceError | None = None) -> None:
-        """`message` is the server's own."""
+        """Ends an operation with an error; `message` is the server's."""
         operation.error = error
         self._end(operation, Phase.FAILED, message)
 
-    def done(self, operation: Operation, said: str) -> None:
-        self._end(operation, Phase.OBSERVED, said)
+    def done(self, operation: Operation, message: str) -> None:
+        """Ends an operation that has no state to wait for."""
+        self._end(operation, Phase.OBSERVED, message)
 
     def pending(self, name: str) -> Operation | None:
-        """The newest one that is under way for a connector."""
+        """The newest open operation of a connector."""
         return next((one for one in reversed(self._open.values()) if one.target == name), None)
 
     @property
@@ -136,7 +137,7 @@ class Operations:
         return list(self._open.values())
 
     def observe(self, snapshot: Snapshot) -> None:
-        """Looks for the states that are waited for."""
+        """Ends operations whose goal the snapshot shows, and those that failed or timed out."""
         for operation in self.open:
             if operation.phase is Phase.ACCEPTED and operation.goal:
                 self._look(operation, snapshot)
@@ -145,17 +146,19 @@ class Operations:
         now, heard = self._clock(), snapshot.link.heard_at or 0.0
         seen = snapshot.connectors.get(operation.target)
         waited = now - operation.accepted_at
-        if operation.verb == "restart" and waited < RESTARTING:
+        if operation.verb == "restart" and waited < RESTART_DELAY:
             return
-        # An event may come before the answer to the request that caused it.
+        # An event may arrive before the answer to the request that caused it.
         fresh = heard >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
         if (fresh or seen is None) and reached(seen, operation.goal):
-            self._end(operation, Phase.OBSERVED, f"observed: {arrived(seen, operation.goal)} after {waited:.1f} s")
-        elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > SETTLING:
+            self._end(
+                operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"
+            )
+        elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > FAILURE_DELAY:
             self._end(operation, Phase.FAILED, f"observed: {described(seen)}; t shows the trace")
         elif waited > TIME_LIMIT:
             self._end(
-                operation, Phase.TIMED_OUT, f"not {operation.goal} within {TIME_LIMIT:.0f} s; it is {described(seen)}"
+                operation, Phase.TIMED_OUT, f"not {operation.goal} within {TIME_LIMIT:.0f} s; now {described(seen)}"
             )
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
@@ -179,8 +182,8 @@ def reached(seen: Connector | None, goal: str) -> bool:
     return seen.is_in(goal)
 
 
-def arrived(seen: Connector | None, goal: str) -> str:
-    """What was reached. A pause leaves failed tasks as they are, and the connector's worst state with them."""
+def described_goal(seen: Connector | None, goal: str) -> str:
+    """The state that was reached. A pause leaves failed tasks FAILED, and so the connector's worst state."""
     if goal == "PAUSED" and seen is not None and seen.failed:
         return f"PAUSED; {counted(seen.failed, 'task')} {'stays' if seen.failed == 1 else 'stay'} FAILED"
     return described(seen)
@@ -188,11 +191,11 @@ def arrived(seen: Connector | None, goal: str) -> str:
 
 def described(seen: Connector | None) -> str:
     if seen is None:
-        return "gone"
+        return "deleted"
     return f"{seen.overall}, {tasks_in_words(seen)}"
 
 
 def tasks_in_words(one: Connector) -> str:
-    """`1/1 tasks`, `0/2 tasks, 1 failed`, `no tasks`."""
+    """For example `1/1 tasks`, `0/2 tasks, 1 failed`, `no tasks`."""
     running, comma, failed = one.tasks_text.partition(",")
     return f"{running} tasks{comma}{failed}" if one.tasks else "no tasks"
