@@ -9,10 +9,15 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from tests.unit.tui.screens.builders import snapshot
 from tui.app import HeadraceApp
+from tui.cluster.snapshot import Diff
 from tui.contexts.profiles import Profile
+from tui.model import Connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.home import Home
+
+NO_CLUSTER = "http://127.0.0.1:1"  # no worker listens here
 
 
 class Console:
@@ -69,3 +74,15 @@ async def console(url: str, width: int = 80, height: int = 24, **profile: Any) -
     app = HeadraceApp(Profile(url, **profile))
     async with app.run_test(size=(width, height)) as pilot:
         yield Console(app, pilot)
+
+
+async def detach_store(seen: Console) -> None:
+    """Waits until the console has found that there is no cluster, then stops the updates of its store."""
+    await seen.until(lambda: seen.home.services and seen.home.is_stale)
+    assert seen.home.services is not None
+    seen.home.services.connection.store._subscribers.clear()
+
+
+def update(seen: Console, *some: Connector) -> None:
+    """Shows a snapshot of these connectors."""
+    seen.home.heard(snapshot(*some), Diff(link=True))

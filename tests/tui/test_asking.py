@@ -6,8 +6,8 @@ import pytest
 from textual import events
 from textual.content import Content
 
-from tests.tui.console import Console, console
-from tests.tui.test_pieces import NOBODY, alone, connector, tell
+from tests.tui.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.unit.tui.screens.builders import connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.loggers import LoggersScreen
 
@@ -28,7 +28,7 @@ async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
     ],
 )
 async def test_a_reason_is_typed_beside_the_answer(name: str, keys: tuple[str, ...]) -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         dialog = Dialog("alter?", Content("this"), "alter", name=name, why="")
         answers = await asked(seen, dialog)
         await seen.press(*keys)
@@ -37,7 +37,7 @@ async def test_a_reason_is_typed_beside_the_answer(name: str, keys: tuple[str, .
 
 
 async def test_without_a_reason_nothing_is_in_the_way() -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         dialog = Dialog("alter?", Content("this"), "alter", why="undo: change 3")
         answers = await asked(seen, dialog)
         await seen.sees("undo: change 3", "w say why")
@@ -50,9 +50,9 @@ async def test_without_a_reason_nothing_is_in_the_way() -> None:
 
 
 async def test_read_only_is_refused_before_anything_is_asked() -> None:
-    async with console(NOBODY, read_only=True) as seen:
-        await alone(seen)
-        tell(seen, connector("orders"), connector("payments"))
+    async with console(NO_CLUSTER, read_only=True) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders"), connector("payments"))
         for line in ("stop orders", "delete orders", "stop *", "delete offsets orders", "restart task orders/0"):
             await seen.press("colon", *line, "enter")
             await seen.sees("refused: the context http://127.0.0.1:1 is read-only")
@@ -70,9 +70,9 @@ async def test_read_only_is_refused_before_anything_is_asked() -> None:
 async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """As over a slow line, or pasted: `Dr` would have resumed what the question was about."""
     monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 1.0)
-    async with console(NOBODY) as seen:
-        await alone(seen)
-        tell(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
         await seen.go("orders")
         for keys in ("Dr", "Dpayments\r", "sDr", "*sr"):
             for key in keys:
@@ -87,7 +87,7 @@ async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: p
 
 
 async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete nine?", Content("for good"), "delete", name="nine")
         answers = await asked(seen, dialog)
         await seen.sees("type the name:", "esc no")
@@ -105,7 +105,7 @@ async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> N
 
 
 async def test_a_name_is_pasted_and_nothing_confirmed() -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
         answers = await asked(seen, dialog)
         assert dialog.focused is not dialog.name_field
@@ -122,7 +122,7 @@ async def test_a_name_is_pasted_and_nothing_confirmed() -> None:
 
 
 async def test_a_paste_is_no_answer_to_a_yes_or_no() -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         answers = await asked(seen, Dialog("stop?", Content("this"), "stop"))
         paste(seen, "y\n")
         await seen.pilot.pause(0.3)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.console import Console, console
+from tests.tui.console import NO_CLUSTER, Console, console, detach_store, update
 from tests.tui.snapshot import recorded
-from tests.tui.test_pieces import NOBODY, alone, connector, snapshot, tell
+from tests.unit.tui.screens.builders import connector, snapshot
 from tui.cluster.snapshot import Diff, LinkState, Notice
 from tui.screens.home import updates
 from tui.screens.home.base import StatusText
@@ -45,31 +45,31 @@ async def test_a_document_that_was_written_is_not_under_way(tmp_path: Path) -> N
 
 
 def failed(seen: Console, name: str) -> None:
-    tell(seen, connector("one"), connector("two"), *(connector(n, tasks=("FAILED",)) for n in (name,)))
+    update(seen, connector("one"), connector("two"), *(connector(n, tasks=("FAILED",)) for n in (name,)))
     seen.home.noticed(Notice(0.0, "ERROR", f"{name} is FAILED: Boom", name))
 
 
 async def test_news_of_a_connector_go_with_their_cause() -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         failed(seen, "bad")
         assert said(seen) == ("bad is FAILED: Boom", "bad")
-        tell(seen, connector("one"), connector("bad", tasks=("FAILED",), key="changed"))
+        update(seen, connector("one"), connector("bad", tasks=("FAILED",), key="changed"))
         assert said(seen)[0], "it is FAILED still"
-        tell(seen, connector("one"), connector("bad"))
+        update(seen, connector("one"), connector("bad"))
         assert said(seen) == ("", ""), "it recovered"
         failed(seen, "bad")
-        tell(seen, connector("one"))
+        update(seen, connector("one"))
         assert said(seen) == ("", ""), "it is gone"
         seen.home.say("bad: no such file", "bad")  # an answer to a key
-        tell(seen, connector("one"), connector("bad"))
-        tell(seen, connector("one"))
+        update(seen, connector("one"), connector("bad"))
+        update(seen, connector("one"))
         assert said(seen)[0] == "bad: no such file"
 
 
 async def test_pages_are_free_of_news_of_others() -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         failed(seen, "bad")
         await seen.go("bad")
         await seen.press("enter")
@@ -86,26 +86,26 @@ async def test_pages_are_free_of_news_of_others() -> None:
 
 
 async def test_the_cluster_is_back() -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert seen.home.services is not None
         assert not seen.home.may_send(change=True)
         assert said(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert said(seen)[0]
-        tell(seen, connector("one"))
+        update(seen, connector("one"))
         assert said(seen) == ("", "")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert not seen.home.view.services.may_change("altering offsets")
         assert said(seen)[0].startswith("the cluster does not answer")
-        tell(seen, connector("one"))
+        update(seen, connector("one"))
         assert said(seen) == ("", "")
 
 
 async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         failed(seen, "bad")
         seen.home.tick()
         assert said(seen)[0]

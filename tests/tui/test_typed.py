@@ -9,8 +9,8 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Input
 
-from tests.tui.console import Console, console
-from tests.tui.test_pieces import NOBODY, alone, connector, tell
+from tests.tui.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.unit.tui.screens.builders import connector
 from tui import model
 from tui.commands.result import Result, Table
 from tui.contexts.contexts_file import ContextsFile
@@ -52,10 +52,10 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
 
 
 async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:
-    ContextsFile(folders / "config" / "headrace" / "contexts.toml").put(Profile(NOBODY, "berlin"))
-    async with console(NOBODY) as seen:
-        await alone(seen)
-        tell(seen, connector("berta"))
+    ContextsFile(folders / "config" / "headrace" / "contexts.toml").put(Profile(NO_CLUSTER, "berlin"))
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("berta"))
         await seen.press("colon", *"use-context be", "tab")
         await seen.sees(":use-context berlin")
         await seen.press("escape", "slash", *"state:r", "tab", "enter")
@@ -66,11 +66,11 @@ async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:
 
 
 async def test_history_outlives_the_session() -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         await seen.press("colon", *"theme light", "enter")
-    async with console(NOBODY) as seen:
-        await alone(seen)
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
         await seen.press("colon", "up")
         await seen.sees(":theme light")
 
@@ -85,9 +85,9 @@ def burst(seen: Console, *keys: str) -> None:
 
 @pytest.mark.parametrize("first", [(), ("slash",)], ids=["all of it", "behind the open line"])
 async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, ...]) -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
-        tell(seen, connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",)))
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",)))
         await seen.go("aaa")
         await seen.press(*first)
         burst(seen, *(key for key in ("slash", *"payx", "backspace", *"ments", "enter", "t") if key not in first))
@@ -96,9 +96,9 @@ async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, .
 
 
 async def test_keys_of_editing_are_not_overtaken() -> None:
-    async with console(NOBODY) as seen:
-        await alone(seen)
-        tell(seen, connector("one", "STOPPED", (), topics="t"))
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one", "STOPPED", (), topics="t"))
         await seen.go("one")
         await seen.press("enter", "5")
         pane = seen.home.view.offsets
@@ -120,7 +120,7 @@ async def test_keys_of_editing_are_not_overtaken() -> None:
     ids=lambda keys: "".join(key if len(key) == 1 else f"<{key}>" for key in keys),
 )
 async def test_keys_of_a_typed_confirmation_act_in_their_order(keys: tuple[str, ...]) -> None:
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         answers: list[bool | None] = []
         dialog = Dialog("delete abcdef?", Content("gone"), "delete", name="abcdef", why="")
         seen.app.push_screen(dialog, answers.append)
@@ -132,7 +132,7 @@ async def test_keys_of_a_typed_confirmation_act_in_their_order(keys: tuple[str, 
 
 async def test_a_reason_typed_behind_w_confirms_nothing() -> None:
     """`wy` would have been a yes."""
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         answers: list[bool | None] = []
         dialog = Dialog("alter?", Content("this"), "alter", why="")
         seen.app.push_screen(dialog, answers.append)
@@ -161,7 +161,7 @@ class Moments(SeekPlanner):
 @pytest.mark.parametrize("seen_before", [(), ("+", "7")], ids=["at once", "after a look"])
 async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tuple[str, ...]) -> None:
     """Enter applies the text as typed, not an earlier one that was previewed."""
-    async with console(NOBODY) as seen:
+    async with console(NO_CLUSTER) as seen:
         chosen: list[SeekPlan | None] = []
         moments = Moments()
         screen = SetByTimeDialog("sink", None, moments)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tests.tui.test_pieces import connector
+from tests.unit.tui.screens.builders import connector
 from tui.screens.clusters.loggers import LoggersScreen
 from tui.screens.clusters.workers import WorkersScreen, loads
 from tui.screens.services.operations import Phase

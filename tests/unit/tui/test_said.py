@@ -16,11 +16,9 @@ from tui.commands.offsets.changing import announce
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import NotFound, Refused, refusal
 from tui.formatting import joined_lines
 from tui.offsets.plan import OffsetPlan
-from tui.screens.dead_letters.dead_letter_text import warning
 from tui.screens.operations.operation_runner import summary
 from tui.script.grammar import parse
 from tui.script.runner import Printer
@@ -160,15 +158,3 @@ def test_lines_of_a_server_stay_apart() -> None:
 def test_an_address_without_a_worker() -> None:
     assert refusal(404, "HTTP 404 Not Found").advice == "is this the URL of a Connect worker?"
     assert refusal(404, "Connector a not found").advice == ""
-
-
-def test_where_letters_go_that_do_not_say_where_they_came_from() -> None:
-    named = ("topic", b"t"), ("partition", b"3"), ("offset", b"7")
-    told = DeadLetter(0, 0, headers=tuple((PREFIX + key, value) for key, value in named))
-    mute = DeadLetter(0, 1)
-    assert "headers, to their original partitions; every" in warning([told], 0).plain
-    assert (
-        "headers, to partitions chosen by key (no header names the original partition); every"
-        in warning([mute], 0).plain
-    )
-    assert "original partitions, or chosen by key if no header names it (1); every" in warning([told, mute], 0).plain

@@ -82,7 +82,7 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
     if known.stalled:
         line(
             "STALLED",
-            (f"{counted(known.stalled, 'task')} RUNNING but not processing the records that wait", "bold $error"),
+            (f"{counted(known.stalled, 'task')} RUNNING without progress while records wait", "bold $error"),
         )
     return Content.assemble(*parts).rstrip()
 

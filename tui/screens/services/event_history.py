@@ -71,7 +71,7 @@ class EventHistory:
         for task in new.tasks:
             yield from self._task(now, tasks.pop(task.id, None), task)
         for gone in tasks.values():
-            yield Event(now, f"task {gone.id}", f"{gone.state} → gone")
+            yield Event(now, f"task {gone.id}", f"{gone.state} → removed")
 
     def _task(self, now: float, old: Task | None, new: Task) -> Iterator[Event]:
         if old is None or old.state != new.state:

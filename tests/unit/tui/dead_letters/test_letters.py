@@ -1,4 +1,4 @@
-"""What a dead letter tells, and how its bytes are shown and written down."""
+"""Dead letters: their headers, and how their bytes are shown and exported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def letter(**told: str) -> DeadLetter:
     return DeadLetter(1, 7, 0, b"k", b"v", tuple(headers))
 
 
-def test_headers_tell_where_from_and_why() -> None:
+def test_headers_give_origin_and_error() -> None:
     one = letter(topic="t", partition="2", offset="42", exception_stacktrace=TRACE, stage="VALUE_CONVERTER")
     assert one.origin == ("t", 2, 42) and one.id == "1/7"
     assert one.error == "JsonParseException: Unrecognized token 'x'", "the root cause"
@@ -27,13 +27,13 @@ def test_headers_tell_where_from_and_why() -> None:
     assert letter(exception_class_name="a.B", exception_message="no").error == "B: no"
 
 
-def test_without_headers_nothing_is_made_up() -> None:
+def test_without_headers_origin_and_error_are_unknown() -> None:
     one = DeadLetter(0, 0)
     assert one.origin is None and one.error == "" and one.error_header("stage") == ""
     assert letter(topic="t", partition="x", offset="1").origin is None
 
 
-def test_the_last_of_several_failures_counts() -> None:
+def test_the_last_failure_counts() -> None:
     headers = [(PREFIX + "stage", b"KEY_CONVERTER"), (PREFIX + "stage", b"TASK_PUT"), (PREFIX + "topic", None)]
     assert DeadLetter(0, 0, headers=tuple(headers)).error_header("stage") == "TASK_PUT"
 
@@ -51,7 +51,7 @@ def test_the_last_of_several_failures_counts() -> None:
         (b"", ByteView.TEXT),
     ],
 )
-def test_the_view_that_fits(value: bytes | None, view: ByteView) -> None:
+def test_the_best_view_of_a_value(value: bytes | None, view: ByteView) -> None:
     assert best_view(value) is view
 
 
@@ -63,7 +63,7 @@ def test_views() -> None:
     assert shown(b"x" * 20, ByteView.TEXT, most=10).endswith("10 bytes more")
 
 
-def test_a_line_of_the_export_says_all() -> None:
+def test_the_export_contains_the_whole_record() -> None:
     line = json.loads(exported("dead", DeadLetter(1, 2, 3, b"\xff", "ü".encode(), (("h", None),))))
     assert line == {
         "topic": "dead",
@@ -76,6 +76,6 @@ def test_a_line_of_the_export_says_all() -> None:
     }
 
 
-def test_without_an_origin_nothing_is_sent() -> None:
+def test_a_letter_without_origin_is_not_replayed() -> None:
     topic = DeadLetterTopic("dead", {"bootstrap.servers": "127.0.0.1:1"})
     assert "do not tell" in topic.replay([DeadLetter(0, 0)])[0].error

@@ -7,7 +7,6 @@ from typing import cast
 from tui.client.client import Connect
 from tui.metrics.progress import ProgressMonitor, of_event, of_offsets
 from tui.metrics.rate_history import MAX_POINTS, STEP, RateHistory
-from tui.screens.connector.failed_records import folded
 
 
 def course(*points: tuple[float, float, int | None]) -> RateHistory:
@@ -58,9 +57,3 @@ def test_progress_is_heard_and_not_asked_for() -> None:
 def test_stalls_in_both_spellings() -> None:
     assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets(None).stalled == ()
     assert of_event({}, 1.0).lag is None
-
-
-def test_what_failed_alike_is_one_line() -> None:
-    alike = {"task": 0, "stage": "VALUE_CONVERTER", "message": "no JSON"}
-    last = [{**alike, "offset": 3}, {**alike, "offset": 2}, {**alike, "task": 1, "offset": 1}]
-    assert [(one["offset"], times) for one, times in folded(last)] == [(3, 2), (1, 1)]

@@ -1,4 +1,4 @@
-"""Tabs shorten until they fit; the open one last."""
+"""Tabs are shortened until they fit, the open tab last."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.widgets.tabs import Tabs
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("width", [58, 78, 82, 118])
-def test_they_fit_with_the_mark_of_a_failure(page: str, width: int) -> None:
+def test_tabs_fit_with_the_mark_of_a_failure(page: str, width: int) -> None:
     tabs = Tabs(PAGES, SHORT)
     tabs.index, tabs.marks = PAGES.index(page), {"trace": " ✗"}
     words, gap = tabs.arranged(width)

@@ -1,4 +1,4 @@
-"""The list's order after each change is the order of a list made anew."""
+"""The incrementally sorted list has the order of a freshly sorted list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.model import Connector, Task, by_severity
 from tui.screens.home.rows import Rows
 
 
-def test_the_order_holds_through_changes() -> None:
+def test_the_order_is_correct_after_each_change() -> None:
     chance, rows, there = random.Random(5), Rows(), dict[str, Connector]()
     for _ in range(60):
         for _ in range(chance.randrange(1, 6)):

@@ -1,4 +1,4 @@
-"""A connector being made: which keys are asked for, and the request that comes of it."""
+"""A new connector: the keys to show, and the request that creates it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_required_keys_come_first() -> None:
     assert set(new.rows(KEYS, everything=True)) == {*KEYS, "own.key"} - {"connector.class"}
 
 
-def test_the_request_says_only_what_is_said() -> None:
+def test_the_request_contains_only_given_values() -> None:
     new = NewConnector("a.B", {"name": "n", "topic": "t", "file": ""})
     assert new.body() == {"name": "n", "config": {"connector.class": "a.B", "name": "n", "topic": "t"}}
     new.state, new.offsets = "STOPPED", '[{"partition": {"f": 1}, "offset": {"p": 2}}]'
@@ -32,7 +32,7 @@ def test_the_request_says_only_what_is_said() -> None:
     assert new.body()["initial_offsets"] == [{"partition": {"f": 1}, "offset": {"p": 2}}]
 
 
-def test_wrong_initial_offsets_are_named() -> None:
+def test_invalid_initial_offsets_are_reported() -> None:
     new = NewConnector("a.B")
     for text, word in (("[", "not JSON"), ("{}", "a list"), ('[{"partition": {}}]', "a list")):
         new.offsets = text
@@ -41,8 +41,8 @@ def test_wrong_initial_offsets_are_named() -> None:
     assert new.offsets_trouble() == "" and "initial_offsets" not in new.body()
 
 
-def test_errors_are_the_workers_and_a_name_that_is_taken() -> None:
-    said = of_validation({"configs": [{"definition": {"name": "topic"}, "value": {"errors": ["missing"]}}]})
-    assert NewConnector("a.B").errors(said, ()) == {"topic": ("missing",), "name": ("a connector needs a name",)}
+def test_errors_of_the_worker_and_of_the_name() -> None:
+    validation = of_validation({"configs": [{"definition": {"name": "topic"}, "value": {"errors": ["missing"]}}]})
+    assert NewConnector("a.B").errors(validation, ()) == {"topic": ("missing",), "name": ("a connector needs a name",)}
     taken = NewConnector("a.B", {"name": "n"}).errors(None, ["n"])
     assert taken == {"name": ("a connector n exists already",)}

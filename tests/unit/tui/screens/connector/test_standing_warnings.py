@@ -14,13 +14,13 @@ INFO = {"time": (NOW - 50) * 1000, "level": "INFO", "task": 0, "message": "one-0
 
 
 @pytest.mark.parametrize(
-    ("age_ms", "stands"), [(None, True), (70_000, True), (55_000, False)], ids=["never moved", "before", "since then"]
+    ("age_ms", "applies"), [(None, True), (70_000, True), (55_000, False)], ids=["never moved", "before", "since then"]
 )
-def test_a_warning_stands_until_the_position_moves(age_ms: int | None, stands: bool) -> None:
+def test_a_warning_applies_until_the_position_moves(age_ms: int | None, applies: bool) -> None:
     entry = {"partition": {"filename": "/in.txt"}, "offset": {"position": 1}, "age_ms": age_ms}
     text = standing([WARNING, INFO], {"offsets": [entry]}, NOW)
     clock = time.strftime("%H:%M:%S", time.localtime(NOW - 60))
-    assert text == (f"task 0 at {clock}: /in.txt does not exist yet; waiting" if stands else "")
+    assert text == (f"task 0 at {clock}: /in.txt does not exist yet; waiting" if applies else "")
 
 
 def test_without_warnings_the_text_is_empty() -> None:

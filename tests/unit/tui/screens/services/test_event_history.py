@@ -1,4 +1,4 @@
-"""What happened to a connector, told from snapshots and notices."""
+"""Events of connectors, from snapshots and notices."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Co
     return model.connector("c", status, {"config": config})
 
 
-def told(*stages: Connector | None) -> list[tuple[str, str, str]]:
-    journal, before = EventHistory(lambda: 0.0), Snapshot()
-    for one in stages:
+def events(*snapshots: Connector | None) -> list[tuple[str, str, str]]:
+    history, before = EventHistory(lambda: 0.0), Snapshot()
+    for one in snapshots:
         now = Snapshot(MappingProxyType({"c": one} if one else {}), link=ClusterLink(LinkState.POLLING, 1.0))
-        journal.heard(now, difference(before, now))
+        history.heard(now, difference(before, now))
         before = now
-    return [(event.about, event.text, event.kind) for event in journal.of("c")]
+    return [(event.about, event.text, event.kind) for event in history.of("c")]
 
 
-def test_what_was_there_before_is_no_event() -> None:
-    assert told(connector("RUNNING", "RUNNING")) == []
+def test_the_first_snapshot_is_not_an_event() -> None:
+    assert events(connector("RUNNING", "RUNNING")) == []
 
 
-def test_states_tasks_config_and_the_end() -> None:
-    seen = told(
+def test_changes_of_state_tasks_and_config() -> None:
+    seen = events(
         connector("RUNNING", "RUNNING", a="1"),
         connector("RUNNING", "FAILED", a="1"),
         connector("RUNNING", "RUNNING", a="2", b="3"),
@@ -49,23 +49,23 @@ def test_states_tasks_config_and_the_end() -> None:
         ("task 0", "FAILED → RUNNING", GOOD),
         ("connector", "RUNNING → PAUSED", ""),
         ("connector", "config changed: −a, −b", ""),
-        ("task 0", "RUNNING → gone", ""),
+        ("task 0", "RUNNING → removed", ""),
         ("connector", "deleted", "warn"),
         ("connector", "appeared", ""),
     ]
 
 
-def test_a_task_that_moves() -> None:
-    assert told(connector("RUNNING", "RUNNING"), connector("RUNNING", "RUNNING", worker="w:2")) == [
+def test_a_task_moves_to_another_worker() -> None:
+    assert events(connector("RUNNING", "RUNNING"), connector("RUNNING", "RUNNING", worker="w:2")) == [
         ("connector", "moved from w:1 to w:2", ""),
         ("task 0", "moved from w:1 to w:2", ""),
     ]
 
 
-def test_notices_and_no_more_than_are_kept() -> None:
-    journal = EventHistory(lambda: 0.0)
+def test_only_the_newest_events_are_kept() -> None:
+    history = EventHistory(lambda: 0.0)
     for number in range(MAX_EVENTS + 5):
-        journal.noticed(Notice("", "ERROR", f"no\n{number}", "c", 3))
-    events = journal.of("c")
-    assert len(events) == MAX_EVENTS and events[-1].text == f"no {MAX_EVENTS + 4}"
-    assert (events[-1].about, events[-1].kind) == ("task 3", BAD)
+        history.noticed(Notice("", "ERROR", f"no\n{number}", "c", 3))
+    kept = history.of("c")
+    assert len(kept) == MAX_EVENTS and kept[-1].text == f"no {MAX_EVENTS + 4}"
+    assert (kept[-1].about, kept[-1].kind) == ("task 3", BAD)

@@ -1,0 +1,48 @@
+"""The log of operations: phases, observed goals, curl commands."""
+
+from __future__ import annotations
+
+from tests.unit.tui.screens.builders import connector, snapshot
+from tui.client.client import ApiCall
+from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
+from tui.screens.services.operations import Operation, Operations, Phase, as_curl
+
+
+def phase(one: Operation) -> Phase:
+    return one.phase
+
+
+def test_operations_run_from_requested_to_observed() -> None:
+    now = [100.0]
+    steps: list[str] = []
+    log = Operations(lambda: now[0], lambda one: steps.append(one.last))
+    one = log.begin("stop", "c", goal="STOPPED", lines=("stop connector c",), doing="stopping")
+    log.observe(snapshot(connector("c", "STOPPED", ())))
+    assert phase(one) is Phase.REQUESTED, "nothing is observed before it was accepted"
+    log.accepted(one)
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 99.0)))
+    assert phase(one) is Phase.ACCEPTED, "an answer from before is no observation"
+    now[0] = 101.0
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 101.0)))
+    assert phase(one) is Phase.OBSERVED and one.last == "observed: STOPPED, no tasks after 1.0 s"
+    two = log.begin("resume", "c", goal="RUNNING", doing="resuming")
+    log.accepted(two)
+    now[0] += 61
+    log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, now[0])))
+    assert two.phase is Phase.TIMED_OUT and "now STOPPED" in two.last
+    three = log.begin("resume", "c", goal="RUNNING", doing="resuming")
+    log.accepted(three)
+    now[0] += 3
+    failed = connector("c", tasks=("FAILED",))
+    log.observe(Snapshot({"c": failed}, link=ClusterLink(LinkState.POLLING, now[0])))
+    assert three.phase is Phase.FAILED and "0/1 tasks, 1 failed" in three.last
+    assert steps[0] == "requested"
+
+
+def test_curl_commands_are_quoted_and_without_secrets() -> None:
+    call = ApiCall("PATCH", "/connectors/a%20b/offsets", {"offsets": ["it's"]})
+    assert as_curl("http://h:1/", call) == (
+        "curl -sS -X PATCH http://h:1/connectors/a%20b/offsets -H 'Content-Type: application/json' "
+        """-d '{"offsets": ["it'"'"'s"]}'"""
+    )
+    assert "hunter2" not in as_curl("http://h:1/", ApiCall("PATCH", "/connectors/a/config", {"db.password": "hunter2"}))
