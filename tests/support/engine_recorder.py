@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+from runtime.engine.placement.roster import SlotLink
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
 
 
@@ -65,6 +68,28 @@ class Recorder:
 
     def has_lost(self, task: TaskId, epoch: int) -> bool:
         return (task, epoch) in self.lost_tasks()
+
+
+class DiscardingWriter:
+    """Accepts and discards everything that is sent to a slot."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def slot_link(slot: int = 0, heard: float = 0.0, leased: bool = True) -> SlotLink:
+    """A connected slot of the first attempt and generation, whose process is this one."""
+    return SlotLink(slot, 1, 1, OwnProcess(os.getpid()), cast("Any", DiscardingWriter()), heard, leased=leased)
+
+
+def ignore(*_: Any) -> None:
+    """A callback without effect."""
 
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:

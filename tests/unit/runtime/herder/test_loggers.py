@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from unittest.mock import AsyncMock, Mock
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from runtime.herder.errors import NotFound
 from runtime.herder.loggers import Loggers
+from tests.support.never_called import NEVER_CALLED
 
 NAME = "tests.levels"
 
 
 @pytest.fixture
 def loggers() -> Iterator[Loggers]:
-    configs = Mock(put_logger_level=AsyncMock())
+    engine = SimpleNamespace(set_levels=lambda levels: None, set_level=lambda *_: None)
     before = logging.getLogger().level
-    yield Loggers(configs, Mock(), clock=lambda: 1.5)
+    yield Loggers(NEVER_CALLED, cast("Any", engine), clock=lambda: 1.5)
     for name in (NAME, f"{NAME}.a", f"{NAME}.a.b", None):
         logging.getLogger(name).setLevel(before if name is None else logging.NOTSET)
 

@@ -4,16 +4,14 @@ import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
 from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.model.states import TaskId
-from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay
-from tests.support.engine_recorder import task_spec
+from tests.support.engine_recorder import slot_link, task_spec
 
 
 class Clock:
@@ -35,7 +33,7 @@ def roster(clock: Clock) -> Roster:
 
 def add_slot(roster: Roster, slot: int) -> SlotLink:
     """A slot that is quick enough to start any number of tasks at once."""
-    link = SlotLink(slot, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = slot_link(slot)
     roster.link_up(link)
     link.admission.window = 1000.0
     return link

@@ -3,12 +3,12 @@ from __future__ import annotations
 import queue
 import threading
 from typing import Any
-from unittest.mock import Mock
 
 from runtime.engine.slot.task_thread import TaskThread
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.engine_recorder import task_spec
+from tests.support.slot_host import RecordingHost
 
 
 class Runner:
@@ -46,7 +46,7 @@ def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:
         may_build.wait(10)
         return runner
 
-    task = TaskThread(task_spec("x"), Mock(), factory, lambda spec: ended.set())
+    task = TaskThread(task_spec("x"), RecordingHost(), factory, lambda spec: ended.set())
     task.start()
     task.pause(True)
     task.stop()
@@ -57,7 +57,7 @@ def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:
 
 def test_the_latest_wish_to_pause_is_the_one_that_lasts() -> None:
     runner = Runner(task_spec("x"), None)
-    task = TaskThread(task_spec("x"), Mock(), lambda spec, host: runner, lambda spec: None)
+    task = TaskThread(task_spec("x"), RecordingHost(), lambda spec, host: runner, lambda spec: None)
     task.start()
     for paused in (True, False) * 20:
         task.pause(paused)
@@ -70,9 +70,8 @@ def test_a_runner_that_cannot_be_made_is_a_failed_task() -> None:
     def factory(spec: TaskSpec, host: Any) -> Runner:
         raise ImportError("no such task class")
 
-    host, ended = Mock(), threading.Event()
+    host, ended = RecordingHost(), threading.Event()
     TaskThread(task_spec("x"), host, factory, lambda spec: ended.set()).start()
     assert ended.wait(5)
-    ((_, state, trace), _) = host.state.call_args
-    assert state is State.FAILED
-    assert "ImportError: no such task class" in trace
+    assert host.states == [State.FAILED]
+    assert "ImportError: no such task class" in host.trace

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
-from runtime.system.processes import OwnProcess
 from runtime.system.scheduling import Delay, waits
-from tests.support.engine_recorder import task_spec
+from tests.support.engine_recorder import slot_link, task_spec
 
 TTL = 6.0
 
@@ -39,7 +37,7 @@ def silence_at_death(share: float) -> tuple[float, bool]:
     slot counts as starved."""
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
-    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = slot_link()
     roster.link_up(link)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     while True:
@@ -65,7 +63,7 @@ def test_a_slot_that_hardly_gets_a_processor_is_given_more_time_but_not_for_ever
 def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
-    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = slot_link()
     roster.link_up(link)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     clock.now = TTL + 0.1
@@ -88,7 +86,7 @@ def test_the_kernel_counts_the_delay_of_each_thread() -> None:
 def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
-    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = slot_link()
     roster.link_up(link)
     link.max_tasks, link.admission.window = 2, 10.0
     for number in range(5):
@@ -112,7 +110,7 @@ def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCa
 def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
-    link = SlotLink(0, 1, 1, OwnProcess(os.getpid()), Mock(), 0.0, leased=True)
+    link = slot_link()
     roster.link_up(link)
     link.max_tasks = 10.0
     hanging = task_spec("hangs")

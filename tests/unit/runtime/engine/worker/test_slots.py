@@ -5,21 +5,53 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from unittest.mock import Mock
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
-from runtime.engine.protocol.channel import encode
+from runtime.engine.protocol.channel import Message, encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.slots import Slots
-from tests.support.engine_recorder import task_spec
+from runtime.model.states import TaskId
+from tests.support.engine_recorder import Recorder, ignore, slot_link, task_spec
 
 TTL = 6.0
+
+
+class Listener(Recorder):
+    """Records reports; task_lost() raises `fault`."""
+
+    fault: Exception | None = None
+
+    def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
+        super().task_lost(task, epoch, member_id, reason)
+        if self.fault is not None:
+            raise self.fault
+
+
+class RefusingListener:
+    """Refuses every slot."""
+
+    refused = 0
+
+    def is_slot(self, pid: int) -> bool:
+        return True
+
+    def link_up(self, link: SlotLink) -> bool:
+        self.refused += 1
+        return False
+
+    def link_message(self, link: SlotLink, message: Message) -> None:
+        raise AssertionError("a refused slot has no messages")
+
+    def link_down(self, link: SlotLink) -> None:
+        raise AssertionError("a refused slot was never up")
 
 
 class Rig:
@@ -28,15 +60,18 @@ class Rig:
     def __init__(self, folder: Path) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
-        settings, self.listener = EngineSettings(slots=1, lease_ttl=TTL), Mock()
-        self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, Mock(), Mock())
+        settings, self.listener = EngineSettings(slots=1, lease_ttl=TTL), Listener()
+        self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
-        self.slots.driver = Mock(folder=self.folder, generation=1)
+        self.slots.driver = cast(
+            "Any", SimpleNamespace(folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore)
+        )
 
     def link(self, slot: int = 0) -> SlotLink:
-        process = Mock(pid=os.getpid())
-        LeaseCell.create(self.folder, slot, process.pid)
-        return SlotLink(slot, 1, 1, process, Mock(), self.now)
+        LeaseCell.create(self.folder, slot, os.getpid())
+        link = slot_link(slot, self.now, leased=False)
+        link.process = cast("Any", SimpleNamespace(pid=os.getpid(), signal=ignore, close=ignore))
+        return link
 
     def up(self, slot: int = 0) -> SlotLink:
         link = self.link(slot)
@@ -62,7 +97,7 @@ def rig(tmp_path: Path) -> Rig:
 async def test_a_slot_that_dies_by_itself_makes_its_tasks_suspects(rig: Rig) -> None:
     rig.slots.link_down(rig.with_task())
     assert rig.suspected
-    rig.listener.task_lost.assert_called_once()
+    assert len(rig.listener.lost) == 1
 
 
 async def test_no_task_is_suspected_when_the_lease_had_expired(rig: Rig) -> None:
@@ -70,7 +105,7 @@ async def test_no_task_is_suspected_when_the_lease_had_expired(rig: Rig) -> None
     rig.now += TTL + 0.1
     rig.slots.link_down(link)
     assert not rig.suspected
-    rig.listener.task_lost.assert_called_once()
+    assert len(rig.listener.lost) == 1
 
 
 async def test_a_slot_whose_lease_has_expired_gets_no_tasks_after_the_membership_is_confirmed_again(rig: Rig) -> None:
@@ -92,7 +127,7 @@ async def test_no_task_is_suspected_when_the_driver_ends(rig: Rig) -> None:
 async def test_slots_are_still_checked_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SlotWatch, "every", 0.001)
     rig = Rig(tmp_path)
-    rig.listener.task_lost.side_effect = ValueError("a fault of the listener")
+    rig.listener.fault = ValueError("a fault of the listener")
     watching = asyncio.create_task(rig.slots._watch())
     async with asyncio.timeout(5):
         for _ in range(2):
@@ -113,7 +148,7 @@ async def test_a_slot_reserved_for_tasks_that_are_lost_with_its_former_process_i
     again = rig.link(number)
     assert not rig.slots.link_up(again)
     assert number not in rig.roster.links
-    rig.listener.task_lost.assert_called_once()
+    assert len(rig.listener.lost) == 1
 
 
 async def test_stacks_of_a_slot_that_answered_again_are_not_logged_with_its_later_loss(
@@ -136,15 +171,14 @@ async def test_stacks_of_a_slot_that_answered_again_are_not_logged_with_its_late
             file.write(text)
     assert stack.read_text() == "later stack"
     rig.slots._drop(link, "test")
-    (line,) = (call.args[2] for call in rig.listener.log.call_args_list)
+    ((_, _, line, _),) = rig.listener.lines
     assert "later stack" in line
     assert "former stack" not in line
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors cannot be counted here")
 async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> None:
-    listener, path = Mock(), str(tmp_path / "slots.sock")
-    listener.is_slot.return_value, listener.link_up.return_value = True, False
+    listener, path = RefusingListener(), str(tmp_path / "slots.sock")
     slots = SlotServer(listener, lambda: 0.0)
     await slots.start(path)
 
@@ -160,7 +194,7 @@ async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> 
     for _ in range(5):
         after = await refused()
     await slots.close()
-    assert listener.link_up.call_count == 6
+    assert listener.refused == 6
     assert after <= before
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from unittest.mock import Mock
 
-from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine_recorder import task_spec
+from tests.support.engine_recorder import Recorder, slot_link, task_spec
 
 
 async def test_a_task_that_was_paused_on_its_way_to_a_full_slot_is_paused_on_the_next_one() -> None:
-    engine = SparkEngine(EngineSettings(slots=2), Mock())
-    full = SlotLink(0, 1, 1, Mock(), Mock(), 0.0, leased=True)
+    engine = SparkEngine(EngineSettings(slots=2), Recorder())
+    full = slot_link()
     engine._roster.link_up(full)
     spec = task_spec("a")
     engine.start_task(spec)
