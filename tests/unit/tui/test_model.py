@@ -1,4 +1,4 @@
-"""What answers mean: states with tasks counted in, verdicts, order."""
+"""The model: overall states, verdicts, order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_overall_state(state: str, tasks: Sequence[str], overall: str, text: str
         ("FAILED", "RUNNING", ["RUNNING", "FAILED"], True),
     ],
 )
-def test_arrived(wanted: str, state: str, tasks: Sequence[str], arrived: bool) -> None:
+def test_connectors_in_a_state(wanted: str, state: str, tasks: Sequence[str], arrived: bool) -> None:
     assert model.connector("a", status("a", state, tasks)).is_in(wanted) is arrived
 
 
@@ -59,7 +59,7 @@ def test_a_connector_without_any_status_yet() -> None:
     assert (one.state, one.type, one.tasks, one.cls) == ("UNKNOWN", "unknown", (), "")
 
 
-def test_a_restarting_task_has_no_trace_though_the_answer_still_does() -> None:
+def test_the_old_trace_of_a_restarting_task_is_ignored() -> None:
     body = status("a", tasks=["RESTARTING", "FAILED"])
     body["tasks"][0]["trace"] = "old"
     body["tasks"][1]["trace"] = "new\n\tat x"
@@ -86,7 +86,7 @@ POSSIBLE = (
         ("something new", Certainty.POSSIBLE),
     ],
 )
-def test_verdict_keeps_the_words(message: str, certainty: Certainty) -> None:
+def test_a_verdict_keeps_the_server_message(message: str, certainty: Certainty) -> None:
     verdict = model.verdict({"message": message})
     assert (verdict.message, verdict.certainty) == (message, certainty)
     assert bool(verdict.by_hand) is (certainty is Certainty.POSSIBLE)

@@ -1,4 +1,4 @@
-"""What is said when something goes wrong names the thing and what to do."""
+"""Messages of commands name the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.client import Connect, drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.offsets.changing import announce
-from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.errors import NotFound, Refused, refusal
-from tui.formatting import joined_lines
+from tui.errors import NotFound
 from tui.offsets.plan import OffsetPlan
-from tui.screens.operations.operation_runner import summary
 from tui.script.grammar import parse
-from tui.script.runner import Printer
-from tui.scrubbing import scrubbed_line
-from tui.wire.endpoint import decode
 
 NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, contexts, unfinished, orphans"
 
@@ -54,7 +49,7 @@ def told(line: str, *answers: Any) -> Result:
         ("get connectors workers", ""),  # a name beyond doubt
     ],
 )
-def test_a_word_that_is_nearly_right(line: str, advice: str) -> None:
+def test_suggestions_for_unknown_names(line: str, advice: str) -> None:
     with pytest.raises(NotFound) as caught:
         told(line, expanded(status("demo-sink")))
     word = line.removeprefix("get connectors ").removeprefix("get ").removeprefix("list ").split()[0]
@@ -62,7 +57,7 @@ def test_a_word_that_is_nearly_right(line: str, advice: str) -> None:
 
 
 @pytest.mark.parametrize(("state", "back"), [("PAUSED", "paused again"), ("RUNNING", "resumed")])
-def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str, back: str) -> None:
+def test_a_plan_announces_the_stop_and_the_restored_state(state: str, back: str) -> None:
     plan = OffsetPlan("a", None, (), state)
     assert plan.restored_state == back
     heard: list[str] = []
@@ -70,24 +65,14 @@ def test_what_becomes_of_a_connector_that_is_stopped_for_its_offsets(state: str,
     assert heard == [f"a: is {state}; it will be stopped for the change, and {back} afterwards"]
 
 
-def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -> None:
-    one = [TargetOutcome("a", "would set p: 1 → 2"), TargetOutcome("a", "it is PAUSED", 4)]
-    Printer().result(confirmation(one), None)
-    assert capsys.readouterr().err == "a: would set p: 1 → 2\nheadrace: a: it is PAUSED\n"
-    Printer().result(confirmation([*one, TargetOutcome("b", "no", 4), TargetOutcome("c", "done")]), None)
-    assert "headrace: 2 of 3 failed\n" in capsys.readouterr().err
-    assert summary(tuple(one)) == "a: it is PAUSED"
-    assert summary((*one, TargetOutcome("b", "done"))) == "1 of 2 failed; a: it is PAUSED"
-
-
-def test_a_dry_run_says_that_offsets_go_too() -> None:
+def test_a_dry_run_of_delete_mentions_the_offsets() -> None:
     assert told("delete a --with-offsets --dry-run", ["a"]).outcomes[0].message == (
         "would be deleted, and its offsets reset"
     )
     assert told("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
 
 
-def test_a_dry_run_says_what_would_be_refused() -> None:
+def test_a_dry_run_reports_the_refusal_of_a_running_connector() -> None:
     offsets = {"offsets": [{"partition": {"f": "x"}, "offset": {"p": 1}}]}
     entry = json.dumps({"partition": {"f": "x"}, "offset": {"p": 5}})
     running = told(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
@@ -107,54 +92,3 @@ def test_help_of_a_verb_with_several_nouns() -> None:
     assert told("help restart").text.startswith("restart connector  ")
     assert told("help export").text.startswith("export offsets [NAME…]")
     assert told("help help").text.startswith("help ")
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("patch connector x -s db.password=hunter2 -s a=b", "patch connector x -s db.password=[hidden] -s a=b"),
-        ("patch connector x -s 'db.password=hun ter2' -r y", "patch connector x -s db.password=[hidden] -r y"),
-        ('patch connector x -s "db.password=hun\\"ter 2"', "patch connector x -s db.password=[hidden]"),
-        ("patch connector x -s 'db.password=hunter 2", "patch connector x -s db.password=[hidden]"),
-        ("patch connector x -s db.password=${file:/a:b}", "patch connector x -s db.password=${file:/a:b}"),
-        (
-            "config set-context p --token hunter2 --url http://me:hunter2@h",
-            "config set-context p --token [hidden] --url http://h",
-        ),
-        ("config set-context p --header Authorization=hunter2", "config set-context p --header Authorization=[hidden]"),
-        ("patch offsets n '{\"a\": 1}' --reason 'the key'", "patch offsets n '{\"a\": 1}' --reason 'the key'"),
-        ("stop 'a b' c\\ d", "stop 'a b' c\\ d"),
-    ],
-)
-def test_a_typed_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
-    assert scrubbed_line(line) == shown
-
-
-@pytest.mark.parametrize(
-    ("page", "reason"),
-    [
-        (
-            b"<html><title>Error 400 x</title><tr><th>MESSAGE:</th><td>Ambiguous &amp; bad</td></tr>",
-            ": Ambiguous & bad",
-        ),
-        (b"<html><head><title>502 Bad Gateway</title></head>", ": 502 Bad Gateway"),
-        (b"<p>sorry</p>", ""),
-        (b"no page", ": no page"),
-    ],
-)
-def test_the_reason_on_a_page(page: bytes, reason: str) -> None:
-    with pytest.raises(Refused) as caught:
-        decode(400, page)
-    assert caught.value.message == f"HTTP 400{reason}"
-
-
-def test_lines_of_a_server_stay_apart() -> None:
-    said = "2 error(s):\nInvalid value a for b: no number\nMissing c.\nSee the endpoint\n"
-    assert joined_lines(said) == "2 error(s): Invalid value a for b: no number; Missing c. See the endpoint"
-    assert joined_lines("one") == "one"
-    assert joined_lines("") == ""
-
-
-def test_an_address_without_a_worker() -> None:
-    assert refusal(404, "HTTP 404 Not Found").advice == "is this the URL of a Connect worker?"
-    assert refusal(404, "Connector a not found").advice == ""

@@ -28,7 +28,7 @@ def put(program: Path, text: str) -> None:
 ANSWER = 'echo \'{"url": "http://127.0.0.1:1", "bootstrap": "b:1"}\''
 
 
-def test_a_start_is_announced_while_it_runs(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_start_is_announced(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(runtime, f"sleep 0.6; {ANSWER}")
     assert embedded.attach() == embedded.Embedded("http://127.0.0.1:1", "b:1")
     assert capsys.readouterr().err.startswith("starting the embedded cluster")

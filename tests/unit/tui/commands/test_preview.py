@@ -1,3 +1,5 @@
+"""`preview`: the records before and after the transformations."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -56,7 +58,7 @@ def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple
     return render(drive(command.run(context)), "table"), transport.calls
 
 
-def test_records_with_what_changed_and_why_not() -> None:
+def test_records_with_their_changes_and_failures() -> None:
     text, (call,) = _run("preview a -s transforms=mask -s x= -l 2", ANSWER)
     assert (call.method, call.path, call.changes) == ("POST", "/connectors/a/preview", False)
     assert call.body == {"last": 2, "config": {"transforms": "mask", "x": None}}
@@ -79,7 +81,7 @@ def test_before_and_after_side_by_side() -> None:
     assert any(line.strip().startswith('"offset": 7') and "<" in line for line in lines)
 
 
-def test_samples_given_by_hand_or_in_a_file() -> None:
+def test_records_given_as_arguments_or_in_a_file() -> None:
     files = {"lines": 'plain\n{"a": 1}\n{"value": 3, "key": "k"}\n', "array": '[{"value": 1}]'}
     assert _run("preview a -v one -v two", ANSWER)[1][0].body["records"] == ["one", "two"]
     body = _run("preview a -r lines", ANSWER, files=files)[1][0].body
@@ -87,7 +89,7 @@ def test_samples_given_by_hand_or_in_a_file() -> None:
     assert _run("preview a -r array", ANSWER, files=files)[1][0].body["records"] == [{"value": 1}]
 
 
-def test_a_whole_config_of_a_file_replaces_what_is_there() -> None:
+def test_a_config_file_replaces_the_current_config() -> None:
     files = {"c.json": '{"name": "a", "config": {"connector.class": "x.Sink", "topics": "t"}}'}
     before = {"name": "a", "connector.class": "x.Sink", "transforms": "old"}
     _, (_, call) = _run("preview a -f c.json -v 1", before, ANSWER, files=files)

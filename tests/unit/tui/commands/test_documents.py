@@ -11,7 +11,7 @@ from tui.config.changes import changes
 from tui.errors import UsageError
 
 
-def test_three_forms_are_one() -> None:
+def test_three_forms_are_equivalent() -> None:
     post = documents('{"name": "a", "config": {"connector.class": "X", "tasks.max": 2}}', "f.json")
     flat = documents('{"name": "a", "connector.class": "X", "tasks.max": 2}', "f.json")
     text = documents("name=a\nconnector.class=X\ntasks.max=2\n", "f.properties")
@@ -25,7 +25,7 @@ def test_initial_state_and_name() -> None:
     assert (one.name, one.initial_state) == ("a", "STOPPED")
 
 
-def test_standard_input_may_be_either() -> None:
+def test_standard_input_may_have_any_form() -> None:
     assert documents("name = a", "standard input")[0].name == "a"
     assert documents('{"name": "a"}', "standard input")[0].name == "a"
 
@@ -45,7 +45,7 @@ def test_bad_files(text: str, message: str) -> None:
         documents(text, "f.json")
 
 
-def test_one_name_for_several() -> None:
+def test_one_name_for_several_connectors_is_refused() -> None:
     with pytest.raises(UsageError, match="only one"):
         documents('[{"name": "a"}, {"name": "b"}]', "f.json", name="c")
 

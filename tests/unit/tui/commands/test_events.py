@@ -1,4 +1,4 @@
-"""get events: what of it is for people."""
+"""`get events`: the events in each output format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def told(line: str) -> tuple[Result, list[str]]:
     return drive(execute(command, context)), heard
 
 
-def test_how_far_connectors_got_is_for_machines() -> None:
+def test_progress_events_are_not_in_the_table() -> None:
     for form, events in (("", ["connector", "removed"]), ("-o jsonl", ["connector", "progress", "removed"])):
         result, heard = told(f"get events {form}")
         assert [event["event"] for event in result.raw] == events

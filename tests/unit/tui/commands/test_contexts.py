@@ -1,4 +1,4 @@
-"""The verbs about contexts: what they write, what they show, and what they never show."""
+"""The verbs for contexts: the file they write, their output, and secrets, which are never shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(profiles: ContextsFile, line: str) -> Result:
     return drive(execute(command, context))
 
 
-def test_all_of_a_context(profiles: ContextsFile) -> None:
+def test_all_settings_of_a_context(profiles: ContextsFile) -> None:
     line = (
         "set-context prod https://a:8083 https://b:8083 --username ops --password env:PW --token plain:t "
         "--header X-Org=env:ORG --proxy none --timeout 20s --connect-timeout 500ms --colour '#d7875f' --production "
@@ -70,7 +70,7 @@ def test_all_of_a_context(profiles: ContextsFile) -> None:
     assert rows["token"]["value"] == rows["client.sasl.password"]["value"] == "[hidden]"
 
 
-def test_a_url_with_a_password_is_shown_without(profiles: ContextsFile) -> None:
+def test_urls_are_shown_without_passwords(profiles: ContextsFile) -> None:
     run(profiles, "set-context x http://u:hunter2@h:8083")
     assert "hunter2" not in "".join(render(run(profiles, line), "wide") for line in ("config", "get contexts"))
     assert profiles.get("x").url == "http://u:hunter2@h:8083"
@@ -87,13 +87,13 @@ def test_a_url_with_a_password_is_shown_without(profiles: ContextsFile) -> None:
         ("set-context new http://h:1 --production --no-production", "not both"),
     ],
 )
-def test_what_cannot_be(profiles: ContextsFile, line: str, message: str) -> None:
+def test_invalid_arguments(profiles: ContextsFile, line: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         run(profiles, line)
     assert not profiles.path.exists()
 
 
-def test_a_wrong_context_is_shown_and_can_be_mended(profiles: ContextsFile) -> None:
+def test_an_invalid_context_is_shown_and_can_be_corrected(profiles: ContextsFile) -> None:
     profiles.path.parent.mkdir()
     wrong = '[contexts.f]\nurl = "http://u:hunter2@f:1"\nbrokers = "b:1"\ncolor = "red"\n'
     profiles.path.write_text(f'{wrong}[contexts.j]\nurl = "http://j:1"\n')
@@ -110,14 +110,14 @@ def test_a_wrong_context_is_shown_and_can_be_mended(profiles: ContextsFile) -> N
     assert profiles.load().names == []
 
 
-def test_production_can_be_taken_back(profiles: ContextsFile) -> None:
+def test_production_can_be_reverted(profiles: ContextsFile) -> None:
     run(profiles, "set-context p http://p:1 --production")
     assert run(profiles, "get contexts -o json").raw[0]["production"] is True
     run(profiles, "set-context p --no-production")
     assert run(profiles, "get contexts").raw[0]["production"] is False
 
 
-def test_removing_asks_and_spares_the_one_on_the_screen(profiles: ContextsFile) -> None:
+def test_removal_asks_and_refuses_the_context_on_the_screen(profiles: ContextsFile) -> None:
     for name in ("here", "there"):
         profiles.put(Profile("http://h:1", name))
     asked: list[str] = []
@@ -154,7 +154,7 @@ def test_removing_asks_and_spares_the_one_on_the_screen(profiles: ContextsFile) 
     assert (profiles.load().names, profiles.load().current, len(asked)) == (["here"], "", 1)
 
 
-def test_kcctls_contexts(profiles: ContextsFile, tmp_path: Path) -> None:
+def test_import_of_kcctl_contexts(profiles: ContextsFile, tmp_path: Path) -> None:
     theirs = {
         "currentContext": "local",
         "local": {"cluster": "http://localhost:8083", "bootstrapServers": "localhost:9092", "offsetTopic": "o"},

@@ -1,4 +1,4 @@
-"""Questions are asked at the terminal even with redirected streams, and not asked without a terminal, as documented."""
+"""Confirmation is asked at the terminal even with redirected streams, and never without a terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def asked(worker: StubWorker, where: str, answer: str, folder: Path) -> No
 
 
 @pytest.mark.parametrize("where", REDIRECTED)
-async def test_it_asks_with_any_redirection(where: str, tmp_path: Path) -> None:
+async def test_confirmation_is_asked_with_any_redirection(where: str, tmp_path: Path) -> None:
     async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
         await asked(worker, where, "n", tmp_path)
         assert DELETE not in worker.seen

@@ -1,4 +1,4 @@
-"""A line that is still typed: where its last word begins, and how a word goes on in the quote that is open."""
+"""Partial lines: the start of the last word, and its completion inside an open quote."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NAMES = ("a b", "it's", 'say "hi"', "back\\slash", "#hash", "{json}", "tab\there
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("quote", ["", "'", '"'])
 @pytest.mark.parametrize("typed", [0, 1, 2])
-def test_a_name_goes_on_in_its_quote_and_is_read_as_itself(name: str, quote: str, typed: int) -> None:
+def test_a_completed_name_is_read_as_itself_in_any_quote(name: str, quote: str, typed: int) -> None:
     begun = unfinished(f"stop {quote}{name[:typed]}" if name[:typed].isalpha() or not typed else f"stop {quote}")
     assert split(begun.with_last(name)) == ["stop", name]
     assert shlex.split(begun.with_last(name, SHELL)) == ["stop", name]
 
 
-def test_what_is_open_stays_open() -> None:
+def test_open_quotes_remain_open() -> None:
     assert unfinished("stop 'a b").quote == "'" and unfinished("stop 'a b").text == "a b"
     assert unfinished("stop a\\ b c")[1:] == (("stop", "a b"), 10, "c", "")
     assert unfinished("stop a\\").line == "stop a"
@@ -30,7 +30,7 @@ def test_what_is_open_stays_open() -> None:
     assert unfinished('"a\\$b', SHELL).text == "a$b" and unfinished('"a\\$b').text == "a\\$b"
 
 
-def test_lines_complete_within_quotes_and_behind_backslashes() -> None:
+def test_lines_complete_inside_quotes_and_after_backslashes() -> None:
     names = ["two words", "two-words", "other"]
     assert complete("stop two", names) == ["stop two\\ words", "stop two-words"]
     assert complete("stop 'two", names) == ["stop 'two words'", "stop 'two-words'"]

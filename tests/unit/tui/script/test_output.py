@@ -1,4 +1,4 @@
-"""Results as text."""
+"""Results in all output formats."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_table_and_wide() -> None:
     assert "x.y.Good" in render(LIST, "wide")
 
 
-def test_machines() -> None:
+def test_machine_formats() -> None:
     parsed = json.loads(render(LIST, "json"))
     assert [entry["name"] for entry in parsed] == ["bad", "good"]
     assert parsed[1].keys() == {"name", "type", "state", "tasks", "class", "worker"}
@@ -45,7 +45,7 @@ def test_colour_is_only_for_states_and_never_in_names() -> None:
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31mb", "a\nb", "a\tb", "a\x9bb", "a\x7f"])
-def test_what_a_server_sends_does_not_steer_the_terminal(name: str) -> None:
+def test_control_characters_of_a_server_are_escaped(name: str) -> None:
     drawn = draw(Table(("NAME",), ((name,),)), wide=False)
     assert drawn.count("\n") == 2
     assert all(char == "\n" or char.isprintable() for char in drawn)
@@ -67,10 +67,10 @@ def test_confirmation_of_one_and_of_many() -> None:
     assert confirmation([TargetOutcome("a", "x", CONFLICT), TargetOutcome("b", "y", NOT_FOUND)]).exit_code == FAILED
 
 
-def test_nothing_to_say() -> None:
+def test_empty_results() -> None:
     assert render(Result(), "table") == ""
 
 
-def test_nothing_a_server_sends_turns_what_follows() -> None:
+def test_bidirectional_characters_of_a_server_are_escaped() -> None:
     assert plain("a\u202eb\u2066c\u200fd\x9be") == "a\\u202eb\\u2066c\\u200fd\\x9be"
     assert plain("שלום 日本 e\u0301") == "שלום 日本 e\u0301"

@@ -1,4 +1,4 @@
-"""Help is folded to the terminal's width, between words and options, and set in below what it belongs to."""
+"""Folding of help to the terminal's width, between words and options, with indented continuation lines."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tui.script.folding import folded
 
 
 @pytest.mark.parametrize("width", [74, 80, 120])
-def test_all_help_fits_and_loses_nothing(width: int) -> None:
+def test_folded_help_fits_and_is_complete(width: int) -> None:
     for text in [overview(), *(explain(tuple(command.verb.split())) for command in commands())]:
         shown = folded(text, width)
         assert max(map(len, shown.split("\n"))) <= width
         assert "".join(shown.split()) == "".join(text.split())
 
 
-def test_what_follows_hangs_below_what_it_belongs_to() -> None:
+def test_continuation_lines_are_indented() -> None:
     assert folded("stop NAME… [--wait] [-o FORMAT]", 24) == "stop NAME… [--wait]\n    [-o FORMAT]"
     assert folded("  --to WHEN  earliest or latest", 22) == "  --to WHEN  earliest\n" + " " * 13 + "or latest"
     assert folded("A sentence of a few words.", 20) == "A sentence of a few\nwords."
     assert folded("x" * 30, 20) == "x" * 30 and folded("", 20) == ""
 
 
-def test_a_terminal_is_asked_how_wide_it_is() -> None:
+def test_help_is_folded_to_the_width_of_the_terminal() -> None:
     command = [str(Path(sys.executable).parent / "headrace"), "-c", "help patch offsets"]
     shown = pexpect.spawn(command[0], command[1:], dimensions=(24, 70), encoding="utf-8", timeout=60).read()
     assert "    [--kafka-partition N] [--kafka-offset N|null] [--to WHEN]" in shown.splitlines()

@@ -38,7 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_may_come(home: Path) -> None:
+def test_candidates(home: Path) -> None:
     assert candidates([], "em") == ["embedded"]
     assert "--read-only" in candidates(["--context", "prod"], "--")
     assert candidates(["--context"], "st") == ["staging"]
@@ -56,7 +56,7 @@ def test_what_may_come(home: Path) -> None:
     assert candidates(["--script"], "x") == []
 
 
-def test_a_cluster_that_does_not_answer_is_not_waited_for(home: Path) -> None:
+def test_a_cluster_that_does_not_answer_delays_completion_briefly(home: Path) -> None:
     began = time.monotonic()
     assert completion.print_candidates(["--context", "staging", "-c", "stop o"]) == 0
     assert time.monotonic() - began < 5
@@ -107,7 +107,7 @@ def test_in_bash(bash: pexpect.spawn[str], typed: str, completed: str) -> None:
         ("'stop glo", "stop glob[[]1]"),
     ],
 )
-def test_names_reach_the_program_as_they_are(bash: pexpect.spawn[str], typed: str, heard: str) -> None:
+def test_names_reach_the_program_unchanged(bash: pexpect.spawn[str], typed: str, heard: str) -> None:
     bash.sendline('headrace() { [[ $1 == __* ]] && command headrace "$@" || printf "<%s>" "$@"; }; echo de""fined')
     bash.expect("defined")
     bash.send(f"headrace -c {typed}\t{typed[0] if typed[0] in QUOTES else ''}\r")
@@ -119,7 +119,7 @@ def test_bash_lists_the_words_that_differ(bash: pexpect.spawn[str]) -> None:
     bash.expect(r"\n(orders\\ sink +orders-source|orders-source +orders\\ sink)")  # sorted as the locale wants it
 
 
-def test_fish_is_given_a_second_one_so_that_it_leaves_the_quote_open(home: Path) -> None:
+def test_fish_gets_a_second_candidate_so_that_the_quote_remains_open(home: Path) -> None:
     assert in_fish(["-c"], "'stop pay", others) == ["stop payments\tas it is", "stop payments \tand more"]
     assert in_fish(["-c"], "stop\\ orders\\\\\\ s", others)[0] == "stop orders\\ sink\tas it is"
     assert in_fish(["--context"], "st", others) == ["staging"]
@@ -152,14 +152,14 @@ STANDARD = "import json, pathlib, tomllib, typing"  # what it cannot do without
 LIKE = "import sys; from tui.main import main; sys.argv = ['headrace', '__complete', '-c', 'stop pay']; main()"
 
 
-def test_it_imports_little(home: Path) -> None:
+def test_completion_imports_little(home: Path) -> None:
     code = f"{LIKE}; print(*(name.partition('.')[0] for name in sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=240)
     assert done.stdout == "stop payments\n"
     assert not {*FAT, "textual", "rich", "runtime"} & {*done.stderr.split()}
 
 
-def test_it_is_quick(home: Path, tmp_path: Path) -> None:
+def test_completion_is_fast(home: Path, tmp_path: Path) -> None:
     """Processor time, since neighbours do not count and imports do; held against Python's own modules that it needs,
     since a slow machine takes longer for both. With bytecode, as an installed program has it."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

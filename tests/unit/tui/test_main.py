@@ -1,4 +1,4 @@
-"""What a script line loads, and what the command says without a cluster: whole processes."""
+"""The command `headrace` as a process: imports of a script line, and messages without a cluster."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_usage(run: Run, words: list[str], message: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_nothing_is_run_when_a_line_cannot_be_understood(run: Run) -> None:
+def test_nothing_is_run_if_any_line_is_invalid(run: Run) -> None:
     done = run("http://127.0.0.1:1", "--script", "-", stdin="info\n\nfrob # no\nstop\n")
     assert done.returncode == 2
     lines = done.stderr.splitlines()
@@ -110,14 +110,14 @@ def test_help_and_version(run: Run) -> None:
     assert "--kafka-offset" in run("-c", "help patch offsets").stdout
 
 
-def test_a_reader_that_leaves_is_no_error(run: Run) -> None:
+def test_a_closed_pipe_is_not_an_error(run: Run) -> None:
     script = f"{sys.executable} -m tui.main -c help help help | head -n 1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=30)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] in ("0", "141")
 
 
-def test_a_full_disk_is_named() -> None:
+def test_a_full_disk_is_reported() -> None:
     command = [sys.executable, "-m", "tui.main", "-c", "help"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=30)
@@ -141,7 +141,7 @@ def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
         ("xterm", 30, "the screen needs 40 columns, this terminal has 30"),
     ],
 )
-def test_a_terminal_that_cannot_show_it(term: str, columns: int, message: str) -> None:
+def test_terminals_that_cannot_show_the_screen(term: str, columns: int, message: str) -> None:
     environ = {**os.environ, "TERM": term}
     child = pexpect.spawn(sys.executable, ["-m", "tui.main"], env=environ, dimensions=(24, columns), encoding="utf-8")
     said = child.read().replace("\r\n", "\n")
@@ -151,7 +151,7 @@ def test_a_terminal_that_cannot_show_it(term: str, columns: int, message: str) -
 
 
 @pytest.mark.parametrize("words", ["--help", "--version", "-c config", "-c 'get contexts'"])
-def test_a_closed_standard_output_is_an_error_and_no_trace(words: str, tmp_path: Path) -> None:
+def test_a_closed_standard_output_is_an_error_without_a_traceback(words: str, tmp_path: Path) -> None:
     line = f"{sys.executable} -m tui.main {words} >&-"
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
     done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)

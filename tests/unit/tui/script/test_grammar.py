@@ -1,4 +1,4 @@
-"""Lines into words, words into commands."""
+"""The grammar: lines to words, words to commands."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_words(line: str, words: list[str]) -> None:
     assert split(line) == words
 
 
-@settings(deadline=None)  # what neighbours take is no mistake
+@settings(deadline=None)  # other tests may delay this one
 @given(st.text())
 def test_any_line_is_words_or_a_usage_error(line: str) -> None:
     try:
@@ -46,28 +46,28 @@ def test_any_line_is_words_or_a_usage_error(line: str) -> None:
         assert str(error)
 
 
-@settings(deadline=None)  # what neighbours take is no mistake
+@settings(deadline=None)  # other tests may delay this one
 @given(st.lists(st.text(min_size=1)))
-def test_quoted_words_come_back(words: list[str]) -> None:
+def test_quoted_words_round_trip(words: list[str]) -> None:
     line = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)
     assert split(line) == words
 
 
 @pytest.mark.parametrize("line", ["stop a b", "stop connector a b", "stop connectors a b"])
-def test_connector_may_be_left_out(line: str) -> None:
+def test_connector_may_be_omitted(line: str) -> None:
     command = parse(line)
     assert isinstance(command, Stop)
     assert command.names == ("a", "b")
 
 
-def test_options_stand_anywhere_and_in_any_spelling() -> None:
+def test_options_in_any_position_and_spelling() -> None:
     for line in ("get -o json a", "get connectors a --output=json", "get connectors -ojson a"):
         command = parse(line)
         assert isinstance(command, GetConnectors)
         assert (command.names, command.output) == (("a",), "json")
 
 
-def test_after_two_dashes_all_is_a_name() -> None:
+def test_all_words_after_two_dashes_are_names() -> None:
     command = parse("stop -- -a --yes")
     assert isinstance(command, Stop)
     assert command.names == ("-a", "--yes")
@@ -121,7 +121,7 @@ def test_offsets_as_json_unquoted() -> None:
         ("patch offsets x --source-partition {}", "needs a --source-offset"),
     ],
 )
-def test_what_cannot_be_understood(line: str, message: str) -> None:
+def test_invalid_lines(line: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(line)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""What changes offsets tells the difference and asks, where there is somebody to ask; and what a dry run promises."""
+"""Changes of offsets show the difference and ask for confirmation; dry runs report what would happen."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Cluster(InMemory):
 
     def run(self, line: str) -> Result:
         def confirm(question: str) -> bool:
-            assert self.told, "it was told before"
+            assert self.told, "the difference must be shown first"
             self.asked.append(question)
             return self.says
 
@@ -107,7 +107,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("entry", "line", "difference"), LINES)
-def test_the_difference_is_told_before_it_is_asked(entry: Any, line: str, difference: str, tmp_path: Path) -> None:
+def test_the_difference_is_shown_before_confirmation(entry: Any, line: str, difference: str, tmp_path: Path) -> None:
     (tmp_path / "o.json").write_text(json.dumps({"a": [wanted(SOURCE)]}))
     line = line.replace("FILE", str(tmp_path / "o.json"))
     cluster = Cluster(entry)
@@ -127,7 +127,7 @@ def test_the_difference_is_told_before_it_is_asked(entry: Any, line: str, differ
 
 
 @pytest.mark.parametrize("way", ["", "--back", "--forget"])
-def test_what_was_interrupted_is_told_before_it_is_finished(way: str) -> None:
+def test_an_interrupted_change_is_shown_before_the_confirmation(way: str) -> None:
     cluster = Cluster()
     with pytest.raises(NotFound):
         cluster.run("finish a --dry-run")
@@ -143,7 +143,7 @@ def test_what_was_interrupted_is_told_before_it_is_finished(way: str) -> None:
     assert len(cluster.asked) == 1 and cluster.change_store.pending.of("a") is None
 
 
-def test_a_plan_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
+def test_apply_continues_after_an_unreadable_connector(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps({"name": "b", "config": {**CONFIG, "name": "b"}}))
     cluster = Cluster()
     found = cluster.run(f"apply -f {tmp_path} --prune --dry-run")
@@ -164,19 +164,19 @@ def test_a_plan_goes_on_past_what_cannot_be_read(tmp_path: Path) -> None:
         ("tasks.max=2", "would be changed: - tasks.max=1; + tasks.max=2"),
     ],
 )
-def test_a_dry_run_of_a_patch_asks_the_worker(pair: str, message: str) -> None:
+def test_a_dry_run_of_patch_validates_the_config(pair: str, message: str) -> None:
     cluster = Cluster()
     (one,) = cluster.run(f"patch connector a -s {pair} --dry-run").outcomes
     assert message in one.message and one.failed == (not message.startswith("would"))
     assert cluster.changed == []
 
 
-def test_a_change_that_is_not_there_is_not_found() -> None:
+def test_rollback_to_an_unknown_change_is_not_found() -> None:
     with pytest.raises(NotFound, match="a has no change 17"):
         Cluster().run("rollback a --to 17")
 
 
-def test_where_nothing_is_listed_it_says_so() -> None:
+def test_a_worker_without_orphans_is_reported() -> None:
     with pytest.raises(NotFound, match="this worker cannot list orphaned offsets"):
         Cluster().run("get orphans")
 
@@ -190,7 +190,7 @@ def test_where_nothing_is_listed_it_says_so() -> None:
         (Profile("http://h", "j", read_only=True, replay="x"), "a recording is read-only"),
     ],
 )
-def test_whose_word_read_only_is(profile: Profile, words: str) -> None:
+def test_a_refusal_names_the_source_of_read_only(profile: Profile, words: str) -> None:
     from tui.contexts import policy
 
     assert policy.refusal(profile, "stop") == f"stop refused: {words}"

@@ -1,0 +1,10 @@
+"""The errors for HTTP statuses."""
+
+from __future__ import annotations
+
+from tui.errors import refusal
+
+
+def test_an_unknown_path_suggests_a_wrong_url() -> None:
+    assert refusal(404, "HTTP 404 Not Found").advice == "is this the URL of a Connect worker?"
+    assert refusal(404, "Connector a not found").advice == ""
