@@ -110,8 +110,8 @@ def _unknown(words: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
     typed = words[0] if words else ""
-    seconds = sorted(key.split()[1] for key in _BY_KEY if key.startswith(typed + " "))
-    if seconds:
-        return f"`{typed}` needs a resource: {', '.join(seconds)}"
+    resources = sorted(verb.removeprefix(typed).strip() for verb in VERBS if verb.startswith(typed + " "))
+    if resources:
+        return f"`{typed}` needs a resource: {', '.join(resources)}"
     close = get_close_matches(typed, sorted({key.split()[0] for key in _BY_KEY}), 1)
     return f"unknown command {typed!r}" + (f"; did you mean {close[0]!r}?" if close else "; `help` lists the commands")
