@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from unittest.mock import MagicMock
+from types import SimpleNamespace
+from typing import Any, cast
 
 from runtime.herder.monitoring.expiry import Expiry
 from runtime.model.states import TargetState
@@ -12,20 +12,40 @@ DAY = 86_400
 WEEK = 7 * DAY
 
 
+class Configs:
+    """The config store's answers about a connector."""
+
+    def __init__(self, stopped: int) -> None:
+        self.target, self._stopped = TargetState.STOPPED, stopped
+
+    def connector(self, name: str) -> Any:
+        return SimpleNamespace(target=self.target)
+
+    def target_written(self, name: str) -> int:
+        return self._stopped * 1000
+
+
+class Journal:
+    """The journal's answers about a connector."""
+
+    def __init__(self) -> None:
+        self.changes: list[Any] = []
+
+    def history(self, name: str) -> list[Any]:
+        return self.changes
+
+
 class Scene:
     """A sink that was stopped at a time, on brokers that keep offsets for a week."""
 
     def __init__(self, stopped: int, retention: int | None = WEEK) -> None:
         self.now = float(stopped)
-        self.configs, self.journal = MagicMock(), MagicMock()
-        self.configs.connector.return_value.target = TargetState.STOPPED
-        self.configs.target_written.return_value = stopped * 1000
-        self.journal.history.return_value = []
+        self.configs, self.journal = Configs(stopped), Journal()
 
         async def asked() -> int | None:
             return None if retention is None else retention * 1000
 
-        self.expiry = Expiry(self.configs, self.journal, asked, lambda: self.now)
+        self.expiry = Expiry(cast("Any", self.configs), cast("Any", self.journal), asked, lambda: self.now)
 
     async def warned(self, days: float) -> list[tuple[str, str]]:
         self.now += days * DAY
@@ -46,8 +66,7 @@ async def test_one_is_warned_on_the_last_day_once_a_day() -> None:
 
 async def test_a_change_of_its_offsets_starts_the_time_anew() -> None:
     scene = Scene(stopped=1000 * DAY)
-    past: Any = MagicMock(time=1003 * DAY * 1000)
-    scene.journal.history.return_value = [past]
+    scene.journal.changes = [SimpleNamespace(time=1003 * DAY * 1000)]
     assert await scene.expiry.expires_at("snk") == (1003 * DAY + WEEK) * 1000
     assert await scene.warned(8) == []
 
@@ -55,7 +74,7 @@ async def test_a_change_of_its_offsets_starts_the_time_anew() -> None:
 async def test_nothing_expires_of_what_runs_or_where_brokers_do_not_tell() -> None:
     assert await Scene(0, retention=None).expiry.expires_at("snk") is None
     scene = Scene(stopped=0)
-    scene.configs.connector.return_value.target = TargetState.STARTED
+    scene.configs.target = TargetState.STARTED
     assert await scene.expiry.expires_at("snk") is None
     assert await scene.warned(30) == []
 
