@@ -1,4 +1,4 @@
-# Everything starts here: `make run` and `make test` set up what they need.
+# Each target installs its requirements into .venv first.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   := .venv
@@ -10,8 +10,8 @@ STAMP  := $(VENV)/.ready
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml .ci/constraints.txt
-	@test -n "$(PYTHON)" || { echo "Headrace needs Python 3.11 or newer: install it, or name it with make PYTHON=…" >&2; exit 1; }
-	@echo "installing Headrace and its test tools into $(VENV) (PySpark is large: a minute or more)"
+	@test -n "$(PYTHON)" || { echo "Headrace needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "installing Headrace and its test tools into $(VENV) (a minute or more, since PySpark is large)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c .ci/constraints.txt -e '.[runtime,dev]'
 	@touch $@

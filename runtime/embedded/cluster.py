@@ -17,7 +17,7 @@ from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 _STOP_TIMEOUT = 45.0
 _START_TIMEOUT = 300.0
@@ -34,9 +34,9 @@ class UpResult:
 class EmbeddedCluster:
     """The embedded cluster of one state folder."""
 
-    def __init__(self, folder: Path, say: Say) -> None:
+    def __init__(self, folder: Path, report: Report) -> None:
         self._state = StateFolder(folder)
-        self._say = say
+        self._report = report
 
     def up(self, attach: int | None) -> UpResult:
         """Starts the cluster unless it is running, and waits until it is ready.
@@ -70,7 +70,7 @@ class EmbeddedCluster:
         if state is None or not state.running():
             from runtime.embedded.supervisor import end_leftovers
 
-            end_leftovers(state, self._say)
+            end_leftovers(state, self._report)
             self._state.forget()
             return False
         state.supervisor.end(_STOP_TIMEOUT)
@@ -151,7 +151,7 @@ class EmbeddedCluster:
         # Only whole lines: an unfinished one is printed next time.
         whole = news[: news.rfind(b"\n") + 1]
         for line in whole.decode(errors="replace").splitlines():
-            self._say(line)
+            self._report(line)
         return printed + len(whole)
 
 

@@ -36,15 +36,15 @@ _POLL_INTERVAL = 0.2
 _ATTEMPTS = 3
 _ATTACHMENT_INTERVAL = 1.0
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class Supervisor:
     """Runs the cluster of one state folder until a signal or, without `stays`, until no process is attached."""
 
-    def __init__(self, folder: Path, say: Say, *, stays: bool) -> None:
+    def __init__(self, folder: Path, report: Report, *, stays: bool) -> None:
         self._state = StateFolder(folder)
-        self._say = say
+        self._report = report
         self._stays = stays
         self._signals = StopSignals()
         self._demo = DemoFiles(folder / "demo")
@@ -69,13 +69,13 @@ class Supervisor:
                 self._signals.ignore()
                 self._end()
         except Stopped:
-            self._say("the embedded cluster has ended")
+            self._report("the embedded cluster has ended")
         finally:
             self._state.forget()
             lock.release()
 
     def _prepare(self) -> None:
-        end_leftovers(self._state.read(), self._say)
+        end_leftovers(self._state.read(), self._report)
         if self._stays:
             self._state.keep(True)
         self._write()
@@ -98,7 +98,7 @@ class Supervisor:
             except StartError as error:
                 if attempt == _ATTEMPTS or not self._lost_a_port():
                     raise
-                self._say(f"{error}; trying other ports")
+                self._report(f"{error}; trying other ports")
                 self._stop_both()
                 self._choose_ports()
         self._create_demo()
@@ -124,7 +124,7 @@ class Supervisor:
             cluster_id=self._broker.cluster_id(),
         )
         # Before the record, since `up` prints the log until it reads the record.
-        self._say(f"ready in {seconds:.1f} s: Connect {self._record.url}, Kafka {self._record.bootstrap}")
+        self._report(f"ready in {seconds:.1f} s: Connect {self._record.url}, Kafka {self._record.bootstrap}")
         self._write()
 
     def _create_demo(self) -> None:
@@ -144,7 +144,7 @@ class Supervisor:
             if time.monotonic() >= next_check:
                 next_check = time.monotonic() + _ATTACHMENT_INTERVAL
                 if self._abandoned():
-                    self._say("no process is attached any more")
+                    self._report("no process is attached any more")
                     raise Stopped
             time.sleep(_POLL_INTERVAL)
 
@@ -155,19 +155,19 @@ class Supervisor:
             # A full disk or a removed folder pauses the demo, not the cluster.
             if str(error) != self._demo_problem:
                 self._demo_problem = str(error)
-                self._say(f"cannot write lines for the demo: {error}")
+                self._report(f"cannot write lines for the demo: {error}")
 
     def _restart(self, dead: list[Service], restarts: _Restarts) -> None:
         started_at = time.monotonic()
         self._record = replace(self._record, phase=ClusterPhase.STARTING)
         for part in dead:
-            self._say(f"{part.ending()}; restarting it")
+            self._report(f"{part.ending()}; restarting it")
             restarts.wait()
             self._start_part(part)
         try:
             wait_ready((self._broker, self._worker), READY_TIMEOUT)
         except StartError as error:
-            self._say(str(error))
+            self._report(str(error))
         else:
             self._ready(time.monotonic() - started_at)
 
@@ -228,12 +228,12 @@ class _Restarts:
         self._last = time.monotonic()
 
 
-def end_leftovers(state: ClusterState | None, say: Say) -> None:
+def end_leftovers(state: ClusterState | None, report: Report) -> None:
     """Ends the processes that a killed supervisor has left, the worker before the broker."""
     if state is None or state.running():
         return
     for name in ("worker", "broker"):
         part = state.parts.get(name)
         if part is not None and part.process.alive():
-            say(f"ending the {name} of an earlier start (pid {part.process.pid})")
+            report(f"ending the {name} of an earlier start (pid {part.process.pid})")
             part.process.end(_LEFTOVER_GRACE)

@@ -13,7 +13,7 @@ from runtime.rest.security.access import ROLE, Role
 class PasswordMasker(Protocol):
     """Knows which keys of a configuration are passwords."""
 
-    async def masked(self, config: Mapping[str, str], beside: Mapping[str, str] | None = None) -> dict[str, str]: ...
+    async def masked(self, config: Mapping[str, str], connector: Mapping[str, str] | None = None) -> dict[str, str]: ...
 
 
 class Masks:

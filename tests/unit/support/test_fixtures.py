@@ -1,4 +1,4 @@
-"""The tests' own ground: broker and Java worker are real and answer."""
+"""The fixtures: a real broker and a real Java worker."""
 
 from __future__ import annotations
 

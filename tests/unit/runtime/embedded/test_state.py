@@ -1,4 +1,4 @@
-"""The state folder: what is written is read again, and the dead do not count."""
+"""The state folder: writing and reading, and processes that have ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_state_is_read_as_written(tmp_path: Path) -> None:
     assert state.running()
 
 
-def test_torn_or_foreign_state_is_no_state(tmp_path: Path) -> None:
+def test_incomplete_or_foreign_state_is_ignored(tmp_path: Path) -> None:
     for content in ("", "{", "[]", "{}", '{"supervisor": {"pid": 1}}', "null"):
         (tmp_path / "state.json").write_text(content)
         assert StateFolder(tmp_path).read() is None
@@ -31,7 +31,7 @@ def test_a_pid_used_again_is_not_ours(tmp_path: Path) -> None:
     assert not ClusterState(before, ClusterPhase.READY).running()
 
 
-def test_attached_are_those_alive(tmp_path: Path) -> None:
+def test_only_living_processes_are_attached(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     with subprocess.Popen(["sleep", "60"]) as other:
         folder.attach(_me())
@@ -44,7 +44,7 @@ def test_attached_are_those_alive(tmp_path: Path) -> None:
     assert folder.attached() == []
 
 
-def test_forget_leaves_no_claims(tmp_path: Path) -> None:
+def test_forget_removes_attachments(tmp_path: Path) -> None:
     folder = StateFolder(tmp_path)
     folder.write(ClusterState(_me(), ClusterPhase.READY))
     folder.attach(_me())

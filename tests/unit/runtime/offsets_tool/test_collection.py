@@ -1,4 +1,4 @@
-"""Records of an offset topic sorted out: many at once, and one by one where they are not as nearly all are."""
+"""Offset records: parsed in batches, and one by one if they are unusual."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_last_record_of_a_key_counts() -> None:
     assert exported(record(key, '{"n":1}'), record(key, "null")) == "{}\n"
 
 
-def test_connectors_whose_names_begin_alike_are_kept_apart() -> None:
+def test_connectors_with_a_common_prefix_are_separate() -> None:
     names = ["c", "c1", "c-1", "", "ü", 'c"', 'c",', "c\\", "c\n", "c,"]
     records = [record(json.dumps([n, {"a": n}], ensure_ascii=False, separators=(",", ":")), "{}") for n in names]
     found = json.loads(exported(*records))
@@ -41,7 +41,7 @@ def test_connectors_whose_names_begin_alike_are_kept_apart() -> None:
     assert list(json.loads(exported(*records, connectors={"c"}))) == ["c"]
 
 
-def test_the_youngest_spelling_of_a_partition_counts_and_is_shown() -> None:
+def test_the_latest_spelling_of_a_partition_counts_and_is_exported() -> None:
     keys = ['["c",{"a":1,"b":2}]', '["c",{"b":2,"a":1}]', '["c", {"b": 2, "a": 1}]', '["\\u0063",{"a":1,"b":2}]']
     for order in permutations(range(4)):
         records = [record(key, f'{{"n":{age}}}', age) for key, age in zip(keys, order, strict=True)]
@@ -61,27 +61,27 @@ def test_history_has_every_record_the_oldest_first() -> None:
 @pytest.mark.parametrize(
     "key", ["", "x", '"c"', '["c"]', '["c","d",{}]', '["c",1]', '[1,{"a":1}]', '["c",{"a":1}', '["c",{"a":[{}', "{}]}]"]
 )
-def test_what_is_no_key_is_named_and_left_out(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_keys_are_reported_and_skipped(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = exported(record('["c",{"a":0}]', "{}"), record(key, "{}"), record('["d",{"a":0}]', "{}"))
     assert list(json.loads(found)) == ["c", "d"]
     assert len(json.loads(found)["c"]) == 1
     assert capsys.readouterr().err.count("ignoring the record") == 1
 
 
-def test_halves_of_values_do_not_make_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fragments_of_values_are_not_joined(capsys: pytest.CaptureFixture[str]) -> None:
     values = ['{"n":[{}', "{}]}", "{},{}", '{"n":1}', "[]", "1"]
     found = exported(*(record(f'["c",{{"a":{i}}}]', value) for i, value in enumerate(values)))
     assert json.loads(found) == {"c": [{"partition": {"a": 3}, "offset": {"n": 1}}]}
     assert capsys.readouterr().err.count("ignoring the record") == 5
 
 
-def test_what_a_fast_parser_would_change_stays_as_it_is() -> None:
+def test_values_that_a_fast_parser_would_change_are_kept() -> None:
     long = 123456789012345678901234567890
     key, value = f'["c",{{"a":{long},"b":1.50,"c":1e2}}]', f'{{"n":{long},"f":1.50}}'
     assert exported(record(key, value)) == f'{{\n"c": [\n{{"partition":{key[5:-1]},"offset":{value}}}\n]\n}}\n'
 
 
-def test_wrapped_keys_and_values_are_read_among_plain_ones() -> None:
+def test_keys_and_values_with_schemas_are_read_among_plain_ones() -> None:
     wrapped = record('{"schema":null,"payload":["c",{"a":1}]}', '{"schema":null,"payload":{"n":2}}', 2)
     plain = record('["c",{"a":1}]', '{"n":1}', 1)
     assert json.loads(exported(plain, wrapped))["c"] == [{"partition": {"a": 1}, "offset": {"n": 2}}]

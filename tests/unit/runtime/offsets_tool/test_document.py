@@ -1,4 +1,4 @@
-"""A document is read the same whether its entries are looked at together or one by one."""
+"""Documents: parsed in batches with the same result as entry by entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(given: str) -> dict[bytes, bytes]:
     return document.read(given.encode(), "given")["c"].offsets
 
 
-def test_together_as_one_by_one() -> None:
+def test_batches_are_parsed_like_single_entries() -> None:
     together = read(lines(*map(text, ENTRIES)))
     assert together == read(json.dumps({"c": ENTRIES}, indent=1))
     assert len(together) == len(ENTRIES)
@@ -55,7 +55,7 @@ def test_of_a_partition_named_twice_the_last_entry_counts() -> None:
         ("", "not JSON"),
     ],
 )
-def test_one_wrong_entry_among_many_is_found_and_named(odd: str, why: str) -> None:
+def test_one_invalid_entry_among_many_is_reported(odd: str, why: str) -> None:
     given = [text(entry) for entry in ENTRIES[:5_000]]
     given[4_000] = odd
     with pytest.raises(BadInput, match=why) as refused:
@@ -64,7 +64,7 @@ def test_one_wrong_entry_among_many_is_found_and_named(odd: str, why: str) -> No
         assert "c[4000]" in str(refused.value) or "offsets[4000]" in str(refused.value)
 
 
-def test_numbers_of_any_kind_stay_what_they_are() -> None:
+def test_numbers_of_any_kind_are_unchanged() -> None:
     values = ["9223372036854775807", "-9223372036854775808", "1.50", "1e5", "-0.0", "0.1", "100000000000000000000.5"]
     found = read(lines(*(f'{{"partition":{{"a":{i}}},"offset":{{"n":{v}}}}}' for i, v in enumerate(values))))
     assert [json.loads(offset)["n"] for offset in found.values()] == [json.loads(v) for v in values]

@@ -28,7 +28,7 @@ TASKS = [{"task.class": "T", "n": "7"}]
 
 @dataclass
 class Worker:
-    """A worker that serves nothing but internal requests."""
+    """A worker that serves only internal requests."""
 
     rig: HerderRig
     client: httpx.AsyncClient
@@ -38,7 +38,7 @@ class Worker:
         return self.rig.configs
 
     async def store_key(self, key: bytes) -> None:
-        """As the leader of Apache's workers does."""
+        """Writes a key as the leader of Apache's workers does."""
         record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": 1}
         await self.rig.logs.by_topic["c"].write_all([(b"session-key", json.dumps(record).encode())])
 
@@ -124,7 +124,7 @@ async def test_the_signature_is_of_the_body(worker: Worker) -> None:
     assert answer.status_code == 403
 
 
-async def test_connectors_that_take_none(worker: Worker) -> None:
+async def test_connectors_without_task_configs(worker: Worker) -> None:
     await worker.store_key(KEY)
     for answer in (await worker.post("nope", TASKS), await worker.fence("nope")):
         assert (answer.status_code, answer.json()["message"]) == (404, "Connector nope not found")

@@ -49,7 +49,7 @@ class Served:
         return status, taken
 
     def attack(self, requests: Sequence[bytes], port: int | None = None, each: int = ATTACKERS) -> list[socket.socket]:
-        """So many connections, each of which sends one of these; none ever reads."""
+        """Opens connections that send these requests and never read."""
         return [_attacker(port or self.http, requests[i % len(requests)]) for i in range(each)]
 
 
@@ -97,7 +97,7 @@ def close(attackers: Sequence[socket.socket]) -> None:
 
 
 async def holds(probe: Callable[[], Awaitable[tuple[int, float]]], seconds: float = 0.7) -> None:
-    """Every probe within these seconds is answered within one; on a machine that is overloaded, within as much more."""
+    """For these seconds every probe is answered within one second, or later on an overloaded machine."""
     limit = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     end = time.monotonic() + seconds
     await asyncio.sleep(0)

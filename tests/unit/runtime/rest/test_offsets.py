@@ -1,4 +1,4 @@
-"""Who asks, and why."""
+"""The user and reason of a change of offsets."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def test_a_reason_may_be_in_any_language(sent: bytes, kept: str) -> None:
     assert (found.who, found.why) == ("ann@127.0.0.1", kept)
 
 
-def test_a_reason_has_its_bounds() -> None:
+def test_the_length_of_a_reason_is_limited() -> None:
     assert len(origin(request(reason=b"x" * 10_000)).why) < 2_000

@@ -1,4 +1,4 @@
-"""Routing, methods and media types, as FACTS 1 has them; the application is the real one's frame."""
+"""Routing, methods and media types (FACTS 1)."""
 
 from typing import Any
 
@@ -38,30 +38,30 @@ def client() -> httpx.AsyncClient:
 @pytest.mark.parametrize(
     ("escaped", "name"), [("a%2Fb", "a/b"), ("a%25b", "a%b"), ("a+b", "a+b"), ("gr%C3%BCn", "grün")]
 )
-async def test_names_are_one_segment_whatever_they_hold(client: httpx.AsyncClient, escaped: str, name: str) -> None:
+async def test_an_escaped_name_is_one_segment(client: httpx.AsyncClient, escaped: str, name: str) -> None:
     assert (await client.get(f"/c/{escaped}")).json()["name"] == name
 
 
 @pytest.mark.parametrize("escaped", ["a%00b", "a%0Ab", "a%7Fb", "a%FFb", "a%zz", "a%2"])
-def test_what_no_name_can_be_is_refused(escaped: str) -> None:
+def test_invalid_names_are_refused(escaped: str) -> None:
     with pytest.raises(BadRequest, match=f"^'{escaped}' in the path "):
         path_name(Request({"type": "http", "path_params": {"name": escaped}}))
 
 
-async def test_a_trailing_slash_is_nothing(client: httpx.AsyncClient) -> None:
+async def test_a_trailing_slash_is_ignored(client: httpx.AsyncClient) -> None:
     assert (await client.get("/c/x/")).status_code == 200
     assert (await client.get("/c/x//")).status_code == 404
 
 
-async def test_a_parameter_is_no_part_of_the_path(client: httpx.AsyncClient) -> None:
+async def test_parameters_of_a_path_are_ignored(client: httpx.AsyncClient) -> None:
     assert (await client.get("/c;v=1/x;y;z")).json()["name"] == "x"
     assert (await client.get("/c/x%3By")).json()["name"] == "x;y"
     refused = await client.put("/c/x;y")  # not the one called x
     assert (refused.status_code, refused.json()["message"].split(", ")[0]) == (400, "'/c/x;y' has a ';'")
 
 
-async def test_the_whole_address_is_a_path_too(client: httpx.AsyncClient) -> None:
-    """As proxies ask (RFC 9112, 3.2.2)."""
+async def test_an_absolute_url_is_accepted(client: httpx.AsyncClient) -> None:
+    """Requests to proxies have this form (RFC 9112, section 3.2.2)."""
 
     async def asked(target: bytes) -> int:
         sent: list[Any] = []
@@ -121,7 +121,7 @@ async def test_media_types(client: httpx.AsyncClient, headers: dict[str, str], s
 
 
 @pytest.mark.parametrize("media", [None, "*/*", "application/*"])
-async def test_a_body_that_is_read_has_a_type(media: str | None) -> None:
+async def test_a_body_needs_a_content_type(media: str | None) -> None:
     app = application([Route("/c", Resource(put=read))])
     headers = {"Content-Type": media} if media else {}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as asking:

@@ -1,4 +1,4 @@
-"""The broker's class archive: written once, by one that ended well, and used from then on."""
+"""The class archive of the broker: written by the first broker that ends normally, then used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.support.broker import EmbeddedBroker
 
 
 @pytest.mark.slow
-def test_written_by_the_first_that_ends_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_broker_that_ends_normally_writes_the_archive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""The broker survives what may happen to it."""
+"""The broker after kill -9, and with an unusable port."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_records_survive_kill_and_start(own_broker: EmbeddedBroker) -> None:
     assert _end_offset(own_broker.bootstrap, topic) == 1
 
 
-def test_unusable_port_is_named(tmp_path: Path, own_broker: EmbeddedBroker) -> None:
+def test_an_unusable_port_is_reported(tmp_path: Path, own_broker: EmbeddedBroker) -> None:
     taken = int(own_broker.bootstrap.rpartition(":")[2])
     second = Broker(BrokerConfig(tmp_path / "second", taken, ports.choose()), find_java())
     try:

@@ -1,4 +1,4 @@
-"""Jars by coordinates: whole or not at all, and once."""
+"""Downloads of jars: complete or absent, and only once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.waiting import wait_until
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
 
 
-def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_jars_are_downloaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     told = io.StringIO()
     folder = jars.fetch("small", SMALL, find_java(), told)
@@ -30,7 +30,7 @@ def test_fetched_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert again.getvalue() == ""
 
 
-def test_goes_on_after_a_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_killed_download_is_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     several = (*SMALL, "org.slf4j:slf4j-api:1.7.36", "net.sf.jopt-simple:jopt-simple:5.0.4")
     program = f"from runtime.embedded.broker import jars, java\njars.fetch('several', {several!r}, java.find_java())"
@@ -43,7 +43,7 @@ def test_goes_on_after_a_kill(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert len(list(folder.glob("*.jar"))) == len(several)
 
 
-def test_what_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_jars_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     absent = (*SMALL, "org.apache.kafka:no-such-jar:4.3.0")
     with pytest.raises(JarsError, match="no-such-jar"):
@@ -51,7 +51,7 @@ def test_what_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert not jars.folder_of("absent", absent).exists()
 
 
-def test_another_list_is_another_folder() -> None:
+def test_each_list_has_its_own_folder() -> None:
     assert jars.folder_of("a", SMALL) != jars.folder_of("a", coordinates.BROKER)
     assert jars.folder_of("a", SMALL) == jars.folder_of("a", SMALL)
 

@@ -1,4 +1,4 @@
-"""Finding Java: what is said when it is missing, too old or does not run."""
+"""Finding Java: errors if it is missing, too old or does not run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_this_machines_java_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_java().major >= MINIMUM
 
 
-def test_java_home_goes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_has_precedence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = _fake_java(tmp_path, 'openjdk version "99.0.1" 2040-01-01')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     java = find_java()

@@ -1,4 +1,4 @@
-"""Logs: bounded, and quoted in errors."""
+"""Log files: their size limit, and the last error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Caused by: java.net.BindException: Address already in use
 """
 
 
-def test_complaints_go_before_chatter(tmp_path: Path) -> None:
+def test_errors_precede_other_lines(tmp_path: Path) -> None:
     log = tmp_path / "log"
     assert last_error(log) == "no output"
     log.write_text(TROUBLE)
@@ -25,7 +25,7 @@ def test_complaints_go_before_chatter(tmp_path: Path) -> None:
     assert last_error(log) == "two"
 
 
-def test_what_an_earlier_start_said_does_not_count(tmp_path: Path) -> None:
+def test_lines_of_an_earlier_start_are_ignored(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(TROUBLE)
     since = open_log(log)

@@ -7,7 +7,7 @@ import socket
 from runtime.embedded.processes import ports
 
 
-def test_a_port_in_use_is_not_taken() -> None:
+def test_a_port_in_use_is_not_chosen() -> None:
     for host in ("127.0.0.1", "0.0.0.0"):
         with socket.socket() as taken:
             taken.bind((host, 0))
@@ -16,7 +16,7 @@ def test_a_port_in_use_is_not_taken() -> None:
             assert ports.choose(port) != port
 
 
-def test_the_preferred_port_is_taken_when_free() -> None:
+def test_the_preferred_port_is_chosen_if_free() -> None:
     port = ports.choose()
     assert ports.choose(port) == port
     assert not ports.answers(port)

@@ -24,7 +24,7 @@ def test_start_time_tells_processes_apart() -> None:
         assert start_time(child.pid) is None
 
 
-def test_remains_of_a_process_are_no_process() -> None:
+def test_a_zombie_is_not_alive() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         ref = ProcessRef.of(child.pid)
         child.kill()
@@ -37,7 +37,7 @@ def test_no_such_process() -> None:
         ProcessRef.of(2**22 + 1)
 
 
-def test_end_kills_what_does_not_listen(tmp_path: Path) -> None:
+def test_end_kills_a_process_that_ignores_sigterm(tmp_path: Path) -> None:
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
     )

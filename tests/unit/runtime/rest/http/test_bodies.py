@@ -1,4 +1,4 @@
-"""Request bodies: what is accepted, and 400s that say what is wrong."""
+"""Request bodies: accepted shapes, and the messages of refusals."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ def body(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-def test_create_turns_scalars_into_strings_as_they_were_spelled() -> None:
+def test_create_keeps_the_spelling_of_scalars() -> None:
     request = bodies.create_request(
         b'{"name":" a\\u0007 ","config":{"i":1,"f":1.50,"e":1e3,"b":true,"n":null,"s":"x"}}'
     )

@@ -32,7 +32,7 @@ async def _stored(_: Request) -> Response:
         "content-length: 0\r\ntransfer-encoding: chunked",
     ],
 )
-async def test_both_lengths_are_refused_and_the_rest_is_not_read_as_a_request(headers: str) -> None:
+async def test_both_length_headers_are_refused_and_the_rest_is_not_parsed(headers: str) -> None:
     server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
     await server.start(protection({}).wrap(application([Route("/x", Resource(get=_stored, post=_stored))])))
     reader, writer = await asyncio.open_connection("127.0.0.1", server.bound[0][1])
@@ -70,5 +70,5 @@ async def test_a_malformed_body_is_answered_once(
         await server.close()
 
 
-def test_stored_values_beyond_64_bits_and_half_surrogates_are_shown() -> None:
+def test_stored_values_beyond_64_bits_and_unpaired_surrogates_are_shown() -> None:
     assert json.loads(bytes(json_answer(STORED).body)) == STORED

@@ -1,4 +1,4 @@
-"""Media types as Connect 4.3 reads them: each of these was asked of it."""
+"""Media types, with the answers of Connect 4.3."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def test_other_types(text: str) -> None:
      f"{JSON};a=", f"{JSON};=b", f"{JSON}; a = b", f'{JSON};a="b', f"{JSON};a=b c", f"{JSON}/xml", f"{JSON},",
      f"{JSON}, text/plain", f"{JSON} charset=utf-8", "äpplication/json", ";", f"{JSON} (c)"],
 )  # fmt: skip
-def test_what_is_no_media_type(text: str) -> None:
+def test_malformed_media_types(text: str) -> None:
     with pytest.raises(BadRequest, match="Content-Type"):
         said(text)
 
 
-def test_no_type_at_all() -> None:
+def test_a_missing_content_type() -> None:
     assert content_type(Headers({})) is None
 
 
@@ -57,12 +57,12 @@ def test_no_type_at_all() -> None:
     ["", "*", "*;q=1", "application", "application;q=0.5", "text, application", "*/json", f"{JSON},", f"{JSON};q=0",
      f"{JSON};q=.5", f"{JSON};q=1.", f'{JSON};q="0.5"', f"{JSON};qs=2", f'text/html, {JSON};a="b,c"', "x, */*;q=0"],
 )  # fmt: skip
-def test_lists_that_take_json(text: str) -> None:
+def test_lists_that_accept_json(text: str) -> None:
     assert taken(text)
 
 
 @pytest.mark.parametrize("text", ["json", "text/html, garbage", "**/*", "application/*+json", "0.5", "*/html"])
-def test_lists_that_do_not(text: str) -> None:
+def test_lists_that_do_not_accept_json(text: str) -> None:
     assert not taken(text)
 
 
@@ -72,7 +72,7 @@ def test_lists_that_do_not(text: str) -> None:
      f"{JSON};q=", f"{JSON};q=2", f"{JSON};q=1.1", f"{JSON};q=0.1234", f"{JSON};q=abc", f"{JSON};q=-1", f"{JSON};Q=2",
      "text/plain;q=abc", ";", "=", "é"],
 )  # fmt: skip
-def test_what_is_no_list(text: str) -> None:
+def test_malformed_lists(text: str) -> None:
     with pytest.raises(BadRequest, match="Accept"):
         accepted(Headers({"accept": text}))
 

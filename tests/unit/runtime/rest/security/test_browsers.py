@@ -63,7 +63,7 @@ async def test_further_names_can_be_allowed() -> None:
     assert "headrace.allowed.hosts" in refused.json()["message"]
 
 
-async def test_any_name_will_do_where_clients_have_certificates() -> None:
+async def test_any_host_is_allowed_with_client_certificates() -> None:
     assert (await ask({}, "POST", "other.example", certified=True)).status_code == 200
 
 

@@ -28,6 +28,6 @@ def test_set_replaces_and_add_adds() -> None:
 
 
 @pytest.mark.parametrize("text", ["a: b", "set : x", "set a b", 'set a: "b', "setDate a: soon", '"set a: b\nc: d"'])
-def test_what_is_malformed_is_refused(text: str) -> None:
+def test_malformed_rules_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"response\.http\.headers\.config"):
         parse_rules(text)

@@ -52,7 +52,7 @@ def test_other_login_modules_are_refused(tmp_path: Path, text: str, message: str
         ({"response.http.headers.config": "put X: y"}, "not of the form"),
     ],
 )
-def test_protection_that_cannot_be_had_is_refused(
+def test_unsupported_protection_is_refused(
     props: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KAFKA_OPTS", raising=False)

@@ -1,4 +1,4 @@
-"""TLS contexts from the stores that Java's workers have, tried with real handshakes."""
+"""TLS contexts from PEM and PKCS12 stores, with real handshakes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
 
 
 def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
-    """The protocol agreed on; ssl.SSLError or OSError when it fails."""
+    """The negotiated protocol. Raises ssl.SSLError or OSError."""
     ours, theirs = socket.socketpair()
 
     def serve() -> None:
@@ -62,7 +62,7 @@ def test_pem_and_pkcs12_key_stores(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("trust", ["trust", "trust_p12"])
-def test_clients_prove_who_they_are_where_that_is_asked(stores: Stores, trust: str) -> None:
+def test_clients_need_certificates_if_required(stores: Stores, trust: str) -> None:
     settings = {
         "ssl.keystore.location": str(stores.pem),
         "ssl.truststore.location": str(getattr(stores, trust)),
@@ -75,7 +75,7 @@ def test_clients_prove_who_they_are_where_that_is_asked(stores: Stores, trust: s
     assert handshake(server_context({**settings, "ssl.client.auth": "requested"}), client(stores))
 
 
-def test_what_cannot_be_used_is_named(stores: Stores, tmp_path: Path) -> None:
+def test_unusable_stores_are_reported(stores: Stores, tmp_path: Path) -> None:
     pem = {"ssl.keystore.location": str(stores.pem)}
     for settings, message in (
         ({}, "ssl.keystore.location is missing"),
@@ -91,8 +91,8 @@ def test_what_cannot_be_used_is_named(stores: Stores, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool comes with Java")
-def test_stores_that_keytool_makes(stores: Stores, tmp_path: Path) -> None:
-    """PKCS12 under whatever name is read; the old JKS format is refused with the way out."""
+def test_stores_of_keytool(stores: Stores, tmp_path: Path) -> None:
+    """PKCS12 is recognized under any file name; JKS is refused with the command that converts it."""
     for kind in ("PKCS12", "JKS"):
         file = tmp_path / f"{kind}.jks"
         command = ["keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=x", "-storetype", kind]
