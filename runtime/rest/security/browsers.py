@@ -94,4 +94,4 @@ def _hostname(host: str) -> str:
     try:
         return (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
-        raise BadRequest(f"'{host}' is not a host") from None
+        raise BadRequest(f"'{host}' is not a valid host") from None

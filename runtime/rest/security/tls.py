@@ -36,7 +36,7 @@ def _limit_versions(context: ssl.SSLContext, settings: Mapping[str, str]) -> Non
     names = [n.strip() for n in settings.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",") if n.strip()]
     unknown = [n for n in names if n not in _VERSIONS]
     if unknown or not names:
-        raise ListenerError(f"ssl.enabled.protocols={','.join(names)}: expected some of {', '.join(_VERSIONS)}")
+        raise ListenerError(f"ssl.enabled.protocols={','.join(names)}: expected one or more of {', '.join(_VERSIONS)}")
     versions = sorted(_VERSIONS[n] for n in names)
     context.minimum_version, context.maximum_version = versions[0], versions[-1]
 
