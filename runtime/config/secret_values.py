@@ -120,7 +120,8 @@ class CallSecrets:
     LINGER_SECONDS = 2.0  # seconds, since output during a call is read a little later
     MAX_CALLS = 100
 
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: Secrets, max_calls: int = MAX_CALLS) -> None:
+        self._max_calls = max_calls
         self._secrets, self._calls = secrets, Secrets()
         self._numbers = itertools.count()
         self._open: dict[str, None] = {}  # oldest first
@@ -134,7 +135,7 @@ class CallSecrets:
         call = str(next(self._numbers))
         self._calls.keep(call, values)
         self._open[call] = None
-        if len(self._open) > self.MAX_CALLS:
+        if len(self._open) > self._max_calls:
             self._end(next(iter(self._open)))
         try:
             yield

@@ -20,9 +20,10 @@ class LineBuffer:
     Keeps an unterminated line, and a carriage return at the end, because a line feed may follow it.
     """
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, max_line: int = MAX_LINE) -> None:
         self.position = position
         """Position of the unterminated line in the file."""
+        self._max_line = max_line
         self._rest: list[bytes] = []
         self._rest_size = 0
 
@@ -32,7 +33,7 @@ class LineBuffer:
         return self.position + self._rest_size
 
     def feed(self, block: bytes) -> tuple[list[str], list[int]]:
-        """The lines that `block` completes, and the position after each. ConnectError for a line beyond MAX_LINE."""
+        """The lines that `block` completes, and the position after each. ConnectError for a line beyond the limit."""
         cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
         if cut == 0 and not (self._rest and self._rest[-1].endswith(b"\r")):
             self._keep(block)
@@ -64,8 +65,8 @@ class LineBuffer:
             return
         self._rest.append(block)
         self._rest_size += len(block)
-        if self._rest_size > MAX_LINE:
-            raise ConnectError(f"The line at position {self.position} is longer than {MAX_LINE >> 20} MiB")
+        if self._rest_size > self._max_line:
+            raise ConnectError(f"The line at position {self.position} is longer than {self._max_line >> 20} MiB")
 
     def _split_at_line_feeds(self, whole: bytes) -> tuple[list[str], list[int]]:
         """The common case: no carriage returns; ASCII is decoded in one call."""

@@ -12,7 +12,7 @@ from runtime.kafka.clients.kafka_python import Group, Member, TopicPartition
 from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
 from runtime.kafka.request_batcher import RequestBatcher
 
-_TIMEOUT = 15.0  # seconds for a request with all its attempts
+_TIMEOUT = 15.0
 _T = TypeVar("_T")
 
 __all__ = ["Groups", "Member", "TopicPartition"]
@@ -22,8 +22,9 @@ class Groups:
     """Requests about groups. Every call raises BrokerUnavailable if Kafka does not answer and GroupError if it refuses;
     every call may be repeated. `settings` are librdkafka settings that reach the cluster."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = dict(settings)
+    def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
+        """`timeout`: seconds for a request with all its attempts."""
+        self._settings, self._timeout = dict(settings), timeout
         self._members: RequestBatcher[str, list[Member]] = RequestBatcher(self._members_of)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
@@ -45,7 +46,7 @@ class Groups:
         wanted = set(partitions)
         if not wanted:
             return
-        metadata = await asyncio.to_thread(_metadata, self._settings)
+        metadata = await asyncio.to_thread(_metadata, self._settings, self._timeout)
         missing = {tp: "no such topic or partition" for tp in wanted if not _exists(metadata, tp)}
         if missing:
             raise OffsetsRefused(missing)
@@ -94,7 +95,7 @@ class Groups:
 
     async def _ask(self, group: str, request: Callable[[Any], _T], operation: str = "READ") -> _T | None:
         """None if the group does not exist. `operation`: the right that the request needs."""
-        return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, _TIMEOUT, operation)
+        return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, self._timeout, operation)
 
 
 def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Exception:
@@ -103,13 +104,13 @@ def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Ex
     return list(answer.members) if answer else []
 
 
-def _metadata(settings: Mapping[str, Any]) -> Any:
+def _metadata(settings: Mapping[str, Any], timeout: float) -> Any:
     """Metadata of all topics: a request for a missing topic might create it."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
     try:
-        return AdminClient({**settings, "log_level": 2}).list_topics(timeout=_TIMEOUT)
+        return AdminClient({**settings, "log_level": 2}).list_topics(timeout=timeout)
     except KafkaException as e:
         raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
 

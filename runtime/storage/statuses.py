@@ -20,7 +20,7 @@ from runtime.storage.records import MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
-_RETRY_DELAY = 1.0
+RETRY_DELAY = 1.0
 """Seconds between two checks whether this worker is a group member again."""
 
 _K = TypeVar("_K")
@@ -51,10 +51,11 @@ class StatusStore:
         spec: TopicSpec,
         clock: Callable[[], float] = time.time,
         is_member: Callable[[], bool] = lambda: True,
+        retry_delay: float = RETRY_DELAY,
     ) -> None:
         self._log = logs.open(spec, self.apply)
         self._writes = OptimisticWrites(self._log.send, self._take)
-        self._clock, self._is_member = clock, is_member
+        self._clock, self._is_member, self._retry_delay = clock, is_member, retry_delay
         self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
         self._connectors: dict[str, StatusRecord] = {}
         self._tasks: dict[str, dict[int, StatusRecord]] = {}
@@ -127,7 +128,7 @@ class StatusStore:
             self._writes.write(raw_key, raw_value)
         else:
             if not self._unsent:
-                asyncio.get_running_loop().call_later(_RETRY_DELAY, self._send_unsent)
+                asyncio.get_running_loop().call_later(self._retry_delay, self._send_unsent)
             self._unsent[raw_key] = raw_value
             self._take(raw_key, raw_value)
 
@@ -136,7 +137,7 @@ class StatusStore:
         if not self._unsent:
             return
         if not self._is_member():
-            asyncio.get_running_loop().call_later(_RETRY_DELAY, self._send_unsent)
+            asyncio.get_running_loop().call_later(self._retry_delay, self._send_unsent)
             return
         unsent, self._unsent = self._unsent, {}
         for key, value in unsent.items():

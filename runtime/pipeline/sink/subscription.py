@@ -34,11 +34,12 @@ class Subscription:
         regex: str,
         callbacks: dict[str, Callable[..., Any]],
         lists: TopicLists = slot_topics,
+        clock: Callable[[], float] = time.monotonic,
     ):
         """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so
         that the broker creates them; `metadata.max.age.ms` bounds the age of the list to which a pattern is
         applied."""
-        self._consumer, self._settings, self._lists = consumer, settings, lists
+        self._consumer, self._settings, self._lists, self._clock = consumer, settings, lists, clock
         self._creates = settings.get("allow.auto.create.topics", True) is not False
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
@@ -50,7 +51,7 @@ class Subscription:
 
     def update(self) -> None:
         """To be called often; looks at the cluster now and then, while there is something to be found."""
-        now = time.monotonic()
+        now = self._clock()
         if now < self._next_look:
             return
         if self._pattern is None and self._existing == self._named:

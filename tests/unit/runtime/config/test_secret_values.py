@@ -78,9 +78,8 @@ def test_passing_values_are_hidden_and_not_kept() -> None:
     assert secrets.scrub("kept-secret passing-secret") == "[hidden] passing-secret"
 
 
-async def test_values_of_calls_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CallSecrets, "MAX_CALLS", 2)
-    passing = CallSecrets(Secrets())
+async def test_values_of_calls_under_way_are_bounded() -> None:
+    passing = CallSecrets(Secrets(), max_calls=2)
     with passing.during(["first-secret"]), passing.during(["second-secret"]), passing.during(["third-secret"]):
         assert passing.scrub("first-secret second-secret third-secret") == "first-secret [hidden] [hidden]"
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.api.errors import ConnectError
-from runtime.connectors import file_lines
 from runtime.connectors.file_lines import LineBuffer
 
 
@@ -39,10 +38,11 @@ def test_the_rest_is_given_when_nobody_will_end_the_line() -> None:
     assert buffer.finish() == []
 
 
-def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_lines, "MAX_LINE", 100)
+def test_a_line_without_end_is_refused() -> None:
+    buffer = LineBuffer(0, max_line=100)
+    buffer.feed(b"a\n" + b"x" * 60)
     with pytest.raises(ConnectError, match="position 2"):
-        _feed(b"a\n", b"x" * 60, b"x" * 60)
+        buffer.feed(b"x" * 60)
 
 
 @given(st.lists(st.binary(max_size=12) | st.sampled_from([b"\r", b"\n", b"\r\n", b"x\n", b"a\rb"]), max_size=12))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer
 
-from runtime.kafka import groups as module
 from runtime.kafka.errors import BrokerUnavailable, GroupNotEmpty, OffsetsRefused
 from runtime.kafka.groups import Groups
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
@@ -106,9 +105,8 @@ async def test_a_cluster_that_never_had_a_group(own_broker: EmbeddedBroker, grou
     assert await groups.committed(group) == {(topic, 0): 3}
 
 
-async def test_absent_broker(monkeypatch: pytest.MonkeyPatch, group: str) -> None:
-    monkeypatch.setattr(module, "_TIMEOUT", 1.0)
-    groups = Groups({"bootstrap.servers": "127.0.0.1:1"})
+async def test_absent_broker(group: str) -> None:
+    groups = Groups({"bootstrap.servers": "127.0.0.1:1"}, timeout=1.0)
     for request in (groups.committed(group), groups.members(group), groups.check_partitions([("t", 0)])):
         with pytest.raises(BrokerUnavailable):
             await asyncio.wait_for(request, 20)

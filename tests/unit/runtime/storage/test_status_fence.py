@@ -8,7 +8,6 @@ import pytest
 
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
-from runtime.storage import statuses
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.memory_logs import TestLogs, topic
 
@@ -26,7 +25,7 @@ class Rig:
     def __init__(self) -> None:
         self.member = True
         self.logs = TestLogs()
-        self.store = StatusStore(self.logs, topic("s"), is_member=lambda: self.member)
+        self.store = StatusStore(self.logs, topic("s"), is_member=lambda: self.member, retry_delay=0.01)
 
     def sent(self) -> list[bytes]:
         return [key for key, _ in self.logs.by_topic["s"].written]
@@ -40,8 +39,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    monkeypatch.setattr(statuses, "_RETRY_DELAY", 0.01)
+def rig() -> Rig:
     return Rig()
 
 

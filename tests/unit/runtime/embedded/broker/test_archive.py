@@ -12,9 +12,7 @@ from tests.support.broker import EmbeddedBroker
 
 
 @pytest.mark.slow
-def test_a_broker_that_ends_normally_writes_the_archive(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_broker_that_ends_normally_writes_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

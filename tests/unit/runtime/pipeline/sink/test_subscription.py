@@ -7,7 +7,6 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from runtime.pipeline.sink import subscription
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.sink.topic_lists import TopicLists
 
@@ -17,8 +16,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-    monotonic = __call__
 
 
 class Metadata:
@@ -52,9 +49,10 @@ class Cluster:
         self.subscribed.append([])
 
 
-def sinks(number: int, cluster: Any, lists: TopicLists, regex: str = "", *named: str, **settings: Any) -> list[Any]:
+def sinks(number: int, cluster: Any, clock: Clock, regex: str = "", *named: str, **settings: Any) -> list[Any]:
     whom = {"bootstrap.servers": "here", **{name.replace("_", "."): value for name, value in settings.items()}}
-    return [Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists) for n in range(number)]
+    lists = TopicLists(clock)
+    return [Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists, clock) for n in range(number)]
 
 
 def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
@@ -64,10 +62,9 @@ def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
         clock.now += 0.5
 
 
-def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom(monkeypatch: Any) -> None:
+def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom() -> None:
     clock, cluster = Clock(), Cluster("a-1", "b")
-    monkeypatch.setattr(subscription, "time", clock)
-    tasks = sinks(100, cluster, TopicLists(clock), "a-.*")
+    tasks = sinks(100, cluster, clock, "a-.*")
     run(tasks, clock, 120)
     assert cluster.all_asked <= 6
     assert cluster.subscribed == [["a-1"]] * 100
@@ -76,10 +73,9 @@ def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom(monkeypatch: Any
     assert cluster.subscribed[100:] == [["a-1", "a-2"]] * 100
 
 
-def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age(monkeypatch: Any) -> None:
+def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age() -> None:
     clock, cluster = Clock(), Cluster("a-1")
-    monkeypatch.setattr(subscription, "time", clock)
-    tasks = sinks(3, cluster, TopicLists(clock), "a-.*", metadata_max_age_ms=300_000)
+    tasks = sinks(3, cluster, clock, "a-.*", metadata_max_age_ms=300_000)
     run(tasks, clock, 299)
     assert cluster.all_asked == 1
     cluster.topics.append("a-2")
@@ -87,10 +83,9 @@ def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age(monkeypatch: A
     assert cluster.all_asked == 2 and cluster.subscribed[3:] == [["a-1", "a-2"]] * 3
 
 
-def test_a_pattern_that_matches_nothing_yet_is_applied_more_often(monkeypatch: Any) -> None:
+def test_a_pattern_that_matches_nothing_yet_is_applied_more_often() -> None:
     clock, cluster = Clock(), Cluster("b")
-    monkeypatch.setattr(subscription, "time", clock)
-    tasks = sinks(2, cluster, TopicLists(clock), "a-.*")
+    tasks = sinks(2, cluster, clock, "a-.*")
     run(tasks, clock, 60)
     assert 10 <= cluster.all_asked <= 13
     cluster.topics.append("a-1")
@@ -98,10 +93,9 @@ def test_a_pattern_that_matches_nothing_yet_is_applied_more_often(monkeypatch: A
     assert cluster.subscribed[-2:] == [["a-1"]] * 2
 
 
-def test_a_missing_named_topic_is_requested_alone(monkeypatch: Any) -> None:
+def test_a_missing_named_topic_is_requested_alone() -> None:
     clock, cluster = Clock(), Cluster("x")
-    monkeypatch.setattr(subscription, "time", clock)
-    (task,) = sinks(1, cluster, TopicLists(clock), "", "x", "y")
+    (task,) = sinks(1, cluster, clock, "", "x", "y")
     run([task], clock, 60)
     assert cluster.all_asked == 1 and 10 <= cluster.one_asked <= 15
     cluster.topics.append("y")
@@ -112,11 +106,10 @@ def test_a_missing_named_topic_is_requested_alone(monkeypatch: Any) -> None:
     assert (cluster.all_asked, cluster.one_asked) == (1, asked)
 
 
-def test_named_topics_are_subscribed_to_while_the_cluster_is_silent(monkeypatch: Any) -> None:
+def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:
     clock, cluster = Clock(), Cluster("x")
-    monkeypatch.setattr(subscription, "time", clock)
     cluster.away = True
-    tasks = sinks(2, cluster, TopicLists(clock), "", "x")
+    tasks = sinks(2, cluster, clock, "", "x")
     run(tasks, clock, 3)
     assert cluster.subscribed == [["x"]] * 2
     cluster.away = False
