@@ -205,7 +205,7 @@ def _check_recording(path: str) -> None:
 def _app(profile: Any, options: dict[str, Any]) -> int:
     from tui.app import run as run_app
 
-    profile = profile.only_reading() if options.get("read_only", False) else profile
+    profile = profile.as_read_only() if options.get("read_only", False) else profile
     return int(run_app(profile._replace(record=options.get("record", ""))))
 
 

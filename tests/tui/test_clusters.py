@@ -74,7 +74,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.sees("b is the current context")
         assert contexts.load().current == "b" and isinstance(seen.app.screen, Home)
         await seen.press("colon", *"use-context c", "enter")
-        await seen.sees("no context 'c'")
+        await seen.sees("unknown context 'c'")
         assert seen.home.profile.name == "b"
         await seen.press("colon", *"config remove-context b", "enter")
         await seen.sees("b is the context you are on")

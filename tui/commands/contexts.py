@@ -34,16 +34,16 @@ class GetContexts(Command):
 
 def _row(contexts: Contexts, name: str) -> tuple[str, ...]:
     current = "*" if name == contexts.current else ""
-    if (wrong := contexts.wrong.get(name)) is not None:
-        return current, name, without_user(wrong.url), f"invalid: {wrong.why}"
+    if (wrong := contexts.invalid.get(name)) is not None:
+        return current, name, without_user(wrong.url), f"invalid: {wrong.reason}"
     profile = contexts.profiles[name]
     return current, name, _urls(profile), _traits(profile)
 
 
 def _document(contexts: Contexts, name: str) -> dict[str, Any]:
     current = name == contexts.current
-    if (wrong := contexts.wrong.get(name)) is not None:
-        return {"name": name, "url": without_user(wrong.url), "current": current, "error": wrong.why}
+    if (wrong := contexts.invalid.get(name)) is not None:
+        return {"name": name, "url": without_user(wrong.url), "current": current, "error": wrong.reason}
     one = contexts.profiles[name]
     traits = {"read-only": one.read_only, "production": one.production}
     return {"name": name, "url": without_user(one.url), "current": current, **traits}
@@ -184,7 +184,7 @@ class RemoveContext(Command):
 
     async def run(self, context: CommandContext) -> Result:
         contexts = context.profiles.load()
-        context.profiles.must_know(contexts, self.name)
+        context.profiles.require(contexts, self.name)
         if self.name == context.screen_profile:
             raise UsageError(f"the screen shows context {self.name}", "switch to another context first, then remove it")
         is_current = self.name == contexts.current

@@ -1,4 +1,4 @@
-"""The contexts a user has: clusters by name, in `contexts.toml` of the XDG config folder."""
+"""The user's contexts, clusters by name, in `contexts.toml` of the XDG config folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def config_folder(environ: Mapping[str, str]) -> Path:
 
 
 class ContextsFile:
-    """Reads and writes the file; each change is a whole new file put in place of the old."""
+    """Reads the file, and replaces it atomically. Raises HeadraceError if that fails."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,22 +48,22 @@ class ContextsFile:
 
     def get(self, name: str) -> Profile:
         contexts = self.load()
-        self.must_know(contexts, name)
-        if name in contexts.wrong:
-            raise HeadraceError(f"{self.path}: {contexts.wrong[name].why}")
+        self.require(contexts, name)
+        if name in contexts.invalid:
+            raise HeadraceError(f"{self.path}: {contexts.invalid[name].reason}")
         return contexts.profiles[name]
 
-    def must_know(self, contexts: Contexts, name: str) -> None:
-        """Raises UsageError for a name that the file does not have."""
+    def require(self, contexts: Contexts, name: str) -> None:
+        """Raises UsageError for an unknown name."""
         if name not in contexts.names:
-            there = ", ".join(contexts.names) or "none yet"
-            raise UsageError(f"no context {name!r} in {self.path} (there: {there})")
+            known = f"choose from: {', '.join(contexts.names)}" if contexts.names else "it has no contexts"
+            raise UsageError(f"unknown context {name!r} in {self.path}; {known}")
 
     def put(self, profile: Profile) -> None:
-        """Raises UsageError, and writes nothing, for what could not be read again."""
+        """Adds or replaces a context. Raises UsageError, and writes nothing, if it is invalid."""
         profile_of(profile.name, table_of(profile))
         contexts = self.load()
-        wrong = {name: one for name, one in contexts.wrong.items() if name != profile.name}
+        wrong = {name: one for name, one in contexts.invalid.items() if name != profile.name}
         self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, wrong))
 
     def use(self, name: str) -> None:
@@ -72,16 +72,16 @@ class ContextsFile:
 
     def remove(self, name: str) -> None:
         contexts = self.load()
-        self.must_know(contexts, name)
+        self.require(contexts, name)
         rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
-        wrong = {key: one for key, one in contexts.wrong.items() if key != name}
+        wrong = {key: one for key, one in contexts.invalid.items() if key != name}
         self._write(Contexts("" if contexts.current == name else contexts.current, rest, wrong))
 
     def _write(self, contexts: Contexts) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             draft = self.path.with_suffix(f".{os.getpid()}")
-            # Passwords may be in it: nobody else reads it, not even for the moment before a chmod.
+            # The file may contain passwords, so its mode is set at its creation.
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
                 file.write(_toml(contexts))
             draft.replace(self.path)
@@ -94,6 +94,6 @@ def _toml(contexts: Contexts) -> str:
     import tomli_w
 
     tables = {name: table_of(one) for name, one in contexts.profiles.items()}
-    tables |= {name: one.content for name, one in contexts.wrong.items()}
+    tables |= {name: one.content for name, one in contexts.invalid.items()}
     content: dict[str, Any] = {"current": contexts.current} if contexts.current else {}
     return tomli_w.dumps(content | {"contexts": dict(sorted(tables.items()))})

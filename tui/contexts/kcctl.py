@@ -8,18 +8,20 @@ from typing import Any
 from tui.contexts.profiles import Contexts, Profile
 from tui.errors import HeadraceError
 
-# What of it we have a use for; the offset topic is not needed, since offsets come over REST.
+# The keys that are read; the offset topic is not needed, since offsets are read over REST.
 _TEXTS = {"bootstrapServers": "bootstrap", "username": "username", "password": "password"}
 
 
 def read(text: str, where: str) -> Contexts:
-    """Raises HeadraceError when it is something else."""
+    """Parses the file's text. Raises HeadraceError if it is not a kcctl file; `where` names it in errors."""
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise HeadraceError(f"{where} is not JSON: {error}", "kcctl's older properties format is not read") from None
+        raise HeadraceError(
+            f"{where} is not JSON: {error}", "kcctl's older properties format is not supported"
+        ) from None
     if not isinstance(content, dict) or not isinstance(content.get("currentContext"), str | None):
-        raise HeadraceError(f"{where} is no file of kcctl's")
+        raise HeadraceError(f"{where} is not a kcctl file")
     entries = {name: entry for name, entry in content.items() if name != "currentContext"}
     return Contexts(
         content.get("currentContext") or "", {name: _profile(name, e, where) for name, e in entries.items()}

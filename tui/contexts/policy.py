@@ -1,4 +1,4 @@
-"""What a context forbids: read-only is enforced before a command runs and again at the client."""
+"""The read-only policy of contexts, enforced before a command runs and again in the client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.errors import ReadOnly
 
 
 def refusal(profile: Profile, action: str) -> str:
-    """Why nothing is changed there, and whose word that is; empty where changes are allowed."""
+    """Why the action is refused, naming the option or context; empty if changes are allowed."""
     if not profile.read_only:
         return ""
     if profile.replay:
@@ -21,13 +21,13 @@ def refusal(profile: Profile, action: str) -> str:
 
 
 def permit(profile: Profile, action: str) -> None:
-    """Raises ReadOnly when the profile forbids changes."""
+    """Raises ReadOnly if the profile does not allow changes."""
     if why := refusal(profile, action):
         raise ReadOnly(why)
 
 
 def guard(profile: Profile) -> Callable[[ApiCall], None]:
-    """A guard for `tui.client.client.Connect`: nothing that changes leaves the machine."""
+    """A guard for `tui.client.client.Connect` that refuses requests which change a read-only cluster."""
 
     def check(call: ApiCall) -> None:
         if call.changes:

@@ -1,10 +1,10 @@
-"""Secrets by reference: a setting names where the secret is, and is resolved when a connection needs it.
+"""Secrets by reference: a setting names the secret's source, which is read when a connection needs it.
 
 env:NAME                 an environment variable
 command:vault read …     the first line that a command prints (run by sh, at most 30 s)
 keyring:SERVICE/USER     the system's keyring (needs the package `keyring`)
-plain:TEXT               TEXT itself, if it begins like one of these
-anything else            itself
+plain:TEXT               TEXT itself, for a secret that starts like a reference
+any other text           the secret itself
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 from tui.errors import HeadraceError
 
-COMMAND_TIMEOUT = 30.0  # seconds for a command
+COMMAND_TIMEOUT = 30.0  # seconds
 
 
 def resolve(reference: str) -> str:
-    """The secret. Raises HeadraceError naming the reference, never what it stands for."""
+    """The secret. Raises HeadraceError, which names the reference and never the secret."""
     kind, colon, rest = reference.partition(":")
-    way = _WAYS.get(kind) if colon else None
-    return reference if way is None else way(rest)
+    resolver = _RESOLVERS.get(kind) if colon else None
+    return reference if resolver is None else resolver(rest)
 
 
 def resolved(references: Mapping[str, str]) -> dict[str, str]:
@@ -33,18 +33,18 @@ def resolved(references: Mapping[str, str]) -> dict[str, str]:
 
 def is_reference(text: str) -> bool:
     kind, colon, _ = text.partition(":")
-    return bool(colon) and kind in _WAYS and kind != "plain"
+    return bool(colon) and kind in _RESOLVERS and kind != "plain"
 
 
 def shown(reference: str) -> str:
-    """What may be shown of a secret setting: where it comes from, or that it is set."""
+    """A form of the setting that is safe to show: the reference, or `[hidden]` for a literal secret."""
     return reference if is_reference(reference) else "[hidden]" if reference else ""
 
 
 def _environment(name: str) -> str:
     value = os.environ.get(name)
     if value is None:
-        raise HeadraceError(f"the secret env:{name} is not there: {name} is not set")
+        raise HeadraceError(f"cannot resolve the secret env:{name}: {name} is not set")
     return value
 
 
@@ -55,12 +55,16 @@ def _command(line: str) -> str:
     try:
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=COMMAND_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise HeadraceError(f"the secret command:{line} did not come within {COMMAND_TIMEOUT:g} s") from None
+        raise HeadraceError(
+            f"cannot resolve the secret command:{line}: no output within {COMMAND_TIMEOUT:g} s"
+        ) from None
     except OSError as error:
-        raise HeadraceError(f"the secret command:{line} cannot be run: {error.strerror}") from None
+        raise HeadraceError(f"cannot resolve the secret command:{line}: {error.strerror}") from None
     if done.returncode:
-        said = done.stderr.strip().partition("\n")[0]
-        raise HeadraceError(f"the secret command:{line} failed with code {done.returncode}{': ' if said else ''}{said}")
+        stderr = done.stderr.strip().partition("\n")[0]
+        raise HeadraceError(
+            f"cannot resolve the secret command:{line}: it failed with code {done.returncode}{': ' if stderr else ''}{stderr}"
+        )
     return done.stdout.partition("\n")[0].rstrip("\r")
 
 
@@ -70,17 +74,19 @@ def _keyring(name: str) -> str:
     try:
         keyring: Any = import_module("keyring")
     except ImportError:
-        raise HeadraceError(f"the secret keyring:{name} needs the package keyring", "pip install keyring") from None
+        raise HeadraceError(
+            f"the secret keyring:{name} needs the package keyring", "install it with: pip install keyring"
+        ) from None
     try:
         found: str | None = keyring.get_password(service, user)
-    except Exception as error:  # backends raise what they like
-        raise HeadraceError(f"the secret keyring:{name}: {type(error).__name__}: {error}") from error
+    except Exception as error:  # backends raise errors of any type
+        raise HeadraceError(f"cannot resolve the secret keyring:{name}: {type(error).__name__}: {error}") from error
     if found is None:
-        raise HeadraceError(f"the secret keyring:{name} is not in the keyring")
+        raise HeadraceError(f"cannot resolve the secret keyring:{name}: not in the keyring")
     return found
 
 
-_WAYS: dict[str, Callable[[str], str]] = {
+_RESOLVERS: dict[str, Callable[[str], str]] = {
     "env": _environment,
     "command": _command,
     "keyring": _keyring,

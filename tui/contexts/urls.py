@@ -1,4 +1,4 @@
-"""What can be the URL of a worker."""
+"""The check of worker URLs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from tui.errors import UsageError
 
 
 def check_url(url: str) -> None:
-    """Raises UsageError for what cannot be a worker's."""
+    """Raises UsageError if the URL cannot be a worker's."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         good = False
     if not good:
-        raise UsageError(f"{url!r} is not the URL of a Connect worker", "it looks like http://host:8083")
+        raise UsageError(f"{url!r} is not the URL of a Connect worker", "use a URL like http://host:8083")

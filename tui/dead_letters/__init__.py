@@ -1,1 +1,1 @@
-"""Records that a sink could not digest (KIP-298): reading them from the brokers, telling why, sending them again."""
+"""Dead letters, the failed records of sinks (KIP-298): reading them from the brokers and sending them again."""

@@ -1,6 +1,6 @@
-"""Reading the newest dead letters and sending some of them back, over confluent-kafka, loaded at first need.
+"""Reading dead letters from their topic and sending them again. confluent-kafka is imported by the first request.
 
-Everything here blocks: call it in a thread.
+All requests block: call them in a thread.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tui.offsets.brokers import without_log_output
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-ANSWER_TIMEOUT = 15.0  # seconds for an answer of the brokers
-MAX_WINDOW_BYTES = 16 * 1024 * 1024  # of one window
+ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
+MAX_WINDOW_BYTES = 16 * 1024 * 1024  # of values in one window
 
 
 class DeadLetterWindow(NamedTuple):
-    """Letters of a topic, newest first. `starts` is where it begins in each partition, `earliest` and `latest` are
-    the topic's own bounds."""
+    """Dead letters of a topic, newest first. `starts` has the window's first offset by partition, `earliest` and `latest`
+    the topic's bounds."""
 
     letters: tuple[DeadLetter, ...]
     starts: Mapping[int, int]
@@ -31,7 +31,7 @@ class DeadLetterWindow(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Records in the topic, as far as offsets tell."""
+        """Records in the topic, estimated from its offsets."""
         return sum(self.latest[number] - self.earliest[number] for number in self.latest)
 
     @property
@@ -40,7 +40,7 @@ class DeadLetterWindow(NamedTuple):
 
 
 class SendResult(NamedTuple):
-    """What became of one letter: where it is now, or what was wrong."""
+    """The result of sending one dead letter: its new topic, partition and offset, or the error."""
 
     letter: DeadLetter
     where: str = ""
@@ -48,18 +48,16 @@ class SendResult(NamedTuple):
 
 
 def require_client() -> None:
-    """Raises HeadraceError with what to do when the client is not installed."""
+    """Raises HeadraceError, with advice, if confluent-kafka is not installed."""
     try:
         import confluent_kafka  # noqa: F401
     except ImportError:
         advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
-        raise HeadraceError(
-            "dead letters are read from the brokers, and confluent-kafka is not there", advice
-        ) from None
+        raise HeadraceError("confluent-kafka, needed to read dead letters, is not installed", advice) from None
 
 
 class DeadLetterTopic:
-    """One topic of the brokers that `settings` (librdkafka's, with `bootstrap.servers`) lead to."""
+    """One dead letter topic. `settings` are librdkafka's, with `bootstrap.servers`. Raises Unreachable."""
 
     def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
         self.topic = topic
@@ -67,7 +65,7 @@ class DeadLetterTopic:
         self._trouble = ""
 
     def newest(self, count: int, before: Mapping[int, int] | None = None) -> DeadLetterWindow:
-        """At most `count` letters of each partition, those right before the offsets of `before` or the newest."""
+        """Reads at most `count` records of each partition: those right before the offsets `before`, or the newest."""
         require_client()
         from confluent_kafka import Consumer, KafkaException
 
@@ -78,7 +76,7 @@ class DeadLetterTopic:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "allow.auto.create.topics": False,
-                "error_cb": self._heard,
+                "error_cb": self._on_error,
             }
         )
         try:
@@ -105,33 +103,33 @@ class DeadLetterTopic:
     def _partitions(self, consumer: Consumer) -> list[int]:
         found = consumer.list_topics(self.topic, timeout=ANSWER_TIMEOUT).topics[self.topic]
         if found.error is not None or not found.partitions:
-            raise NotFound(f"there is no topic {self.topic} yet: nothing has been put aside", 404)
+            raise NotFound(f"the topic {self.topic} does not exist yet: no record has failed", 404)
         return sorted(found.partitions)
 
     def _read(self, consumer: Consumer, starts: Mapping[int, int], wanted: dict[int, int]) -> list[DeadLetter]:
-        """Until each partition's end was seen, or time or memory run out."""
+        """Reads up to the end of each partition, the time limit or the size limit."""
         from confluent_kafka import TopicPartition
 
         consumer.assign([TopicPartition(self.topic, number, starts[number]) for number in wanted])
-        open_ones, letters, size = set(wanted), list[DeadLetter](), 0
+        unfinished, letters, size = set(wanted), list[DeadLetter](), 0
         deadline = time.monotonic() + ANSWER_TIMEOUT
-        while open_ones and size < MAX_WINDOW_BYTES and time.monotonic() < deadline:
+        while unfinished and size < MAX_WINDOW_BYTES and time.monotonic() < deadline:
             for message in consumer.consume(500, timeout=0.5):
                 number = message.partition() or 0
                 if message.error() is not None:
-                    open_ones.discard(number)  # its end, or a partition that cannot be read
+                    unfinished.discard(number)  # the end of the partition, or an error
                 elif (message.offset() or 0) < wanted[number]:
                     letters.append(_letter(message))
                     size += len(letters[-1].value or b"")
                 if (message.offset() or 0) >= wanted[number] - 1:
-                    open_ones.discard(number)
-        if open_ones and not letters:
+                    unfinished.discard(number)
+        if unfinished and not letters:
             raise self._unreachable(f"no records within {ANSWER_TIMEOUT:g} s")
         return letters
 
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
-        """Sends each to the topic and partition it was read from, without the headers about its failure; to
-        `instead` where its headers do not tell. Waits for the brokers' word on each."""
+        """Sends each record to its original topic and partition, without the headers about its failure, or to the topic
+        `instead` if the headers do not name one. Waits for all acknowledgements."""
         require_client()
         from confluent_kafka import KafkaException, Producer
 
@@ -139,22 +137,22 @@ class DeadLetterTopic:
             {
                 **self._settings,
                 "enable.idempotence": True,
-                "partitioner": "murmur2_random",  # as Java's clients would
+                "partitioner": "murmur2_random",  # as Java clients do
                 "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
-                "error_cb": self._heard,
+                "error_cb": self._on_error,
             }
         )
         outcomes: dict[str, SendResult] = {}
 
         def send(letter: DeadLetter) -> None:
-            def answered(error: Any, message: Message) -> None:
+            def on_delivery(error: Any, message: Message) -> None:
                 outcomes[letter.id] = _sent(letter, error, message)
 
             topic, partition = (letter.origin or (instead, None))[:2]
             if not topic:
-                outcomes[letter.id] = SendResult(letter, error="its headers do not tell which topic it came from")
+                outcomes[letter.id] = SendResult(letter, error="its headers do not name the original topic")
                 return
-            fields: dict[str, Any] = {"headers": letter.own_headers, "on_delivery": answered}
+            fields: dict[str, Any] = {"headers": letter.own_headers, "on_delivery": on_delivery}
             if partition is not None:
                 fields["partition"] = partition
             try:
@@ -168,8 +166,8 @@ class DeadLetterTopic:
         producer.flush(ANSWER_TIMEOUT + 5)
         return [outcomes.get(one.id, SendResult(one, error=f"no answer{self._trouble}")) for one in letters]
 
-    def _heard(self, error: Any) -> None:
-        """Why there is no connection, said better than by the time-out that follows."""
+    def _on_error(self, error: Any) -> None:
+        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
         self._trouble = f" ({error.str()})"
 
     def _unreachable(self, cause: str) -> Unreachable:

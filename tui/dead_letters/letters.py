@@ -1,4 +1,4 @@
-"""A dead letter and what its headers tell: where it came from, at which stage it failed, and why."""
+"""Dead letters: the record, the error headers of KIP-298, and views of its bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTEXT = "errors.deadletterqueue.context.headers.enable"
 
 
 class ByteView(Enum):
-    """How bytes are shown; the value is the word for it."""
+    """How bytes are shown; the value is the view's name on the screen."""
 
     JSON = "JSON"
     TEXT = "text"
@@ -41,7 +41,7 @@ class DeadLetter(NamedTuple):
         return f"{self.partition}/{self.offset}"
 
     def error_header(self, name: str) -> str:
-        """What the header `__connect.errors.NAME` says; the last one where there are several."""
+        """The value of the header `__connect.errors.NAME`; the last one if there are several."""
         for header, value in reversed(self.headers):
             if header == PREFIX + name:
                 return "" if value is None else value.decode("utf-8", "replace")
@@ -49,7 +49,7 @@ class DeadLetter(NamedTuple):
 
     @property
     def origin(self) -> tuple[str, int, int] | None:
-        """Topic, partition and offset it was read from; None where the headers do not tell."""
+        """Original topic, partition and offset; None if the headers do not name them."""
         topic, partition, offset = (self.error_header(name) for name in ("topic", "partition", "offset"))
         if not topic or not partition.isdecimal() or not offset.isdecimal():
             return None
@@ -57,7 +57,7 @@ class DeadLetter(NamedTuple):
 
     @property
     def error(self) -> str:
-        """The root cause, as short as a row wants it: `JsonParseException: Unrecognized token 'x'`."""
+        """The root cause in a short form for a row: `JsonParseException: Unrecognized token 'x'`."""
         causes = [line for line in self.error_header("exception.stacktrace").split("\n") if line.startswith(_CAUSED)]
         if causes:
             name, _, message = causes[-1].removeprefix(_CAUSED).partition(": ")
@@ -67,12 +67,12 @@ class DeadLetter(NamedTuple):
 
     @property
     def own_headers(self) -> list[tuple[str, bytes | None]]:
-        """Those the record had before it failed."""
+        """The headers that the record had before it failed."""
         return [(name, value) for name, value in self.headers if not name.startswith(PREFIX)]
 
 
 def best_view(value: bytes | None) -> ByteView:
-    """The most telling one that fits."""
+    """The most readable view that fits the bytes."""
     if value is None:
         return ByteView.TEXT
     try:
@@ -88,7 +88,7 @@ def best_view(value: bytes | None) -> ByteView:
 
 
 def shown(value: bytes | None, view: ByteView, most: int = 65536) -> str:
-    """A form that does not fit falls back to one that does."""
+    """The bytes in a view, or in another one if it does not fit; cut off after `most` bytes."""
     if value is None:
         return "null"
     cut = value[:most]
@@ -112,7 +112,7 @@ def _hex(value: bytes) -> str:
 
 
 def exported(topic: str, letter: DeadLetter) -> str:
-    """One line of JSON; bytes that are no UTF-8 as `{"base64": …}`."""
+    """The dead letter as one line of JSON; bytes other than UTF-8 become `{"base64": …}`."""
     return json.dumps(
         {
             "topic": topic,

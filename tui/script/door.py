@@ -50,7 +50,7 @@ class _Cluster:
         if self._profile is None:
             self._profile = self.known() or self._embedded()
             if self.options.read_only:
-                self._profile = self._profile.only_reading()
+                self._profile = self._profile.as_read_only()
         return self._profile
 
     def _embedded(self) -> Profile:

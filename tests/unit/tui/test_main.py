@@ -63,7 +63,7 @@ def test_without_a_terminal(run: Run) -> None:
         (["--script", "/no/such/file"], "cannot read /no/such/file"),
         (["--script", "-", "-c", "info"], "not both"),
         (["http://x:1", "--context", "a", "-c", "info"], "not both"),
-        (["--context", "nope", "-c", "info"], "no context 'nope'"),
+        (["--context", "nope", "-c", "info"], "unknown context 'nope'"),
         (["--record", "x", "-c", "info"], "apply to the screen"),
         (["--record", "x", "--replay", "y"], "not both"),
         (["completion"], "name a shell: bash, zsh, fish"),

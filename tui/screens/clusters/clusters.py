@@ -160,7 +160,7 @@ class ClustersScreen(Screen[Profile | None]):
 
     def _invalid(self, name: str) -> Content:
         """Why a context cannot be used."""
-        url, why = visible(without_user(self.wrong[name].url)), visible(self.wrong[name].why)
+        url, why = visible(without_user(self.wrong[name].url)), visible(self.wrong[name].reason)
         advice = "fix it in the file, or replace it with :config set-context"
         return Content.assemble((url, "bold"), "\n", (why, "$error"), "\n", (advice, "$text-muted"))
 

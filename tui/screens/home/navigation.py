@@ -126,7 +126,7 @@ class Navigation:
             self.home.say(error_line(error), "bad")
             contexts = Contexts()
         labels = {profile.label for profile in known}
-        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.wrong
+        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.invalid
 
     def context_names(self) -> list[str]:
         return [profile.name for profile in self._profiles()[0] if profile.name]

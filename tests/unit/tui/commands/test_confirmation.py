@@ -185,8 +185,8 @@ def test_a_worker_without_orphans_is_reported() -> None:
     ("profile", "words"),
     [
         (Profile("http://h", "j", read_only=True), "the context j is read-only"),
-        (Profile("http://h", "j").only_reading(), "--read-only was given"),
-        (Profile("http://h", "j", read_only=True).only_reading(), "the context j is read-only"),
+        (Profile("http://h", "j").as_read_only(), "--read-only was given"),
+        (Profile("http://h", "j", read_only=True).as_read_only(), "the context j is read-only"),
         (Profile("http://h", "j", read_only=True, replay="x"), "a recording is read-only"),
     ],
 )

@@ -83,7 +83,7 @@ def test_urls_are_shown_without_passwords(profiles: ContextsFile) -> None:
         ("set-context new http://h:1 --header X", "NAME=VALUE"),
         ("set-context new http://h:1 --read-only --writable", "not both"),
         ("set-context new nonsense", "not the URL"),
-        ("set-context new http://h:1 --colour red", "must be like #d7875f"),
+        ("set-context new http://h:1 --colour red", "use the form #d7875f"),
         ("set-context new http://h:1 --production --no-production", "not both"),
     ],
 )
@@ -98,7 +98,7 @@ def test_an_invalid_context_is_shown_and_can_be_corrected(profiles: ContextsFile
     wrong = '[contexts.f]\nurl = "http://u:hunter2@f:1"\nbrokers = "b:1"\ncolor = "red"\n'
     profiles.path.write_text(f'{wrong}[contexts.j]\nurl = "http://j:1"\n')
     listed = run(profiles, "get contexts")
-    assert "must be like #d7875f" in listed.raw[0]["error"] and "hunter2" not in str(listed)
+    assert "use the form #d7875f" in listed.raw[0]["error"] and "hunter2" not in str(listed)
     assert "error" not in listed.raw[1]
     with pytest.raises(UsageError, match="must be like"):
         run(profiles, "set-context f --production")
@@ -144,7 +144,7 @@ def test_removal_asks_and_refuses_the_context_on_the_screen(profiles: ContextsFi
         typed("config remove-context there")
     with pytest.raises(UsageError, match="the screen shows context here"):
         typed("config remove-context here -y")
-    with pytest.raises(UsageError, match="no context 'x'"):
+    with pytest.raises(UsageError, match="unknown context 'x'"):
         typed("config remove-context x --dry-run")
     assert "would be removed" in typed("config remove-context there --dry-run").outcomes[0].message
     assert profiles.load().names == ["here", "there"]

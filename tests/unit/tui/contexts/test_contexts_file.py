@@ -50,11 +50,11 @@ WRONG = [
     ("[contexts.a]\n", "'a' has no url"),
     ("[contexts]\na = 3\n", "'a' has no url"),
     ('[contexts.a]\nurl = "x"\n', "context 'a': 'x' is not the URL"),
-    ('[contexts.a]\nurl = "http://x"\ncolour = "red"\n', "must be like #d7875f"),
+    ('[contexts.a]\nurl = "http://x"\ncolour = "red"\n', "use the form #d7875f"),
     ('[contexts.a]\nurl = ["http://x", 2]\n', "others must be a list of URLs"),
     ('[contexts.a]\nurl = "http://x"\nothers = "abc"\n', "others must be a list of URLs"),
     ('[contexts.a]\nurl = "http://x"\ntimeout = "soon"\n', "timeout must be a number of seconds"),
-    ('[contexts.a]\nurl = "http://x"\nheaders = { A = 1 }\n', "headers must be a table of text"),
+    ('[contexts.a]\nurl = "http://x"\nheaders = { A = 1 }\n', "headers must be a table of strings"),
     ('[contexts.a]\nurl = "http://x"\nbrand = [1.5, { "a b" = 1979-05-27 }]\n', "unknown key 'brand'"),
     ('[contexts.a]\nurl = "http://x"\nread-only = "yes"\n', "read-only must be true or false"),
 ]
@@ -100,7 +100,7 @@ def test_which_cluster(profiles: ContextsFile) -> None:
     both = {"HEADRACE_URL": "http://u:1", "HEADRACE_CONTEXT": "b"}
     assert session.choose("", "", profiles, both) == Profile("http://u:1")
     assert session.choose("", "b", profiles, {"HEADRACE_URL": "http://u:1"}) == Profile("http://b:1", "b")
-    with pytest.raises(UsageError, match=r"no context 'c' .*there: a, b"):
+    with pytest.raises(UsageError, match=r"unknown context 'c' .*choose from: a, b"):
         session.choose("", "c", profiles, {})
     with pytest.raises(UsageError, match="not both"):
         session.choose("http://a:1", "a", profiles, {})

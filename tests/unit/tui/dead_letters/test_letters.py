@@ -78,4 +78,4 @@ def test_the_export_contains_the_whole_record() -> None:
 
 def test_a_letter_without_origin_is_not_replayed() -> None:
     topic = DeadLetterTopic("dead", {"bootstrap.servers": "127.0.0.1:1"})
-    assert "do not tell" in topic.replay([DeadLetter(0, 0)])[0].error
+    assert "do not name" in topic.replay([DeadLetter(0, 0)])[0].error
