@@ -61,10 +61,9 @@ def _command(line: str) -> str:
     except OSError as error:
         raise HeadraceError(f"cannot resolve the secret command:{line}: {error.strerror}") from None
     if done.returncode:
-        stderr = done.stderr.strip().partition("\n")[0]
-        raise HeadraceError(
-            f"cannot resolve the secret command:{line}: it failed with code {done.returncode}{': ' if stderr else ''}{stderr}"
-        )
+        first = done.stderr.strip().partition("\n")[0]
+        cause = f"it failed with code {done.returncode}" + (f": {first}" if first else "")
+        raise HeadraceError(f"cannot resolve the secret command:{line}: {cause}")
     return done.stdout.partition("\n")[0].rstrip("\r")
 
 
