@@ -21,8 +21,8 @@ MAX_WINDOW_BYTES = 16 * 1024 * 1024  # of values in one window
 
 
 class DeadLetterWindow(NamedTuple):
-    """Dead letters of a topic, newest first. By partition: `starts` is the window's first offset, `earliest` and `latest`
-    bound the topic."""
+    """Dead letters of a topic, newest first. By partition: `starts` is the first offset of the window, `earliest` and
+    `latest` bound the topic."""
 
     letters: tuple[DeadLetter, ...]
     starts: Mapping[int, int]

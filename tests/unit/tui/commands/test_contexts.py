@@ -100,7 +100,7 @@ def test_an_invalid_context_is_shown_and_can_be_corrected(profiles: ContextsFile
     listed = run(profiles, "get contexts")
     assert "use the form #d7875f" in listed.raw[0]["error"] and "hunter2" not in str(listed)
     assert "error" not in listed.raw[1]
-    with pytest.raises(UsageError, match="must be like"):
+    with pytest.raises(UsageError, match="use the form"):
         run(profiles, "set-context f --production")
     run(profiles, "set-context f --colour '#d7875f' --bootstrap-servers b:2")
     assert profiles.get("f")[:2] == ("http://u:hunter2@f:1", "f")
