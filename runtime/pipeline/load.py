@@ -1,4 +1,4 @@
-"""Making a task and its converters from what the spec names."""
+"""Creates the task, converters and transformations that a task specification names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def load_task(spec: TaskSpec) -> Any:
-    """An instance of the spec's task class."""
+    """An instance of the task class. ConfigError if the class cannot be loaded."""
     from runtime.plugins.registry import load_target
 
     try:
@@ -35,13 +35,14 @@ def _make(kind: str, converter: ConverterSpec, spec: TaskSpec) -> Any:
 
 
 def load_converter(converter: ConverterSpec, is_key: bool, spec: TaskSpec) -> Converter:
+    """A configured converter. ConfigError if the class cannot be loaded or the configuration is invalid."""
     made = cast("Converter", _make("converter", converter, spec))
     made.configure({**converter.config, "converter.type": "key" if is_key else "value"}, is_key)
     return made
 
 
 class Converters(NamedTuple):
-    """Those of one task."""
+    """The converters of one task."""
 
     key: Converter
     value: Converter
@@ -49,6 +50,7 @@ class Converters(NamedTuple):
 
 
 def load_converters(spec: TaskSpec) -> Converters:
+    """The configured converters of a task. ConfigError as for load_converter()."""
     return Converters(
         load_converter(spec.key_converter, True, spec),
         load_converter(spec.value_converter, False, spec),
@@ -57,7 +59,7 @@ def load_converters(spec: TaskSpec) -> Converters:
 
 
 def load_steps(spec: TaskSpec) -> list[ChainStep]:
-    """The transformations that the connector's config names, in order, with their predicates."""
+    """The transformations in the connector's config, in order, with their predicates. ConfigError if one is invalid."""
     config = spec.settings
     predicates: dict[str, Predicate] = {}
     steps = []
@@ -98,6 +100,7 @@ def _behind(config: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 def load_header_converter(spec: TaskSpec) -> HeaderConverter:
+    """A configured header converter. ConfigError as for load_converter()."""
     made = cast("HeaderConverter", _make("header_converter", spec.header_converter, spec))
     made.configure({**spec.header_converter.config, "converter.type": "header"})
     return made

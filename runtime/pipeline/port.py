@@ -1,4 +1,4 @@
-"""What the pipeline asks of the slot it runs in."""
+"""The services that the pipeline needs from its slot."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class SlotHost(Protocol):
         """The slot's shared producers."""
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        """RUNNING, PAUSED, FAILED (with trace), or UNASSIGNED (with the reason) if the task ends and is handed out
-        again. A graceful end reports nothing: run() returns."""
+        """Report RUNNING, PAUSED, FAILED (with trace), or UNASSIGNED (with the reason) if the task ends and is placed
+        again. A graceful end is not reported: run() returns."""
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
-        """The first record of this task for a topic."""
+        """Report the first record of this task for a topic."""
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
-        """The id of the task's consumer in its group, whenever it changes."""
+        """Report the member id of the task's consumer, whenever it changes."""
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
-        """Have the worker keep these offsets; `answered` is called from another thread, with what went wrong."""
+        """Have the worker store these offsets; `answered` is called from another thread with the error, or None."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
-        """A log line; `context` like `[name|task-0]`."""
+        """Send a log line; `context` like `[name|task-0]`."""
 
     def check_lease(self) -> None:
-        """Raises RevokedError when the slot's lease is over: asked before every put, produce and commit."""
+        """Raises RevokedError if the slot's lease has expired. Called before every put, produce and commit."""

@@ -1,4 +1,4 @@
-"""Running one task from start to end: what a slot does with each task it is given."""
+"""Runs one task in a slot, from start to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class TaskRunner:
-    """A task on a slot. run() belongs to the task's own thread, the other calls to any other."""
+    """A task in a slot. run() is called on the task's thread, the other methods on any thread."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec, self._host = spec, host
@@ -32,12 +32,12 @@ class TaskRunner:
 
     def run(self) -> None:
         """Runs the task until it ends: stopped, revoked, lost, or failed (reported here). Never raises."""
-        _collect_garbage_seldom()
+        _collect_garbage_rarely()
         with task_log(self._spec, self._host):
             try:
                 self._run()
             except RevokedError:
-                _log.info("The task was given up")
+                _log.info("The task was revoked")
             except StoppedError:
                 _log.info("The task was stopped while it waited for Kafka")
             except TaskLostError as error:
@@ -50,32 +50,33 @@ class TaskRunner:
 
     @property
     def call(self) -> PluginCall | None:
-        """The connector's method that the task is in, if any."""
+        """The connector's method that is running, if any."""
         return self._control.call
 
     @property
     def errors(self) -> Counts | None:
-        """What became of records that failed; None before the first record."""
+        """Counts of failed records; None before the first record."""
         return self._control.errors
 
     @property
     def meter(self) -> Meter:
-        """What the task has done so far."""
+        """Counts of the task's work so far."""
         return self._control.meter
 
     def stop(self) -> None:
-        """Finish gracefully: flush, commit, close. run() returns when that is done."""
+        """Stop gracefully: flush, commit, close. run() returns when that is done."""
         self._control.stop()
 
     def pause(self, paused: bool) -> None:
+        """Pause or resume the task."""
         self._control.pause(paused)
 
     def revoke(self) -> None:
-        """Give up at once: no more put, produce or commit."""
+        """End at once, without further put, produce or commit."""
         self._control.revoke()
 
     def forget_topics(self) -> None:
-        """Report the topics that the task uses anew, each with its next record."""
+        """Report the task's topics again, each with its next record."""
         self._control.forget_topics()
 
     def _run(self) -> None:
@@ -92,7 +93,7 @@ class TaskRunner:
             SinkWorker(self._spec, task, self._host, self._control).run()
 
     def _wait_while_paused(self) -> bool:
-        """A task assigned in the paused state is not started before it is resumed. False: stopped meanwhile."""
+        """Wait until a task that was assigned in the paused state is resumed. False if it is stopped before that."""
         if self._control.paused:
             self._host.state(self._spec, State.PAUSED)
         while self._control.paused and not self._control.stopping:
@@ -100,10 +101,10 @@ class TaskRunner:
         return not self._control.stopping
 
     def _lost(self, error: TaskLostError) -> None:
-        """A task stopped meanwhile reports nothing, since it must not be handed out again."""
+        """Report that the task has to be placed again, unless it was stopped meanwhile."""
         if self._control.stopping:
             return
-        _log.error("The task is handed out again: %s", error)
+        _log.error("The task is restarted: %s", error)
         self._host.state(self._spec, State.UNASSIGNED, str(error))
         until = time.monotonic() + error.wait
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
@@ -115,8 +116,8 @@ class TaskRunner:
         self._host.state(self._spec, State.FAILED, trace)
 
 
-def _collect_garbage_seldom() -> None:
-    """Records come by the thousands and never form cycles: at Python's threshold of 700 new objects the collector
-    takes a fifth of a task's time."""
+def _collect_garbage_rarely() -> None:
+    """Records are created by the thousands and form no cycles: with Python's threshold of 700 new objects the garbage
+    collector takes a fifth of a task's time."""
     if gc.get_threshold()[0] < 100_000:
         gc.set_threshold(100_000, 50, 100)

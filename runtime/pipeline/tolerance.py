@@ -1,4 +1,4 @@
-"""What becomes of a record that cannot be processed: tried again, left out, put aside, or the end of the task."""
+"""Handling of records that fail: retried, skipped, sent to the dead letter topic, or failing the task."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_FIRST_DELAY = 0.3  # seconds between the first try and the second; doubles from there
+_FIRST_DELAY = 0.3  # seconds between the first and the second attempt; doubles
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The `errors.*` keys of a connector; times in seconds, a retry timeout below 0 has no end."""
+    """The `errors.*` keys of a connector; times in seconds, a negative retry timeout means no limit."""
 
     tolerate_all: bool = False
     log: bool = False
@@ -37,6 +37,7 @@ class Policy:
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> Policy:
+        """The policy in a connector's config. ValueError for invalid numbers."""
         return cls(
             config.get("errors.tolerance", "none").lower() == "all",
             _flag(config, "errors.log.enable"),
@@ -51,13 +52,14 @@ def _flag(config: Mapping[str, str], name: str) -> bool:
 
 
 class Reporter(Protocol):
-    """Puts failed records aside."""
+    """Writes failed records to the dead letter topic."""
 
-    def report(self, failure: Failure) -> object: ...
+    def report(self, failure: Failure) -> object:
+        """Send a failed record."""
 
 
 class Tolerance:
-    """One per task. All calls come from the task's thread."""
+    """One per task. Called on the task's thread only."""
 
     def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
@@ -67,14 +69,14 @@ class Tolerance:
         self._held: list[Failure] = []
 
     def retry(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
-        """The operation that failed with `error`, tried again as long as it may succeed later and time allows. Raises
-        the last error; StoppedError when the task is to stop before that is known."""
+        """Retry an operation that failed with `error`, as long as the error is retriable and the retry timeout allows.
+        Raises the last error, or StoppedError if the task is stopped before."""
         self.counts.failed_try()
         started, delay = time.monotonic(), _FIRST_DELAY
         while isinstance(error, RetriableError) and self._may_wait(started):
             self._control.wait(self._pause(started, delay))
             if self._control.stopping:
-                self._held.clear()  # they are read again, with the rest of their batch
+                self._held.clear()  # the whole batch is read again
                 raise StoppedError
             delay *= 2
             self.counts.retried(stage)
@@ -86,16 +88,16 @@ class Tolerance:
         raise error
 
     def failed(self, failure: Failure) -> None:
-        """Returns when the record is to be skipped; otherwise raises what the task fails with. In both cases it is
-        logged and put aside, as the configuration says, with the next release()."""
+        """Returns if the record is to be skipped; otherwise raises the error that fails the task. In both cases the
+        next release() logs the record and sends it to the dead letter topic, as configured."""
         self._held.append(failure)
         if not self.policy.tolerate_all:
             raise ConnectError("Tolerance exceeded in error handler") from failure.error
         self.counts.was_skipped(failure.stage)
 
     def release(self, records: Sequence[Any]) -> None:
-        """Report what has failed of this batch in the order of its records, whichever stage came first. Without
-        tolerance only the first counts, as the others would not have been looked at."""
+        """Report the failures of this batch in the order of its records. Without tolerance only the first counts, since
+        processing would have stopped there."""
         if not self._held:
             return
         place = {id(record): position for position, record in enumerate(records)}
@@ -104,7 +106,8 @@ class Tolerance:
             self.report(failure)
 
     def report(self, failure: Failure) -> object:
-        """Log the failure and put the record aside, where that is configured; what the reporter gives."""
+        """Log the failure and send the record to the dead letter topic, as configured. Returns the reporter's
+        result."""
         self.counts.failed(failure)
         if self.policy.log:
             self.counts.logged += 1
@@ -123,7 +126,7 @@ class Tolerance:
         return timeout < 0 or time.monotonic() - started < timeout
 
     def _pause(self, started: float, delay: float) -> float:
-        """Seconds until the next try; spread out once the longest pause is reached."""
+        """Seconds until the next attempt; random once the maximum delay is reached."""
         longest = self.policy.retry_delay
         if delay > longest:
             delay = random.uniform(0, longest)
@@ -132,7 +135,7 @@ class Tolerance:
 
 
 def plugin_name(plugin: object) -> str:
-    """The class name that users know."""
+    """The class name of a plugin as in its Java counterpart, or else in Python."""
     kind = type(plugin)
     name: str = getattr(kind, "java_name", None) or f"{kind.__module__}.{kind.__qualname__}"
     return name

@@ -1,7 +1,7 @@
-"""The transformations of a task, compiled once: for each a loop over a whole batch with all lookups done before.
+"""The transformations of a task, compiled once: each is a loop over a whole batch, with all lookups done before.
 
-Records are changed in place, so that a record keeps its identity to the end of the chain unless a transformation makes
-a new one of it. What is dropped or fails is told by identity.
+Records are changed in place, so a record keeps its identity through the chain unless a transformation replaces it.
+Dropped and failed records are found by identity.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
 Results = list[Record | None]
-"""What became of each record of a batch, None where it was dropped; shorter than the batch when it ends early."""
+"""The result for each record of a batch, None if it was dropped; shorter than the batch if the task fails."""
 
 OnError = Callable[[Record, Exception], "Record | None"]
-"""What becomes of a record whose transformation raised; raises _Stopped when that is the end of the task."""
+"""Handles an exception of a transformation: returns the record after a retry, or None to skip the record. Raises
+_Stopped if the task fails."""
 
 
 @dataclass(slots=True)
 class ChainResult:
-    """The records that came through, in order. `failed` is the record of the batch that fails the task with `error`:
-    it and all behind it are left out."""
+    """The transformed records, in order. `failed` is the record of the batch that fails the task with `error`: it and
+    all later records are left out."""
 
     records: list[Record]
     failed: Record | None = None
     error: Exception | None = None
-    origins: dict[int, Record] = field(default_factory=dict)  # by id() of records that were made anew
+    origins: dict[int, Record] = field(default_factory=dict)  # by id() of records that replace another one
 
     def origin(self, record: Record) -> Record:
-        """The record of the batch that this one was made of."""
+        """The record of the batch from which this record was derived."""
         return self.origins.get(id(record), record)
 
 
@@ -52,54 +53,55 @@ class Chain:
     def __init__(
         self, steps: Sequence[ChainStep], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]
     ) -> None:
-        """`where` gives what a failure of the record is reported with: the record as it was read, and in words."""
-        self._stages = [(_loop(step, tolerance.fallbacks), self._fixer(step)) for step in steps]
-        self._together = [batch_step(step) for step in steps]
+        """`where` returns, for the report of a failure, the record as it was read, and a description of its source."""
+        self._stages = [(_loop(step, tolerance.fallbacks), self._error_handler(step)) for step in steps]
+        self._batch_steps = [batch_step(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
 
     @property
     def bundled(self) -> bool:
-        """Whether all steps are Connect's own: these leave timestamps alone."""
+        """Whether all steps are Connect's own transformations, which do not change timestamps."""
         return all(type(step.transformation).__module__.startswith("runtime.transforms.") for step in self._steps)
 
     @property
     def takes_batches(self) -> bool:
-        """Whether there are steps, and the first may take many records at once."""
-        return bool(self._together) and self._together[0] is not None
+        """Whether the first step can process batches."""
+        return bool(self._batch_steps) and self._batch_steps[0] is not None
 
     def __len__(self) -> int:
         return len(self._steps)
 
     def run_batches(self, batches: Sequence[B]) -> tuple[Sequence[B], int]:
-        """Batches through as many steps as can take all of them at once, and how many these are: the records go through
-        the others one by one, with run(). Batches that are dropped are left out."""
+        """Run batches through as many steps as can process all of them as batches. Returns the batches, without dropped
+        ones, and the number of steps; run() does the remaining steps record by record."""
         raised = partial(self._tolerance.fallbacks.count, "transformation")
-        for number, step in enumerate(self._together):
+        for number, step in enumerate(self._batch_steps):
             changed = None if step is None else apply_to_batches(step, batches, raised)
             if changed is None:
                 return batches, number
             batches = changed
             if not batches:
                 break
-        return batches, len(self._together)
+        return batches, len(self._batch_steps)
 
     def run(self, records: list[Any], first: int = 0) -> ChainResult:
-        """Records through all steps, or those from `first` on."""
+        """Run records through all steps, or those from `first` on."""
         outcome = ChainResult(records)
-        for loop, fix in self._stages[first:]:
-            loop(outcome, fix)
+        for loop, on_error in self._stages[first:]:
+            loop(outcome, on_error)
             if not outcome.records:
                 break
         return outcome
 
     def close(self) -> None:
+        """Close all transformations and predicates."""
         for step in self._steps:
             step.transformation.close()
             if step.predicate is not None:
                 step.predicate.close()
 
-    def _fixer(self, step: ChainStep) -> OnError:
-        def fix(record: Record, error: Exception) -> Record | None:
+    def _error_handler(self, step: ChainStep) -> OnError:
+        def on_error(record: Record, error: Exception) -> Record | None:
             try:
                 return self._tolerance.retry(error, lambda: step.apply(record), Stage.TRANSFORMATION)
             except Exception as last:
@@ -111,15 +113,15 @@ class Chain:
                     raise _Stopped(record, end) from last
                 return None
 
-        return fix
+        return on_error
 
 
 def _loop(step: ChainStep, fallbacks: Fallbacks) -> Callable[[ChainResult, OnError], None]:
-    """One step over what has come through so far."""
+    """One step, as a function that processes the records of a result."""
     transform = _transform(step.transformation)
     chosen = _choose(step)
 
-    def run(outcome: ChainResult, fix: OnError) -> None:
+    def run(outcome: ChainResult, on_error: OnError) -> None:
         records = outcome.records
         try:
             subset = records if chosen is None else chosen(records)
@@ -132,7 +134,7 @@ def _loop(step: ChainStep, fallbacks: Fallbacks) -> Callable[[ChainResult, OnErr
             return
         results: Results = []
         try:
-            changed = each(subset, results, fix)
+            changed = each(subset, results, on_error)
         except _Stopped as stop:
             outcome.failed, outcome.error = outcome.origin(stop.record), stop.error
             records = records[: _index(records, stop.record)]
@@ -159,20 +161,20 @@ def _index(records: list[Record], record: Record) -> int:
 
 
 def _merged(outcome: ChainResult, records: list[Record], subset: list[Record], results: Results) -> list[Record]:
-    """All records, those of the subset replaced by what became of them."""
-    became: dict[int, Record | None] = {}
+    """All records, with those of the subset replaced by their results."""
+    result_of: dict[int, Record | None] = {}
     for old, new in zip(subset, results, strict=False):
-        became[id(old)] = new
+        result_of[id(old)] = new
         if new is not None and new is not old:
             outcome.origins[id(new)] = outcome.origin(old)
-    if len(became) == len(records):
+    if len(result_of) == len(records):
         return [new for new in results if new is not None]
-    return [new for r in records if (new := became.get(id(r), r)) is not None]
+    return [new for r in records if (new := result_of.get(id(r), r)) is not None]
 
 
 _Each = Callable[[list[Any], Results, OnError], bool]
-"""Transforms records, putting what became of each into the results. False: they are all there still, and the results
-are not filled in."""
+"""Transforms records and appends their results. Returns False, without filling the results, if all records were
+changed in place."""
 
 
 def _transform(transformation: Transformation) -> _Each:
@@ -187,49 +189,49 @@ def _transform(transformation: Transformation) -> _Each:
 
 
 def _each(apply: Callable[[Any], Record | None]) -> _Each:
-    def run(records: list[Any], results: Results, fix: OnError) -> bool:
+    def run(records: list[Any], results: Results, on_error: OnError) -> bool:
         append = results.append
         for record in records:
             try:
                 append(apply(record))
             except Exception as error:
-                append(fix(record, error))
+                append(on_error(record, error))
         return results != records
 
     return run
 
 
 def _values(update: Callable[..., Any]) -> _Each:
-    def run(records: list[Any], results: Results, fix: OnError) -> bool:
+    def run(records: list[Any], results: Results, on_error: OnError) -> bool:
         dropped: list[Any] = []
         for record in records:
             try:
                 record.value_schema, record.value = update(record.value_schema, record.value, record)
             except Exception as error:
-                _fix(records, record, error, results, dropped, fix)
+                _handle(records, record, error, results, dropped, on_error)
         return _without(dropped, records, results)
 
     return run
 
 
 def _keys(update: Callable[..., Any]) -> _Each:
-    def run(records: list[Any], results: Results, fix: OnError) -> bool:
+    def run(records: list[Any], results: Results, on_error: OnError) -> bool:
         dropped: list[Any] = []
         for record in records:
             try:
                 record.key_schema, record.key = update(record.key_schema, record.key, record)
             except Exception as error:
-                _fix(records, record, error, results, dropped, fix)
+                _handle(records, record, error, results, dropped, on_error)
         return _without(dropped, records, results)
 
     return run
 
 
-def _fix(
-    records: list[Any], record: Any, error: Exception, results: Results, dropped: list[Any], fix: OnError
+def _handle(
+    records: list[Any], record: Any, error: Exception, results: Results, dropped: list[Any], on_error: OnError
 ) -> None:  # fmt: skip
     try:
-        if fix(record, error) is None:
+        if on_error(record, error) is None:
             dropped.append(record)
     except _Stopped:
         _without([*dropped, None], records[: _index(records, record)], results)
@@ -239,6 +241,6 @@ def _fix(
 def _without(dropped: list[Any], records: list[Any], results: Results) -> bool:
     if not dropped:
         return False
-    gone = set(map(id, dropped))
-    results.extend(None if id(record) in gone else record for record in records)
+    removed = set(map(id, dropped))
+    results.extend(None if id(record) in removed else record for record in records)
     return True

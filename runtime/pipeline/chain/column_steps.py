@@ -1,4 +1,4 @@
-"""How the steps of a chain take many records at once, where they can: a batch of records that are alike at a time."""
+"""Steps of a chain that process a batch of uniform records at once, as columns."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from runtime.pipeline.chain.step import ChainStep
 
 BatchStep = Callable[[ValueBatch, BatchMetadata], ValueBatch | None]
-"""The values of a batch as they go on; the rest is changed in the Origins. None, or any exception: one by one."""
+"""Returns the new values of a batch and changes the rest in the metadata. None, or any exception: the batch is
+processed record by record."""
 B = TypeVar("B", SourceBatch, SinkBatch)
 
 
 def batch_step(step: ChainStep) -> BatchStep | None:
-    """How the step takes many records at once, if it can."""
+    """The step as a function of batches; None if it only processes records."""
     update = _of(step.transformation)
     if step.predicate is None:
         return update
@@ -51,7 +52,7 @@ def apply_to_batches(step: BatchStep, batches: Sequence[B], raised: Callable[[Ex
 def _where(
     test: Callable[[ValueBatch, BatchMetadata], bool | None], negate: bool, update: BatchStep | None
 ) -> BatchStep:
-    """Of a step that applies to all records of a batch, or to none."""
+    """A step with a predicate that applies to all records of a batch, or to none."""
 
     def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         holds = test(values, metadata)

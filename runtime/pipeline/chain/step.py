@@ -1,4 +1,4 @@
-"""One step of a chain: a transformation and the predicate that it depends on."""
+"""One step of a chain: a transformation and its predicate."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from runtime.api.transformation import Predicate, Record, Transformation
 
 @dataclass(frozen=True, slots=True)
 class ChainStep:
-    """One transformation, with the predicate that it depends on."""
+    """A transformation, and the predicate that selects its records."""
 
     transformation: Transformation
     predicate: Predicate | None = None
     negate: bool = False
 
     def applies(self, record: Record) -> bool:
+        """Whether the transformation applies to a record."""
         return self.predicate is None or self.predicate.test(record) is not self.negate
 
     def apply(self, record: Any) -> Record | None:
-        """As the step is meant, for one record."""
+        """The transformed record, or the record itself if the step does not apply to it; None to drop it."""
         return self.transformation.apply(record) if self.applies(record) else record

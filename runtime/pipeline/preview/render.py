@@ -1,4 +1,4 @@
-"""Records as JSON that a person can compare: values as they are, schemas as short text, differences by path."""
+"""Records as JSON for comparison by a person: plain values, schemas as short text, differences by path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import Schema, Type
 
 TEXT = 10_000
-"""Characters of a text that are shown."""
+"""Maximum number of characters of a text."""
 
 _DEPTH = 40
 _INT64 = range(-(2**63), 2**63)
@@ -37,7 +37,7 @@ def record_json(record: SourceRecord | SinkRecord) -> dict[str, Any]:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Connect's data as JSON; what JSON cannot hold as text."""
+    """Connect's data as JSON; values that JSON does not support as text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -60,7 +60,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def bytes_json(data: bytes | None) -> Any:
-    """What is in Kafka: text where it is some."""
+    """Bytes as JSON: text if they are UTF-8, otherwise base64."""
     if data is None:
         return None
     try:
@@ -98,7 +98,7 @@ def _inside(schema: Schema) -> str:
 
 
 def changes(before: Any, after: Any) -> list[dict[str, Any]]:
-    """What differs, as `{"at", "before", "after"}`; a side that has nothing there is left out."""
+    """The differences, as `{"at", "before", "after"}`; a side without a value there is left out."""
     found: list[dict[str, Any]] = []
     for change in _differences(before, after, ""):
         if len(found) == _CHANGES:

@@ -1,4 +1,4 @@
-"""A whole preview: sample records through the chain that is asked for, and through the one that runs now."""
+"""Runs a preview: sample records through the requested chain, and through the current one for comparison."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CONVERTERS = ("key_converter", "value_converter", "header_converter")
 
 
 def preview(request: Mapping[str, Any], at: At) -> dict[str, Any]:
-    """`request`: the `spec` to try, the one of `now` (None: there is nothing to compare with), `samples`, and whether
-    those of a source were `produced` (bytes of a topic) or are given as data. Raises what the chain's plugins raise
-    when they are configured."""
+    """The answer of a preview. `request` holds the `spec` to try, the current spec as `now` (None: no comparison),
+    `samples`, and whether samples of a source were `produced` (bytes of a topic) or are given as data. Raises the
+    exceptions of plugins during configure()."""
     tracer = Tracer(spec_from_json(request["spec"]), at)
     traces = _all(tracer, request)
     warnings: list[str] = []
@@ -47,7 +47,7 @@ def _way(tracer: Tracer, request: Mapping[str, Any]) -> Callable[[Mapping[str, A
         try:
             record = produced_record(message, converters)
         except Exception as error:
-            by = f"the connector's own converters cannot read it: {error}"
+            by = f"the connector's converters cannot read the record: {error}"
             return {"before": message_json(message), "after": None, "stages": [], "result": "UNREADABLE", "by": by}
         return tracer.source(record)
 
@@ -55,11 +55,11 @@ def _way(tracer: Tracer, request: Mapping[str, Any]) -> Callable[[Mapping[str, A
 
 
 def _compared(traces: Sequence[Shown], request: Mapping[str, Any], at: At) -> list[str]:
-    """Adds what the chain that runs now makes of each, and where the two differ; warnings."""
+    """Adds the result of the current chain and the differences to each trace. Returns warnings."""
     try:
         now = _all(Tracer(spec_from_json(request["now"]), at), request)
     except Exception as error:
-        return [f"The chain that is configured now cannot be made, so that nothing is compared with it: {error}"]
+        return [f"The current chain cannot be created, so there is no comparison: {error}"]
     for trace, other in zip(traces, now, strict=True):
         trace["now"] = {key: other[key] for key in ("result", "by", "error", "after") if key in other}
         then, before = _essence(trace), _essence(other)
@@ -68,7 +68,7 @@ def _compared(traces: Sequence[Shown], request: Mapping[str, Any], at: At) -> li
 
 
 def _essence(trace: Shown) -> Shown:
-    """What matters outside: where the record goes, and what it is then."""
+    """The part of a trace that is compared: the result and the record."""
     passed = trace["result"] in ("CHANGED", "UNCHANGED")
     return {"result": "PASSES", "record": trace["after"]} if passed else {"result": trace["result"]}
 

@@ -1,4 +1,4 @@
-"""Sample records: messages as a consumer would bring them, and records as a source task would poll them."""
+"""Sample records: messages as a consumer returns them, and records as a source task polls them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.pipeline.load import Converters
 
 @dataclass(frozen=True, slots=True)
 class SampleMessage:
-    """The parts of a client's message that the pipeline looks at, under the same names."""
+    """The methods of a client's message that the pipeline uses."""
 
     _topic: str
     _partition: int
@@ -28,7 +28,7 @@ class SampleMessage:
 
     @classmethod
     def of(cls, sample: Mapping[str, Any]) -> SampleMessage:
-        """From JSON, its bytes in base64."""
+        """A message from JSON with bytes in base64."""
         headers = [(name, _bytes(data)) for name, data in sample["headers"]]
         place = sample["topic"], sample["partition"], sample["offset"], sample["timestamp"]
         return cls(*place, _bytes(sample["key"]), _bytes(sample["value"]), headers)
@@ -59,8 +59,8 @@ class SampleMessage:
 
 
 def source_record(sample: Mapping[str, Any]) -> SourceRecord:
-    """As a task would hand it over. A text is a string with its schema; `{"schema", "payload"}` is an envelope of
-    JsonConverter; all else has no schema."""
+    """A record as a task returns it. Text becomes a string with schema, `{"schema", "payload"}` is an envelope of
+    JsonConverter, all other values have no schema."""
     key_schema, key = _data(sample["key"])
     value_schema, value = _data(sample["value"])
     headers: Headers = [(name, *_header(data)) for name, data in sample["headers"]]
@@ -71,7 +71,7 @@ def source_record(sample: Mapping[str, Any]) -> SourceRecord:
 
 
 def produced_record(message: SampleMessage, converters: Converters) -> SourceRecord:
-    """A message that the connector has produced, taken back through its converters."""
+    """The record of a message that the connector has produced, read with its converters."""
     topic = message.topic()
     key_schema, key = converters.key.to_connect(topic, message.key())
     value_schema, value = converters.value.to_connect(topic, message.value())

@@ -1,4 +1,4 @@
-"""One record's way through converters and transformations, stage by stage."""
+"""Traces a record through converters and transformations, stage by stage."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from runtime.pipeline.task.trace import java_name, message_of
 from runtime.pipeline.tolerance import Policy, plugin_name
 
 At = Callable[[str], None]
-"""Hears where the preview is, before third-party code is called."""
+"""Called with the position of the preview before each call of third-party code."""
 
 Shown = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class NamedStep:
-    """A step under the names that the config has for it."""
+    """A step with its names in the config."""
 
     alias: str
     predicate: str | None
@@ -39,7 +39,7 @@ class NamedStep:
 
 
 class _Ended(Exception):
-    """The record goes no further."""
+    """The record was dropped (None) or failed."""
 
     def __init__(self, failure: tuple[Stage, str, BaseException] | None) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _Ended(Exception):
 
 
 class Tracer:
-    """The chain of one config. `at` hears what is about to be called."""
+    """The chain of one config. `at` is called with the position before each call of a plugin."""
 
     def __init__(self, spec: TaskSpec, at: At) -> None:
         self._spec, self._tell = spec, at
@@ -59,7 +59,7 @@ class Tracer:
         self.converters = _registration_disabled(load_converters(spec))
 
     def stages(self) -> list[Shown]:
-        """What there is on the way."""
+        """The stages, in order."""
         chain = [
             {
                 "stage": "TRANSFORMATION",
@@ -80,7 +80,7 @@ class Tracer:
         return around + chain if self._spec.type == "sink" else chain + around
 
     def sink(self, message: SampleMessage) -> Shown:
-        """What the task's put() would get for this message."""
+        """Trace a message to the record that the task's put() would receive."""
         trace: Shown = {"kafka": message_json(message), "before": None, "after": None, "stages": []}
         try:
             record = self._read(message)
@@ -91,7 +91,7 @@ class Tracer:
         return _passed(trace)
 
     def source(self, record: SourceRecord) -> Shown:
-        """What would be written to Kafka for this record."""
+        """Trace a record to the message that would be written to Kafka."""
         trace: Shown = {"before": record_json(record), "after": None, "kafka": None, "stages": []}
         try:
             last = self._through(record, trace["stages"])
@@ -102,7 +102,7 @@ class Tracer:
         return _passed(trace)
 
     def close(self) -> list[str]:
-        """As at the end of a task; what went wrong."""
+        """Close the transformations as at the end of a task. Returns errors as text."""
         self.number, troubles = None, []
         for named in self.steps:
             self._at(f"close() of {named.where}")
@@ -162,7 +162,7 @@ class Tracer:
             raise _Ended((stage, plugin_name(converter), error)) from None
 
     def _through(self, record: Any, stages: list[Shown]) -> Any:
-        """The record behind all steps; each adds what it did."""
+        """The record after all steps; each step adds its changes to `stages`."""
         before = record_json(record)
         for named in self.steps:
             stage: Shown = {"alias": named.alias, "class": plugin_name(named.step.transformation), "applied": True}
@@ -216,7 +216,7 @@ class Tracer:
         return dead_letter_topic(self._spec.settings) if self._spec.type == "sink" else ""
 
     def _letter(self, stage: Stage, plugin: str, error: BaseException, record: Any) -> Shown:
-        """What the dead letter topic would get."""
+        """The message for the dead letter topic, if there would be one."""
         if not self._dead_letters or not isinstance(error, Exception):
             return {}
         failure = Failure(stage, plugin, error, record, message_place(record))
@@ -232,7 +232,7 @@ def _named(spec: TaskSpec, steps: list[ChainStep]) -> list[NamedStep]:
 
 
 def _registration_disabled(converters: Converters) -> Converters:
-    """Converters that know how to leave the outside world alone are asked to."""
+    """Tell converters not to register schemas, if they support that."""
     for converter in converters:
         disable_registration = getattr(converter, "disable_registration", None)
         if disable_registration is not None:
@@ -242,7 +242,7 @@ def _registration_disabled(converters: Converters) -> Converters:
 
 def _checked(made: Any, kind: type) -> Any:
     if made is not None and not isinstance(made, kind):
-        raise DataError(f"It returned {plain(repr(made))[:200]}, not a record")
+        raise DataError(f"apply() returned {plain(repr(made))[:200]} instead of a record")
     return made
 
 
@@ -257,6 +257,7 @@ def _passed(trace: Shown) -> Shown:
 
 
 def message_json(message: SampleMessage) -> Shown:
+    """A message as JSON, keys and values as text where possible."""
     kind, timestamp = message.timestamp()
     return {
         "topic": message.topic(),

@@ -1,4 +1,4 @@
-"""What Kafka clients report of their connections, told once in a while and not with every try of every client."""
+"""Logs connection errors of Kafka clients at a limited rate, not with every attempt of every client."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-LOG_INTERVAL = 60.0  # seconds after which the same kind of trouble is told again
+LOG_INTERVAL = 60.0  # seconds after which the same kind of error is logged again
 
 
 class LogThrottle:
-    """Says yes to a kind of trouble once a minute, and how often it was not told since. Thread-safe.
+    """Allows one log line per kind of error in LOG_INTERVAL, and counts the others. Thread-safe.
 
-    One for the whole slot: in an outage each of its hundreds of clients reports the same, several times a second."""
+    Shared by the whole slot: in an outage each of its hundreds of clients reports the same several times a second."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._told: dict[tuple[str, ...], tuple[float, int]] = {}
+        self._logged: dict[tuple[str, ...], tuple[float, int]] = {}
 
-    def wants(self, *kind: str) -> int | None:
-        """None: not now. Otherwise how many of this kind were left out since the last one."""
+    def allow(self, *kind: str) -> int | None:
+        """None if a line must not be logged now; otherwise the number of lines of this kind suppressed since the
+        last."""
         now = self._clock()
         with self._lock:
-            at, left_out = self._told.get(kind, (now - LOG_INTERVAL, 0))
+            at, suppressed = self._logged.get(kind, (now - LOG_INTERVAL, 0))
             if now - at < LOG_INTERVAL:
-                self._told[kind] = at, left_out + 1
+                self._logged[kind] = at, suppressed + 1
                 return None
-            self._told[kind] = now, 0
-            return left_out
+            self._logged[kind] = now, 0
+            return suppressed
 
 
 _throttle = LogThrottle()
@@ -49,11 +50,11 @@ class ClientLog:
         self._throttle = teller or _throttle
 
     def __call__(self, error: KafkaError) -> None:
-        if (left_out := self._throttle.wants(self._client, error.name())) is not None:
-            more = f" (and {left_out} more like this)" if left_out else ""
-            _log.warning("The %s will try again: %s%s", self._client, error.str(), more)
+        if (suppressed := self._throttle.allow(self._client, error.name())) is not None:
+            more = f" (and {suppressed} more like this)" if suppressed else ""
+            _log.warning("The %s retries: %s%s", self._client, error.str(), more)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Client settings: this callback, and no lines on standard error but critical ones."""
+        """Client settings: this callback, and only critical lines on standard error."""
         return {"error_cb": self, "log_level": 2}

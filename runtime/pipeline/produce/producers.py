@@ -1,7 +1,7 @@
-"""The slot's idempotent producers: one for each set of settings and purpose, shared by the tasks that use it.
+"""The slot's idempotent producers: one per set of settings and purpose, shared by the tasks that use it.
 
-A producer costs half a megabyte, three threads and five file descriptors, so tasks do not have one each. Records and
-offsets have different producers: an offset commit never waits behind records.
+A producer costs half a megabyte, three threads and five file descriptors, so tasks share them. Records and offsets have
+different producers, so that an offset commit never waits for records.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_PARTS = 8  # a task may hold one of these parts of the free room in a shared producer's queue
-_YOUNG = 10.0  # seconds: a failed producer is not replaced before this age
+_PARTS = 8  # a task may use this fraction (1/8) of the free room in a shared producer's queue
+_MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
 
 # Errors of records that are not at fault: their producer can no longer send them.
 _OF_PRODUCER = (
@@ -47,7 +47,7 @@ class Purpose(StrEnum):
     """The purpose of a producer."""
 
     RECORDS = "records"
-    SINGLE_RECORDS = "single records"  # one request for each record
+    SINGLE_RECORDS = "single records"  # one request per record
     OFFSETS = "offsets"
 
 
@@ -66,7 +66,7 @@ class SlotProducer:
             always["batch.num.messages"] = 1
         self._client: Any = Producer({**configured, **always})
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
-        self._purpose, self._born = purpose, time.monotonic()
+        self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None
         self.produce, self.produce_batch = self._client.produce, self._client.produce_batch
         self.flush = self._client.flush
@@ -98,14 +98,14 @@ class SlotProducer:
         return self.blames_record(error) and error.name() not in _OF_TOPIC
 
     def failure(self, error: KafkaError) -> Exception:
-        """The exception that ends a task whose record came back with this error because of the producer."""
+        """The exception that ends a task whose record was returned with this error because of the producer."""
         if self.fatal is None:
             self.poll(0)  # the reason may still be in the queue
         reason = self.fatal or error
         if reason.name() in _LASTING:
             return ConnectError(f"The producer cannot continue: {described(reason)}")
-        age = time.monotonic() - self._born
-        return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _YOUNG - age))
+        age = time.monotonic() - self._created
+        return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
 
 
 # Each task's Share bounds the queue; the client's own limit would block all tasks at once.
@@ -113,6 +113,7 @@ _UNLIMITED = {"queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2
 
 
 def described(error: KafkaError) -> str:
+    """The name and message of an error."""
     return f"{error.name()}: {error.str()}"
 
 
@@ -126,7 +127,7 @@ class Producers:
     def take(
         self, settings: Mapping[str, Any], owner: str | None = None, purpose: Purpose = Purpose.RECORDS
     ) -> SlotProducer:
-        """The shared producer with these settings, or one that `owner` has to itself; a new one after a fatal error."""
+        """The producer with these settings, shared or for `owner` alone; a new one after a fatal error."""
         key = json.dumps([owner, purpose, settings], sort_keys=True, default=str)
         with self._lock:
             producer = self._producers.get(key)
@@ -135,7 +136,7 @@ class Producers:
             return producer
 
     def drop(self, owner: str) -> None:
-        """Forget the producers that `owner` had to itself; what they have not sent yet is not sent any more."""
+        """Remove the producers for `owner` alone; their unsent records are discarded."""
         with self._lock:
             for key in [key for key in self._producers if json.loads(key)[0] == owner]:
                 del self._producers[key]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-_LEAST = 64 * 1024  # bytes that a task may always hold
+_MIN_BYTES = 64 * 1024  # bytes that a task may always hold
 
 
 class SendQueue:
-    """Bytes that all tasks together have handed to a producer and Kafka has not acknowledged yet."""
+    """The unacknowledged bytes of all tasks in a producer's queue."""
 
     def __init__(self, size: int, parts: int) -> None:
         """Each task may hold the `parts`-th part of the free room."""
@@ -32,14 +32,16 @@ class Share:
     def admits(self, size: int) -> bool:
         """Whether `size` more bytes may be sent now. A task with nothing in the queue may always send a batch."""
         held, queue = self.held, self._queue
-        return held == 0 or held + size <= max(_LEAST, (queue.size - queue.held) // queue.parts)
+        return held == 0 or held + size <= max(_MIN_BYTES, (queue.size - queue.held) // queue.parts)
 
     def take(self, size: int) -> None:
+        """Count `size` bytes as queued."""
         with self._queue.lock:
             self.held += size
             self._queue.held += size
 
     def release(self, size: int) -> None:
+        """Count `size` bytes as acknowledged."""
         with self._queue.lock:
             self.held -= size
             self._queue.held -= size

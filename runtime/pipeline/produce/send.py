@@ -1,4 +1,4 @@
-"""Hands batches to a producer, within the task's share of the producer's queue."""
+"""Queues batches in a producer, within the task's share of the producer's queue."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _OVERHEAD = 64  # minimum of bytes that the client needs for a message
 def send_failure(error: KafkaError, settings: Mapping[str, Any]) -> ConnectError:
     """The exception that fails a source task if Kafka refuses a record. `settings` are the producer's."""
     failure = ConnectError("Unrecoverable exception from producer send callback")
-    whom = f" is not granted to {principal(settings)}" if is_denial(error) else ""
-    failure.__cause__ = ConnectError(f"{described(error)}{whom}")
+    denied = f" is not granted to {principal(settings)}" if is_denial(error) else ""
+    failure.__cause__ = ConnectError(f"{described(error)}{denied}")
     return failure
 
 
@@ -42,14 +42,14 @@ def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> i
 
 class Sender:
     """Puts a task's messages into the queue of a producer. While the queue is full, the task waits for its own
-    acknowledgements; a stopped task waits for at most `patience` seconds."""
+    acknowledgements; a stopping task waits for at most `stop_timeout` seconds."""
 
     def __init__(
         self,
         producer: SlotProducer,
         share: Share,
         control: Control,
-        patience: float,
+        stop_timeout: float,
         refused: Callable[[KafkaError], None],
         meanwhile: Callable[[], None],
         take_single: Callable[[], SlotProducer] | None = None,
@@ -60,7 +60,7 @@ class Sender:
         self._refused, self._meanwhile = refused, meanwhile
         self._producer, self._share = producer, share
         self._control = control
-        self._patience = patience
+        self._stop_timeout = stop_timeout
         self._take_single = take_single
         self._single: SlotProducer | None = None
 
@@ -73,7 +73,7 @@ class Sender:
             self._meanwhile()
 
     def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """All in one call: messages without headers and timestamps."""
+        """Queue messages without headers and timestamps in one call."""
         give_up = None
         while True:
             self._control.check()
@@ -84,7 +84,7 @@ class Sender:
             give_up = self.wait(give_up)
 
     def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """One by one: the client's batch call knows neither headers nor timestamps."""
+        """Queue messages one by one: the client's batch call supports neither headers nor timestamps."""
         from confluent_kafka import KafkaException
 
         self._control.check()
@@ -104,7 +104,7 @@ class Sender:
         self._producer.poll(0)
 
     def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> list[dict[str, Any]]:
-        """Those for which there was no room."""
+        """Queue messages. Returns those for which there was no room."""
         from confluent_kafka import KafkaError
 
         try:
@@ -141,13 +141,13 @@ class Sender:
             self._single.poll(0)
 
     def wait(self, give_up: float | None) -> float | None:
-        """Serve reports until there may be room again; StoppedError when the stopping task's patience is over."""
+        """Serve delivery reports until there may be room again; StoppedError if a stopping task has waited too long."""
         self._producer.poll(_FULL_WAIT)
         if not self._control.stopping:
             return None
         now = time.monotonic()
         if give_up is None:
-            return now + self._patience
+            return now + self._stop_timeout
         if now > give_up:
             raise StoppedError
         return give_up

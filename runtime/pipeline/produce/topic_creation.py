@@ -1,4 +1,4 @@
-"""Topics of a source, created before their first record where the connector says how (KIP-158)."""
+"""Creates the topics of a source before their first record if the connector configures that (KIP-158)."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _BROKERS_DEFAULT = -1
 
 
 class TopicCreator:
-    """Asks for every topic once. An existing one is left as it is; what may not be created is left to the producer."""
+    """Creates each missing topic once. If the right to create it is missing, that is left to the broker."""
 
     def __init__(self, spec: TaskSpec, control: Control) -> None:
         self._settings, self._control = spec.admin, control
         self._groups = [(group, _any(group.include), _any(group.exclude)) for group in spec.topic_groups]
 
     def ensure(self, topic: str) -> None:
-        """Create the topic if it is missing; ConnectError says why that failed. Returns early when stopped."""
+        """Create the topic if it is missing. ConnectError if that fails. Returns early when the task stops."""
         if not self._groups:
             return
         group = self._group(topic)
         while not self._control.stopping:
             error = self._create(topic, group)
-            if error is None or self._is_no_failure(error, topic):
+            if error is None or self._is_harmless(error, topic):
                 return
-            if not passes(error):
+            if not may_succeed_later(error):
                 raise _failure(topic, error)
             _log.warning("Topic %s could not be created yet: %s", topic, error.str())
             self._control.wait(_RETRY_DELAY)
 
     def _group(self, topic: str) -> TopicGroup:
-        """The first one that takes the topic; the last one, the default, takes all."""
+        """The first group that includes the topic; the last group, the default, includes all."""
         for group, include, exclude in self._groups[:-1]:
             if include is not None and include.fullmatch(topic) and not (exclude and exclude.fullmatch(topic)):
                 return group
@@ -71,7 +71,7 @@ class TopicCreator:
         _log.info("Created topic %s with the settings of group %s: %s", topic, group.name, group)
         return None
 
-    def _is_no_failure(self, error: KafkaError, topic: str) -> bool:
+    def _is_harmless(self, error: KafkaError, topic: str) -> bool:
         from confluent_kafka import KafkaError as Error
 
         if error.code() in (Error.TOPIC_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED):
@@ -81,7 +81,7 @@ class TopicCreator:
         return bool(error.code() == Error.TOPIC_ALREADY_EXISTS)
 
 
-def passes(error: KafkaError) -> bool:
+def may_succeed_later(error: KafkaError) -> bool:
     """Whether the same request may succeed later."""
     from confluent_kafka import KafkaError as Error
 
@@ -95,5 +95,5 @@ def _failure(topic: str, error: KafkaError) -> ConnectError:
 
 
 def _any(patterns: Sequence[str]) -> Any:
-    """One pattern for all; None for none."""
+    """One pattern that matches any of these; None without patterns."""
     return java_regex("|".join(patterns)) if patterns else None

@@ -1,4 +1,4 @@
-"""The partitions that a sink task has now: how far each has been put, and what has been committed."""
+"""The partitions assigned to a sink task: their positions and committed offsets."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_REQUEST_TIMEOUT = 10.0  # seconds for a question to the broker
-_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 2.0  # seconds between two tries
+_REQUEST_TIMEOUT = 10.0  # seconds for one request to the broker
+_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 2.0  # seconds between two attempts
 _DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
 class PartitionAssignment:
-    """Follows rebalances on behalf of the task. All calls come from the task's thread, callbacks from poll()."""
+    """Handles rebalances for the task. All methods are called on the task's thread, the callbacks from poll()."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class PartitionAssignment:
     ) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._consumer, self._context = consumer, context
-        self._committed: Positions = {}  # and where nothing is committed yet: where reading began
-        self._sent: Positions = {}  # the commit on its way, of partitions that are still this task's
-        self.given_up: set[TopicPartition] = set()  # since the last batch began, or sought in; maybe assigned again
+        self._committed: Positions = {}  # without a committed offset: the starting position
+        self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
+        self.given_up: set[TopicPartition] = set()  # revoked or sought since the start of the batch
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
@@ -56,37 +56,38 @@ class PartitionAssignment:
 
     @property
     def callbacks(self) -> dict[str, Callable[..., Any]]:
+        """The rebalance callbacks, as arguments for Consumer.subscribe()."""
         return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
 
     def advance(self, positions: Positions) -> None:
-        """Everything before these has been put. Where a partition was given up meanwhile, that is whose it was then."""
+        """Everything before these positions has been put. Partitions revoked meanwhile are ignored."""
         current = self._context.positions
         current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp)})
 
     def is_kept(self, tp: TopicPartition) -> bool:
-        """Whether the partition has been this task's without a break since the batch began."""
+        """Whether the partition has been assigned without interruption since the start of the batch."""
         return tp in self._context.positions and tp not in self.given_up
 
     def commit(self, in_rebalance: bool = False) -> None:
-        """Flush, then commit what the task allows, of all partitions as soon as one has moved (as Connect does). A
-        flush that may succeed later rewinds to what is committed. The answer comes later, as on_commit(), since the
-        broker may be away for long; a rebalance waits for it."""
+        """Flush, then commit the offsets that the task allows: of all partitions as soon as one has changed, as Connect
+        does. After a RetriableError the task rewinds to the committed offsets. on_commit() is called with the answer
+        later, since the broker may be unavailable for long; a rebalance waits for it."""
         current = self._context.positions
         if not current:
             return
         if self._committing and not in_rebalance:
-            _log.warning("The last offset commit is still on its way; the next one waits for it")
+            _log.warning("The previous offset commit is still pending; the next one waits for it")
             return
         self._control.check()
         try:
             with self._control.calling("preCommit"):
                 allowed = self._task.pre_commit(dict(current)) or {}
         except RetriableError as error:
-            _log.error("Flushing failed, reading again from the last committed offsets: %s", error)
+            _log.error("Flush failed, rewinding to the last committed offsets: %s", error)
             self._context.seek(self._committed)
             return
         if not self._context.settle(self._spec.flush_timeout):
-            _log.warning("Failed records are still on their way to the dead letter topic; the commit waits for them")
+            _log.warning("Failed records are not yet written to the dead letter topic; the commit waits for them")
             return
         self._control.check()
         moved = {
@@ -103,19 +104,19 @@ class PartitionAssignment:
         self._control.meter.committed(error is None and not any(p.error for p in partitions))
         for p in partitions:
             refused = error or p.error
-            if refused is not None:  # the group moved on, or the broker went away: the next commit will tell
-                _log.warning("The offset of %s-%d could not be committed now: %s", p.topic, p.partition, refused.str())
+            if refused is not None:  # a rebalance or an outage: the next commit includes the offset
+                _log.warning("Offset of %s-%d could not be committed: %s", p.topic, p.partition, refused.str())
             elif (tp := TopicPartition(p.topic, p.partition)) in self._sent:
                 self._committed[tp] = p.offset
 
     @property
     def committing(self) -> bool:
-        """The answer to a commit is still to come."""
+        """Whether a commit is pending."""
         return self._committing
 
     def lag(self) -> int | None:
-        """Records between what has been put and the ends of the partitions, as far as the client knows them: nothing
-        is asked of the broker. None while it knows none."""
+        """Records between the positions and the ends of the partitions, as far as the client knows them, without a
+        request to the broker. None if the client knows no end."""
         behind: int | None = None
         for tp, position in self._context.positions.items():
             _, end = self._consumer.get_watermark_offsets(_kafka(tp), cached=True)
@@ -124,7 +125,7 @@ class PartitionAssignment:
         return behind
 
     def finish(self) -> None:
-        """Flush, commit and close for the last time; what goes wrong is logged, since the task ends anyway."""
+        """Flush, commit and close for the last time; errors are logged, since the task ends anyway."""
         self._finished = True
         if self._control.revoked:
             return
@@ -136,7 +137,7 @@ class PartitionAssignment:
         except RevokedError:
             raise
         except Exception as error:
-            _log.error("The last flush failed, its offsets are not committed: %s", error)
+            _log.error("Final flush failed, its offsets are not committed: %s", error)
         if self._context.positions:
             self._close_task(list(self._context.positions))
 
@@ -156,17 +157,17 @@ class PartitionAssignment:
             self._apply_pauses(context.positions)
 
     def pause_all(self, paused: bool) -> None:
-        """The whole task is paused, or goes on."""
+        """Pause or resume the whole task."""
         self._paused = paused
         self._apply_pauses(self._context.positions)
 
     def hold(self, held: bool) -> None:
-        """A batch waits to be put again; nothing new meanwhile."""
+        """Stop or resume fetching, while a batch is waiting to be put again."""
         self._held = held
         self._apply_pauses(self._context.positions)
 
     def unread(self, messages: Sequence[Message]) -> None:
-        """Messages that came although their partitions are paused are read again later."""
+        """Rewind to these messages, which arrived although their partitions are paused."""
         for message in messages:
             tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
             if tp in self._context.positions:
@@ -196,7 +197,7 @@ class PartitionAssignment:
             self.on_commit(error.args[0], partitions)
 
     def _await_commit(self, deadline: float) -> None:
-        """Poll for the answer; what else comes now is not put any more."""
+        """Poll for the answer to a commit; other messages are discarded."""
         while self._committing and time.monotonic() < deadline:
             self._consumer.poll(0.05)
         if self._committing:
@@ -212,14 +213,14 @@ class PartitionAssignment:
         if new:
             with self._control.calling("open"):
                 self._task.open(list(new))
-            self._start_where_asked(resolved)
+            self._apply_open_seeks(resolved)
         (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
         self._apply_pauses(new)  # a partition revoked while paused may still be paused in the client
-        self._tell_member(consumer)
+        self._report_member(consumer)
         _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
 
-    def _start_where_asked(self, resolved: Sequence[KafkaPartition]) -> None:
-        """A task that keeps its positions itself seeks when it is given partitions: nothing is read before that."""
+    def _apply_open_seeks(self, resolved: Sequence[KafkaPartition]) -> None:
+        """Apply the seeks of open() before anything is read: the task may store its positions itself."""
         for p in resolved:
             tp = TopicPartition(p.topic, p.partition)
             if tp in self._context.seeks:
@@ -234,7 +235,7 @@ class PartitionAssignment:
             self._close(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
-        _log.warning("Partitions were lost: another member has them already")
+        _log.warning("Partitions were lost: another member may already own them")
         if not self._finished:
             self._close(partitions)
 
@@ -260,18 +261,18 @@ class PartitionAssignment:
         while True:
             self._control.check()
             try:
-                return self._ask(consumer, partitions)
+                return self._starting_offsets(consumer, partitions)
             except KafkaException as error:
                 if error.args[0].name() in _DENIED:
                     raise
-                _log.warning("Committed offsets could not be read, trying again: %s", error.args[0].str())
+                _log.warning("Committed offsets could not be read, retrying: %s", error.args[0].str())
             if self._control.stopping:
                 raise StoppedError
             self._control.wait(wait)
             wait = min(wait * 2, _MAX_RETRY_DELAY)
 
-    def _ask(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """At the committed offset, else where auto.offset.reset says."""
+    def _starting_offsets(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """The partitions at their committed offsets, or at the offset that auto.offset.reset selects."""
         from confluent_kafka import KafkaException
 
         if not partitions:
@@ -287,7 +288,7 @@ class PartitionAssignment:
                 p.offset = _first_offset(consumer, p, reset in ("latest", "largest", "end"))
         return committed
 
-    def _tell_member(self, consumer: Consumer) -> None:
+    def _report_member(self, consumer: Consumer) -> None:
         member = consumer.memberid() or ""
         if member != self._member:
             self._member = member

@@ -1,4 +1,4 @@
-"""Kafka messages to sink records, a batch at a time."""
+"""Converts batches of Kafka messages to sink records."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class SinkConversion:
     def convert(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
     ) -> tuple[SinkBatch | list[SinkRecord], Positions]:
-        """Records as the task gets them, and the positions behind them (skipped and dropped ones included). Raises what
-        the task fails with."""
+        """Records for the task, and the positions after the messages (including skipped and dropped ones). Raises the
+        error that fails the task."""
         try:
             batches = self._batches.of(messages)
-            positions = {} if batches is None else _positions_behind(batches)
+            positions = {} if batches is None else _positions_after(batches)
             if batches is not None and all(tp in assigned for tp in positions):
                 return self._transformed_batches(batches, len(messages)), positions
             records, positions = self._records(messages, assigned)
@@ -62,7 +62,7 @@ class SinkConversion:
     def _records(
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
     ) -> tuple[list[SinkRecord], Positions]:
-        """Records, and the positions behind them (skipped ones included). Raises what the task fails with.
+        """Records, and the positions after them (including skipped ones). Raises the error that fails the task.
         Messages of partitions that are no longer assigned are left out: another task reads them."""
         records: list[SinkRecord] = []
         positions: Positions = {}
@@ -94,7 +94,7 @@ class SinkConversion:
                     stage = Stage.HEADER_CONVERTER
                     headers = self._headers(topic, headers)
             except Exception as error:
-                fixed = self._fixed(stage, error, message)
+                fixed = self._retried(stage, error, message)
                 if fixed is not None:
                     append(fixed)
                 continue
@@ -130,9 +130,8 @@ class SinkConversion:
         convert = self._header.to_connect_header
         return [(name, *convert(topic, name, data)) for name, data in headers]
 
-    def _fixed(self, stage: Stage, error: Exception, message: Message) -> SinkRecord | None:
-        """The record of a message whose conversion raised, tried again; None when it is skipped. Raises what the task
-        fails with."""
+    def _retried(self, stage: Stage, error: Exception, message: Message) -> SinkRecord | None:
+        """Retry the conversion of a message; None if the message is skipped. Raises the error that fails the task."""
         at = [stage]
         try:
             return self._tolerance.retry(error, lambda: self._record(message, at), stage)
@@ -143,7 +142,7 @@ class SinkConversion:
             return None
 
     def _record(self, message: Any, at: list[Stage]) -> SinkRecord:
-        """One record; `at` tells the stage that it has come to."""
+        """Convert one message; `at` is set to the current stage."""
         topic, headers = message.topic(), message.headers()
         at[0] = Stage.KEY_CONVERTER
         key_schema, key = self._key.to_connect(topic, message.key())
@@ -158,18 +157,18 @@ class SinkConversion:
         )  # fmt: skip
 
 
-def _positions_behind(batches: Sequence[SinkBatch]) -> Positions:
-    """The next offset of each partition that the records are from."""
-    behind: Positions = {}
+def _positions_after(batches: Sequence[SinkBatch]) -> Positions:
+    """The position after the last message of each partition."""
+    after: Positions = {}
     for batch in batches:
         for number, message in dict(zip(batch.partitions(), batch.messages, strict=True)).items():
             tp = TopicPartition(batch.topic, number)
-            behind[tp] = max(behind.get(tp, 0), message.offset() + 1)
-    return behind
+            after[tp] = max(after.get(tp, 0), message.offset() + 1)
+    return after
 
 
 def message_place(message: Message) -> str:
-    """In words where a message was read."""
+    """The description of a message's position, worded as in Connect."""
     return (
         f"where consumed record is {{topic='{message.topic()}', partition={message.partition()}, "
         f"offset={message.offset()}, timestamp={message.timestamp()[1]}}}"
@@ -177,5 +176,5 @@ def message_place(message: Message) -> str:
 
 
 def sink_place(record: Any) -> tuple[Any, str]:
-    """The message that a sink record came from, and in words where it was read."""
+    """The message of a sink record, and the description of its position."""
     return record.source, message_place(record.source)

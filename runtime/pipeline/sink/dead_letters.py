@@ -1,4 +1,4 @@
-"""The dead letter topic of a sink: records that failed, as they were read, with headers that tell why (KIP-298)."""
+"""The dead letter topic of a sink: failed records as they were read, with the failure in headers (KIP-298)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from runtime.kafka.denials import denial, is_denial
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.produce.send import Sender, size_of
-from runtime.pipeline.produce.topic_creation import passes
+from runtime.pipeline.produce.topic_creation import may_succeed_later
 from runtime.pipeline.task.trace import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ _TOPIC = "errors.deadletterqueue.topic.name"
 _REPLICAS = "errors.deadletterqueue.topic.replication.factor"
 _CONTEXT = "errors.deadletterqueue.context.headers.enable"
 _PREFIX = "__connect.errors."
-_REQUEST_TIMEOUT = 30.0  # seconds for what creates the topic
-_RETRY_DELAY = 1.0  # seconds between two tries to create it
+_REQUEST_TIMEOUT = 30.0  # seconds for the requests that create the topic
+_RETRY_DELAY = 1.0  # seconds between two attempts to create the topic
 _WAIT = 0.05  # seconds to wait for delivery reports at a time
 _BATCH_BYTES = 32 * 1024  # bytes of letters that are acknowledged together
 
 
 def dead_letter_topic(config: Mapping[str, str]) -> str:
-    """The topic's name; empty when there is to be none."""
+    """The name of the dead letter topic; empty if there is none."""
     return config.get(_TOPIC, "").strip()
 
 
@@ -55,7 +55,7 @@ class PendingLetter:
         return self._letters.answered(self._batch)
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait for the answer: TimeoutError when there is none in time, ConnectError when it is a refusal."""
+        """Wait for the answer. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
         self._letters.await_answer(self._batch, timeout)
 
 
@@ -80,15 +80,15 @@ class DeadLetters:
         self.counts: Counts | None = None
 
     def ensure_topic(self) -> None:
-        """Create the topic when it is missing; ConnectError when that fails. Returns early when stopped."""
+        """Create the topic if it is missing. ConnectError if that fails. Returns early when the task stops."""
         while not self._control.stopping:
             error = self._create()
             if error is None:
                 return
-            if not passes(error):
+            if not may_succeed_later(error):
                 failure = ConnectError(f"Could not initialize dead letter queue with topic={self._topic}")
                 raise failure from self._cause(error, "CREATE", self._spec.admin or self._spec.producer)
-            _log.warning("The dead letter topic %s could not be looked up or created yet: %s", self._topic, error.str())
+            _log.warning("Dead letter topic %s could not be created, retrying: %s", self._topic, error.str())
             self._control.wait(_RETRY_DELAY)
 
     def _create(self) -> KafkaError | None:
@@ -139,7 +139,7 @@ class DeadLetters:
             raise self._producer.failure(error)
 
     def settle(self, timeout: float) -> bool:
-        """Wait until Kafka has answered for all letters; False after a timeout. Raises like check()."""
+        """Wait until Kafka has answered for all letters; False after `timeout` seconds. Raises as check() does."""
         self._seal()
         deadline = time.monotonic() + timeout
         self.check()
@@ -158,6 +158,7 @@ class DeadLetters:
         return batch.delivered
 
     def await_answer(self, batch: InFlight, timeout: float | None) -> None:
+        """Wait until Kafka has answered for all letters of a batch. TimeoutError after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         give_up: float | None = None
         while not self.answered(batch):
@@ -200,11 +201,11 @@ class DeadLetters:
 
 
 def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes | None]]:
-    """What the headers of a dead letter tell of it (KIP-298); none where they are not enabled."""
+    """The headers that describe the failure (KIP-298); none if they are not enabled."""
     if spec.settings.get(_CONTEXT, "false").strip().lower() != "true":
         return []
     message, error = failure.record, failure.error
-    told = {
+    fields = {
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),
@@ -218,5 +219,5 @@ def context_headers(spec: TaskSpec, failure: Failure) -> list[tuple[str, bytes |
     }
     return [
         (_PREFIX + name, None if value is None else str(value).encode("utf-8", "replace"))
-        for name, value in told.items()
+        for name, value in fields.items()
     ]

@@ -17,33 +17,33 @@ _SINK_TASK = "org.apache.kafka.connect.sink.SinkTask"
 
 
 class _Done:
-    """The report of a record that is only logged."""
+    """The result of a report that is only logged."""
 
     def done(self) -> bool:
         return True
 
     def result(self, timeout: float | None = None) -> None:
-        """There is nothing to wait for."""
+        """Returns at once."""
 
 
 class ErrantRecords:
-    """Reports records as failed in put(). Only of the task's thread."""
+    """Reports records as failed in put(). Called on the task's thread only."""
 
     def __init__(self, tolerance: Tolerance) -> None:
         self._tolerance = tolerance
         self._exceeded: Exception | None = None
 
     def check(self) -> None:
-        """Raises the error that fails the task if errors are not tolerated, even if the task swallowed it in
-        report()."""
+        """Raises the error of report() if errors are not tolerated, in case the task has caught it."""
         if self._exceeded is not None:
             raise ConnectError("Tolerance exceeded in error handler") from self._exceeded
 
     def report(self, record: SinkRecord, error: Exception) -> PendingReport:
-        """Log the record and put it aside as configured; ConnectError where errors are not tolerated."""
+        """Log the record and write it to the dead letter topic, as configured. ConnectError if errors are not
+        tolerated."""
         message = record.source
         if message is None:
-            raise ConnectError("The record was not made by the runtime: it cannot be reported")
+            raise ConnectError("The record cannot be reported: it was not created by the runtime")
         self._tolerance.counts.failed_try()
         failure = Failure(Stage.TASK_PUT, _SINK_TASK, error, message, message_place(message))
         letter = self._tolerance.report(failure)

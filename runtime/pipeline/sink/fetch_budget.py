@@ -1,30 +1,31 @@
-"""Memory that the consumers of a slot may fill with records fetched ahead, shared among them."""
+"""Divides the memory for prefetched messages among the consumers of a slot."""
 
 from __future__ import annotations
 
 import threading
 
 _SLOT = 256 * 1024  # KiB for all consumers of a slot
-_MOST, _LEAST = 32 * 1024, 1024  # KiB for one: what a busy one needs to be fast, what any needs to go on
+_MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, enough to work at all
 
 
 class FetchBudget:
-    """Each consumer takes an eighth of what is left: a few get plenty, hundreds still get on. Thread-safe.
+    """Each consumer takes an eighth of the free memory, so that hundreds of consumers still work. Thread-safe.
 
-    The client cannot change its share later, so what a stopped consumer gives back is for those that come."""
+    A client cannot change its share later, so memory of stopped consumers is available to new ones only."""
 
     def __init__(self, total: int = _SLOT) -> None:
         self._left = total
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """A share, in KiB."""
+        """Take a share; returns its size in KiB."""
         with self._lock:
-            share = max(_LEAST, min(_MOST, self._left // 8))
+            share = max(_MIN_SHARE, min(_MAX_SHARE, self._left // 8))
             self._left -= share
             return share
 
     def give_back(self, share: int) -> None:
+        """Return a share of `share` KiB."""
         with self._lock:
             self._left += share
 

@@ -1,4 +1,4 @@
-"""Kafka messages as batches of records that are alike: of one topic, and of one schema or with the same keys."""
+"""Kafka messages as batches of uniform records: of one topic, and of one schema or with the same keys."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MIN_AVERAGE = 16  # records that each of several batches needs, on average, to be quicker than one by one
+MIN_AVERAGE = 16  # records per batch, on average, above which several batches are faster than single records
 
 
 class _Part(NamedTuple):
-    """Messages of one topic that all have a key, or all none, and all a value or all none."""
+    """Messages of one topic of which all or none have a key, and all or none have a value."""
 
     topic: str
     messages: Sequence[Any]
@@ -32,11 +32,11 @@ class _Part(NamedTuple):
     def at(self, places: Sequence[int]) -> _Part:
         if len(places) == len(self.places):
             return self
-        return _Part(self.topic, *(_at(places, column) for column in self[1:]))
+        return _Part(self.topic, *(_items_at(places, column) for column in self[1:]))
 
 
 class SinkBatches:
-    """The converters of a sink task, asked for many messages at once."""
+    """Converts messages of a sink task in batches."""
 
     def __init__(self, converters: Converters, by_keys: bool, fallbacks: Fallbacks, min_average: int) -> None:
         """`by_keys`: maps with different keys go into different batches. `min_average`: as MIN_AVERAGE."""
@@ -47,7 +47,7 @@ class SinkBatches:
         self._by_keys, self._fallbacks, self._min_average = by_keys, fallbacks, min_average
 
     def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
-        """All messages in a few batches, each in their order; None where they are to be converted one by one."""
+        """All messages in a few batches, each in order; None if the messages have to be converted one by one."""
         if self._values is None or not messages:
             return None
         try:
@@ -65,15 +65,15 @@ class SinkBatches:
             shapes = None if self._shapes is None else self._shapes(part.data)
             if shapes is None:
                 raise MixedBatchError
-            batches = [self._batch(part.at(places)) for places in _alike(shapes, self._min_average)]
-            alike = [one for one in batches if one is not None]
-            if len(alike) < len(batches):
+            batches = [self._batch(part.at(places)) for places in _by_shape(shapes, self._min_average)]
+            uniform = [one for one in batches if one is not None]
+            if len(uniform) < len(batches):
                 raise MixedBatchError
-            return alike
-        if not self._by_keys or batch.values.schema is not None or _alike_maps(batch.values):
+            return uniform
+        if not self._by_keys or batch.values.schema is not None or _uniform_maps(batch.values):
             return [batch]
         shapes = [tuple(row) if type(row) is dict else type(row) for row in batch.values.rows]
-        return [_taken(batch, places) for places in _alike(shapes, self._min_average)]
+        return [_select(batch, places) for places in _by_shape(shapes, self._min_average)]
 
     def _batch(self, part: _Part) -> SinkBatch | None:
         topic, messages = part.topic, part.messages
@@ -93,10 +93,10 @@ class SinkBatches:
 
 
 def batches_of(records: Sequence[SinkRecord], min_average: int) -> list[SinkBatch] | None:
-    """Records as their converters made them in a few batches; None where they are too different."""
+    """Converted records in a few batches; None if the records are too different."""
     try:
         shapes = list(map(_shape, records))
-        return [_batch_of(_at(places, records), places) for places in _alike(shapes, min_average)]
+        return [_batch_of(_items_at(places, records), places) for places in _by_shape(shapes, min_average)]
     except MixedBatchError:
         return None
 
@@ -118,7 +118,7 @@ def _batch_of(records: Sequence[SinkRecord], places: Sequence[int]) -> SinkBatch
 
 
 def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
-    """The records of all batches at their places among `count`, or what is left of them."""
+    """The remaining records of all batches in their original order. `count`: the original number of records."""
     found: list[SinkRecord | None] = [None] * count
     for batch in batches:
         for place, record in zip(batch.places, batch.records, strict=True):
@@ -134,7 +134,7 @@ def _parts(messages: Sequence[Any], min_average: int) -> list[_Part]:
     if len(topics) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
         return [whole]
     shapes = [(one.topic(), key is None, value is None) for one, key, value in zip(messages, keys, data, strict=True)]
-    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _alike(shapes, min_average)]
+    return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _by_shape(shapes, min_average)]
 
 
 def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[bytes | None]) -> ValueBatch | None:
@@ -145,8 +145,8 @@ def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[by
     return found
 
 
-def _alike(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int]]:
-    """The places of each shape; Mixed when there are too many."""
+def _by_shape(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int]]:
+    """The places of each shape; MixedBatchError if there are too many shapes."""
     different = len(set(shapes))
     if different == 1:
         return [range(len(shapes))]
@@ -162,27 +162,29 @@ def _too_many(batches: int, records: int, min_average: int) -> bool:
     return batches > 1 and batches * min_average > records
 
 
-def _alike_maps(values: ValueBatch) -> bool:
-    """Whether they have the same keys, or are all null."""
+def _uniform_maps(values: ValueBatch) -> bool:
+    """Whether all maps have the same keys, or all values are null."""
     try:
         return bool(values.all_null or values.columns)
     except MixedBatchError:
         return False
 
 
-def _taken(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
-    """Some of a batch's records."""
+def _select(batch: SinkBatch, places: Sequence[int]) -> SinkBatch:
+    """A batch with some of the records."""
     if len(places) == len(batch):
         return batch
     part = batch.copy()
-    part.messages, part.headers = _at(places, batch.messages), _at(places, batch.headers)
-    part.places = _at(places, batch.places)
-    part.keys = ValueBatch(batch.keys.schema, _at(places, batch.keys.rows))
-    part.values = ValueBatch(batch.values.schema, _at(places, batch.values.rows))
+    part.messages, part.headers = _items_at(places, batch.messages), _items_at(places, batch.headers)
+    part.places = _items_at(places, batch.places)
+    part.keys = ValueBatch(batch.keys.schema, _items_at(places, batch.keys.rows))
+    part.values = ValueBatch(batch.values.schema, _items_at(places, batch.values.rows))
     topics = batch.topics()
-    part.route(ConstantColumn(topics.value, len(places)) if type(topics) is ConstantColumn else _at(places, topics))
+    part.route(
+        ConstantColumn(topics.value, len(places)) if type(topics) is ConstantColumn else _items_at(places, topics)
+    )
     return part
 
 
-def _at(places: Sequence[int], column: Sequence[T]) -> list[T]:
+def _items_at(places: Sequence[int], column: Sequence[T]) -> list[T]:
     return [column[place] for place in places]

@@ -1,4 +1,4 @@
-"""What a sink task may ask of the runtime, kept until the runtime looks."""
+"""The SinkTaskContext of a task; requests are stored until the runtime applies them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from runtime.pipeline.sink.convert_sink import Positions
 
 
 class SinkContext:
-    """The SinkTaskContext of a task. Requests take effect before the next batch."""
+    """The SinkTaskContext of a task. Requests take effect before the next batch. Called on the task's thread."""
 
     def __init__(self, configs: Mapping[str, str]) -> None:
         self.configs = configs
@@ -20,22 +20,27 @@ class SinkContext:
         self.pause_changed = False
         self.commit_requested = False
         self.errant_record_reporter: ErrantRecordReporter | None = None
-        self.settle: Callable[[float], bool] = lambda timeout: True  # waits for what was put aside
+        self.settle: Callable[[float], bool] = lambda timeout: True  # waits for dead letters
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
+        """The assigned partitions."""
         return frozenset(self.positions)
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from these offsets on."""
         self.seeks.update({TopicPartition(*tp): offset for tp, offset in offsets.items()})
 
     def pause(self, *partitions: TopicPartition) -> None:
+        """Stop reading these partitions."""
         self.paused.update(TopicPartition(*tp) for tp in partitions)
         self.pause_changed = True
 
     def resume(self, *partitions: TopicPartition) -> None:
+        """Read these partitions again."""
         self.paused.difference_update(partitions)
         self.pause_changed = True
 
     def request_commit(self) -> None:
+        """Commit offsets soon."""
         self.commit_requested = True

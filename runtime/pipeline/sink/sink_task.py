@@ -42,13 +42,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_DEFAULT_POLL_RECORDS = 5000  # messages at a time, where the connector asks for no other number
-_POLL_TIMEOUT, _IDLE_POLL_TIMEOUT = (
-    0.1,
-    0.4,
-)  # seconds to wait for messages at a time (a stop waits as long), more when none come
-_PAUSE_COMMIT = 2.0  # seconds that a pause waits for the answer to its commit
-_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two tries of a put that asks for another
+_DEFAULT_POLL_RECORDS = 5000  # messages per batch, unless the connector sets max.poll.records
+_POLL_TIMEOUT, _IDLE_POLL_TIMEOUT = 0.1, 0.4  # seconds of one poll, and of polls without messages; delays a stop
+_PAUSE_COMMIT = 2.0  # seconds for which a pause waits for its commit
+_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two attempts of a put
 
 
 class SinkWorker:
@@ -78,7 +75,7 @@ class SinkWorker:
             self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
         )
         self._events = Events(spec.consumer)
-        self._most = spec.max_poll_records or _DEFAULT_POLL_RECORDS
+        self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
         self._next_measure = 0.0
         self._paused = False
@@ -107,7 +104,7 @@ class SinkWorker:
         return self._letters is None or self._letters.settle(timeout)
 
     def run(self) -> None:
-        """Returns after a graceful stop; raises what the task fails with, once what was put has been committed."""
+        """Returns after a graceful stop. Raises the error that fails the task, after committing what was put."""
         try:
             if self._letters is not None:
                 self._letters.ensure_topic()
@@ -132,7 +129,7 @@ class SinkWorker:
             self._subscription.update()
             self._assignment.apply_requests()
             self._check_errors()
-            messages = fetch(self._consumer, self._most, wait)
+            messages = fetch(self._consumer, self._max_records, wait)
             wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
             if messages:
                 try:
@@ -148,12 +145,12 @@ class SinkWorker:
             self._paused = self._control.paused
             self._assignment.pause_all(self._paused)
             if self._paused:
-                self._commit_for_the_pause()
+                self._commit_before_pause()
             self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
         return self._paused
 
-    def _commit_for_the_pause(self) -> None:
-        """Whoever sees PAUSED sees how far it came."""
+    def _commit_before_pause(self) -> None:
+        """Commit before reporting PAUSED, so that offsets shown with it are final."""
         self._assignment.commit()
         until = time.monotonic() + _PAUSE_COMMIT
         while self._assignment.committing and time.monotonic() < until:
@@ -175,7 +172,7 @@ class SinkWorker:
             self._meter.put(len(messages), time.monotonic() - started, newest)
 
     def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:
-        """False when the task was stopped before the batch could be put."""
+        """Whether the batch was put; False if the task was stopped before."""
         if not self._task.takes_batches and isinstance(records, SinkBatch):
             records = records.records
         self._control.check()
@@ -183,7 +180,7 @@ class SinkWorker:
             self._put_once(records)
             return True
         except RetriableError as error:
-            _log.warning("The task could not take a batch, the same one is tried again: %s", error)
+            _log.warning("put() failed and is retried with the same batch: %s", error)
             return self._put_again(records)
 
     def _put_once(self, records: Sequence[SinkRecord]) -> None:
@@ -196,8 +193,8 @@ class SinkWorker:
         self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
-        """Puts the same batch until the task accepts it. Meanwhile the consumer is paused but stays in its group,
-        earlier offsets are committed and the task's requests carried out. Records of partitions that are lost, or in
+        """Retry put() with the same batch until it succeeds. Meanwhile the consumer is paused but stays in its group,
+        earlier offsets are committed, and requests of the task are applied. Records of partitions that are lost, or in
         which the task seeks, are dropped, since they are read again if needed."""
         wait, is_kept = _FIRST_RETRY_DELAY, self._assignment.is_kept
         self._assignment.hold(True)
@@ -221,13 +218,13 @@ class SinkWorker:
                     return True
                 except RetriableError as error:
                     wait = min(wait * 2, _MAX_RETRY_DELAY)
-                    _log.debug("Not yet: %s", error)
+                    _log.debug("put() failed again: %s", error)
             return False
         finally:
             self._assignment.hold(False)
 
     def _serve(self, seconds: float) -> None:
-        """Keep the membership alive for a while; nothing comes, as all partitions are paused."""
+        """Keep the group membership alive for `seconds`. All partitions are paused, so no messages are expected."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
             message = self._consumer.poll(min(left, _POLL_TIMEOUT))

@@ -1,4 +1,4 @@
-"""Which topics a sink reads: a list, or those that match a Java regular expression as they come and go."""
+"""The topics that a sink reads: a list, or those that currently match a Java regular expression."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class Subscription:
         self._callbacks = callbacks
         self._existing: set[str] | None = None
         self._seen: frozenset[str] | None = None
-        self._next_look = 0.0
+        self._next_check = 0.0
 
     def update(self) -> None:
-        """To be called often; looks at the cluster now and then, while there is something to be found."""
+        """Check for new topics if that is due. Called often."""
         now = self._clock()
-        if now < self._next_look:
+        if now < self._next_check:
             return
         if self._pattern is None and self._existing == self._named:
             return
-        self._next_look = now + (_MISSING_INTERVAL if self._named and self._existing else _CHECK_INTERVAL)
-        existing = self._matching() if self._pattern is not None else self._named_ones()
+        self._next_check = now + (_MISSING_INTERVAL if self._named and self._existing else _CHECK_INTERVAL)
+        existing = self._matching() if self._pattern is not None else self._existing_named()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
-                self._subscribe(set())  # the broker is away; the client will find the topics when it is back
+                self._subscribe(set())  # no answer: the client finds the topics when the broker answers
             return
         self._subscribe(existing)
 
@@ -71,7 +71,7 @@ class Subscription:
             _log.info("Subscribed to %s", ", ".join(sorted(wanted)))
             self._consumer.subscribe(sorted(wanted), **self._callbacks)
         else:
-            _log.info("There is no topic to read yet")
+            _log.info("No topic matches yet")
             self._consumer.unsubscribe()
 
     def _matching(self) -> set[str] | None:
@@ -85,21 +85,21 @@ class Subscription:
         matches = self._pattern.fullmatch
         return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
 
-    def _named_ones(self) -> set[str] | None:
+    def _existing_named(self) -> set[str] | None:
         """The named topics that exist; None if the cluster does not answer. All topics are listed once; later requests
         are for missing topics only."""
         if self._existing is not None:
-            return self._existing | self._asked_for(self._named - self._existing)
+            return self._existing | self._requested(self._named - self._existing)
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL)
         if names is None:
             return None
         if self._creates:
-            self._asked_for(self._named - names)
+            self._requested(self._named - names)
         return self._named & names
 
-    def _asked_for(self, missing: set[str]) -> set[str]:
-        """The topics of these that exist now. The request creates missing topics where allowed, as subscribe() of
-        Java's consumer does (librdkafka's does not)."""
+    def _requested(self, missing: set[str]) -> set[str]:
+        """The topics among these that exist now. The request creates missing topics where the broker allows it, as
+        subscribe() of Java's consumer does, unlike librdkafka's."""
         from confluent_kafka import KafkaException
 
         found = set()
@@ -107,7 +107,7 @@ class Subscription:
             try:
                 answer = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
             except KafkaException as error:
-                _log.debug("The topic %s could not be asked for: %s", topic, error.args[0].str())
+                _log.debug("Metadata of topic %s could not be read: %s", topic, error.args[0].str())
                 break
             if answer is not None and answer.error is None:
                 found.add(topic)

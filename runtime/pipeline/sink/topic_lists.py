@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0  # seconds; bounds the wait of a stop if the cluster does not answer
 _AFTER_FAILURE = 1.0  # seconds until the next request
-_WHOM = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
+_IDENTITY = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 
 
 @dataclass(slots=True)
@@ -37,8 +37,8 @@ class TopicLists:
         self._lists: dict[str, _List] = {}
 
     def names(self, consumer: Consumer, settings: Mapping[str, Any], age: float) -> frozenset[str] | None:
-        """All topics, at most `age` seconds old; None if the cluster does not answer. The same object until the next
-        request."""
+        """The names of all topics, at most `age` seconds old; None if the cluster does not answer. Returns the same
+        object until the next request."""
         oldest = self._clock() - age
         found = self._list(settings)
         if found.asked >= oldest:
@@ -51,9 +51,9 @@ class TopicLists:
             return self._ask(found, consumer)
 
     def _list(self, settings: Mapping[str, Any]) -> _List:
-        whom = {name: value for name, value in settings.items() if name.startswith(_WHOM)}
+        identity = {name: value for name, value in settings.items() if name.startswith(_IDENTITY)}
         with self._lock:
-            return self._lists.setdefault(json.dumps(whom, sort_keys=True, default=str), _List())
+            return self._lists.setdefault(json.dumps(identity, sort_keys=True, default=str), _List())
 
     def _ask(self, found: _List, consumer: Consumer) -> frozenset[str] | None:
         from confluent_kafka import KafkaException
@@ -62,7 +62,7 @@ class TopicLists:
         try:
             names = frozenset(consumer.list_topics(timeout=_TIMEOUT).topics)
         except KafkaException as error:
-            _log.warning("Topics could not be listed, trying again: %s", error.args[0].str())
+            _log.warning("Topics could not be listed, retrying: %s", error.args[0].str())
             found.failed = self._clock()
             return None
         found.names, found.asked = names, asked

@@ -1,4 +1,4 @@
-"""Source records to Kafka messages, a batch at a time."""
+"""Converts batches of source records to Kafka messages."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MessageRun:
-    """Consecutive messages for one topic that are sent alike: as a batch, or one by one because they have headers,
-    timestamps or partitions. `content`: bytes of keys and values, if already known."""
+    """Consecutive messages for one topic that are sent in the same way: as a batch, or one by one (`single`) because
+    they have headers, timestamps or partitions. `content`: bytes of keys and values, if known."""
 
     topic: str
     single: bool
@@ -33,7 +33,7 @@ class MessageRun:
 
 @dataclass(slots=True)
 class MessageBatch:
-    """What is to be sent, in order; which offsets that brings; and why it ends before the last record, if it does."""
+    """Messages to send, in order; the source offsets they cover; the error if the batch ends before the last record."""
 
     runs: list[MessageRun] = field(default_factory=list)
     offsets: dict[bytes, Mapping[str, Any] | None] = field(default_factory=dict)
@@ -55,14 +55,14 @@ class SourceConversion:
         self._keys = batch_method(self._key, "from_connect", "from_connect_batch")
 
     def convert(self, records: Sequence[SourceRecord]) -> MessageBatch:
-        """All records, or those before the first that fails the task. Skipped and dropped records keep their offsets'
-        place."""
+        """Messages of all records, or of those before the first that fails the task. The offsets include skipped and
+        dropped records."""
         done = 0
-        if self._values is not None and (alike := _alike(records)) is not None:
-            left, done = self._chain.run_batches([alike])
+        if self._values is not None and (uniform := _as_batch(records)) is not None:
+            left, done = self._chain.run_batches([uniform])
             runs = self._batch_runs(left) if done == len(self._chain) else None
             if runs is not None:
-                offsets = {self._offsets.key(alike.source_partition): alike.offset_of(len(alike) - 1)}
+                offsets = {self._offsets.key(uniform.source_partition): uniform.offset_of(len(uniform) - 1)}
                 return MessageBatch(runs, offsets)
             records = left[0].records if done else records
         try:
@@ -71,8 +71,7 @@ class SourceConversion:
             self._tolerance.release(records)
 
     def _batch_runs(self, batches: Sequence[SourceBatch]) -> list[MessageRun] | None:
-        """Messages of all records, of which there is one batch, or nothing left; None where they are to be converted
-        one by one."""
+        """Messages of the batch, if any is left; None if the records have to be converted one by one."""
         if not batches:
             return []
         (batch,) = batches
@@ -88,22 +87,22 @@ class SourceConversion:
         if found is None or (keys is None and batch.keyed):
             return None
         messages: list[dict[str, Any]] = [{"value": value} for value in found]
-        _put_in(messages, "key", keys)
-        if not _some(headers) and not (self._stamps and _some(batch.times)):
+        _add_column(messages, "key", keys)
+        if not _may_have_items(headers) and not (self._stamps and _may_have_items(batch.times)):
             return [MessageRun(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
-        _put_in(messages, "headers", headers)
-        _put_in(messages, "timestamp", batch.times if self._stamps else None)
+        _add_column(messages, "headers", headers)
+        _add_column(messages, "timestamp", batch.times if self._stamps else None)
         return [MessageRun(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
 
     def _batch_headers(self, batch: SourceBatch) -> Column:
-        """The headers of each message, None for none."""
+        """The headers of each message; None for messages without headers."""
         topic, headers = batch.topic, batch.headers
         if type(headers) is ConstantColumn:
             return ConstantColumn(self._headers(topic, headers.value) if headers.value else None, len(batch))
         return [self._headers(topic, own) if own else None for own in headers]
 
     def _convert(self, records: Sequence[SourceRecord], first: int) -> MessageBatch:
-        """As convert(), record by record, through the steps from `first` on."""
+        """As convert(), but record by record, through the steps from `first` on."""
         if first == len(self._chain):
             batch, failed = self._messages(records)
             batch.offsets = self._newest(records if failed is None else _before(records, failed))
@@ -118,7 +117,7 @@ class SourceConversion:
         return batch
 
     def _messages(self, records: Sequence[SourceRecord]) -> tuple[MessageBatch, Any]:
-        """Messages of all records, or of those before the one that fails the task, which is given too."""
+        """Messages of all records, or of those before the record that fails the task, and that record."""
         batch = MessageBatch()
         key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
         topic, run, append = "", MessageRun("", False), None
@@ -139,7 +138,7 @@ class SourceConversion:
                     message["key"] = key
             except Exception as error:
                 try:
-                    fixed = self._fixed(stage, error, record)
+                    fixed = self._retried(stage, error, record)
                 except Exception as end:
                     batch.error = end
                     return batch, record
@@ -175,9 +174,8 @@ class SourceConversion:
         newest[place(last.source_partition)] = last.source_offset
         return newest
 
-    def _fixed(self, stage: Stage, error: Exception, record: SourceRecord) -> dict[str, Any] | None:
-        """The message of a record whose conversion raised, tried again; None when the record is skipped. Raises what
-        the task fails with."""
+    def _retried(self, stage: Stage, error: Exception, record: SourceRecord) -> dict[str, Any] | None:
+        """Retry the conversion of a record; None if the record is skipped. Raises the error that fails the task."""
         at = [stage]
         try:
             return self._tolerance.retry(error, lambda: self._message(record, at), stage)
@@ -188,7 +186,7 @@ class SourceConversion:
             return None
 
     def _message(self, record: SourceRecord, at: list[Stage]) -> dict[str, Any]:
-        """One message; `at` tells the stage that it has come to."""
+        """Convert one record; `at` is set to the current stage."""
         message: dict[str, Any] = {}
         at[0] = Stage.KEY_CONVERTER
         if record.key is not None or record.key_schema is not None:
@@ -208,12 +206,12 @@ class SourceConversion:
 
 
 def source_place(record: Any) -> tuple[Any, str]:
-    """A source record, and in words where it came from."""
+    """A source record, and the description of its position, worded as in Connect."""
     return record, f"where source record is = {record.source_partition} at {record.source_offset}"
 
 
-def _some(column: Column | None) -> bool:
-    """Whether there is anything but None, or may be."""
+def _may_have_items(column: Column | None) -> bool:
+    """Whether a column may hold anything but None."""
     return column is not None and not (type(column) is ConstantColumn and column.value is None)
 
 
@@ -223,8 +221,8 @@ def _bytes_of(column: Column | None) -> int:
     return sum(map(len, filter(None, column)))
 
 
-def _put_in(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:
-    if column is None or not _some(column):
+def _add_column(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:
+    if column is None or not _may_have_items(column):
         return
     for message, item in zip(messages, column, strict=True):
         if item is not None:
@@ -235,8 +233,8 @@ def _single(message: dict[str, Any]) -> bool:
     return "headers" in message or "timestamp" in message
 
 
-def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
-    """Records as a batch: those of one source partition, one topic and one schema of keys and of values."""
+def _as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:
+    """The records as a batch, if they share source partition, topic and schemas; otherwise None."""
     if isinstance(records, SourceBatch):
         return records if len(records) else None
     if not records:
@@ -261,7 +259,7 @@ def _alike(records: Sequence[SourceRecord]) -> SourceBatch | None:
 
 
 def _column(items: list[Any]) -> Column:
-    """Nothing but None is a Constant."""
+    """A column; a ConstantColumn if all items are None."""
     return ConstantColumn(None, len(items)) if items.count(None) == len(items) else items
 
 

@@ -1,4 +1,4 @@
-"""Offsets of a source task whose worker keeps them itself (standalone): written by way of the slot's channel."""
+"""Offsets of a source task whose worker stores them itself (standalone): sent over the slot's channel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class WorkerKeptOffsets:
-    """An OffsetWriter without a topic: the worker has a commit, durably, when it has answered."""
+    """Same interface as OffsetWriter, without a topic: once the worker has answered, the commit is durable."""
 
     def __init__(self, host: SlotHost, spec: TaskSpec) -> None:
         self._host, self._spec = host, spec
@@ -27,17 +27,17 @@ class WorkerKeptOffsets:
 
     @property
     def busy(self) -> bool:
-        """A commit is on its way."""
+        """Whether a commit is pending."""
         return bool(self._writing)
 
     def write(self, offsets: OffsetsByKey) -> None:
-        """Start a commit; not while one is on its way."""
+        """Start a commit; only while none is pending."""
         records = [(k.decode(), None if o is None else compact(o).decode()) for k, o in offsets.items()]
         self._writing = offsets
         self._host.offsets(self._spec, records, self._answers.put)
 
     def finished(self) -> bool:
-        """True once when the commit has been kept."""
+        """Whether the commit has been stored; True once per commit."""
         try:
             self._error = self._answers.get_nowait()
         except queue.Empty:
@@ -48,9 +48,9 @@ class WorkerKeptOffsets:
         return True
 
     def failed(self) -> OffsetsByKey:
-        """What the commit was to write, once, when the worker could not keep it."""
+        """The offsets of a commit that the worker could not store, once; empty otherwise."""
         if self._error is None:
             return {}
-        _log.error("Offsets could not be kept, they are tried again: %s", self._error)
+        _log.error("Offsets could not be stored, retrying: %s", self._error)
         offsets, self._writing, self._error = self._writing, {}, None
         return offsets

@@ -1,4 +1,4 @@
-"""A source task's offsets: what was committed before it started, and the writing of new ones."""
+"""Offsets of a source task: those committed before its start, and the writer of new ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class CommittedOffsets:
-    """The OffsetReader of a task, and the keys that its partitions have in the offsets topic."""
+    """The OffsetReader of a task, and the keys of its partitions in the offsets topic."""
 
     def __init__(self, connector: str, offsets: Sequence[SourceOffset]) -> None:
         self._connector = connector
@@ -28,10 +28,11 @@ class CommittedOffsets:
         self._keys = {canonical(known.partition): known.raw_key.encode() for known in offsets}
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The offset of a partition as committed before the task's start; None without one."""
         return self._offsets.get(canonical(partition))
 
     def key(self, partition: Mapping[str, Any] | None) -> bytes:
-        """The bytes that the partition has had so far; otherwise `["name",{partition}]`."""
+        """The key of a partition in the offsets topic: the existing one, or `["name",{partition}]`."""
         name = canonical(partition)
         key = self._keys.get(name)
         if key is None:
@@ -40,7 +41,7 @@ class CommittedOffsets:
 
 
 class OffsetWriter:
-    """Writes offsets to the offsets topic, one commit at a time, and then to a second one where there is one."""
+    """Writes offsets to the offsets topic, one commit at a time, and optionally a copy to a second topic."""
 
     def __init__(self, take_producer: Callable[[], SlotProducer], topic: str, copy: str = "") -> None:
         """`take_producer` returns another producer after the last one has failed."""
@@ -56,11 +57,11 @@ class OffsetWriter:
 
     @property
     def busy(self) -> bool:
-        """A commit is on its way."""
+        """Whether a commit is pending."""
         return bool(self._writing)
 
     def write(self, offsets: OffsetsByKey) -> None:
-        """Start a commit; not while one is on its way."""
+        """Start a commit; only while none is pending."""
         self._producer = self._take_producer()
         self._unsent = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
         self._unsent.reverse()
@@ -69,7 +70,7 @@ class OffsetWriter:
         self._send()
 
     def finished(self) -> bool:
-        """True once when the commit has been acknowledged."""
+        """Whether the commit has been acknowledged; True once per commit."""
         self._producer.poll(0)
         if self._delivery is not None:
             self._send()
@@ -82,7 +83,7 @@ class OffsetWriter:
         return True
 
     def _send(self) -> None:
-        """As many as there is room for: the queue is that of all tasks of the slot."""
+        """Queue as many records as there is room for: all tasks of the slot share the queue."""
         from confluent_kafka import KafkaException
 
         while self._unsent:
@@ -95,15 +96,15 @@ class OffsetWriter:
                 self._refusal = with_write_topic(error.args[0], self._topic)
                 return
             self._unsent.pop()
-        self._delivery = None  # its death is the acknowledgement
+        self._delivery = None  # its deallocation is the acknowledgement
         self._acks.seal()
 
     def failed(self) -> OffsetsByKey:
-        """What the commit was to write, once, when it cannot be written any more."""
+        """The offsets of a commit that has failed, once; empty otherwise."""
         error = self._refusal or self._acks.error
         if error is None:
             return {}
-        _log.error("Offsets could not be written to %s, they are tried again: %s", self._topic, error.str())
+        _log.error("Offsets could not be written to %s, retrying: %s", self._topic, error.str())
         offsets, self._writing, self._acks = self._writing, {}, Acks()
         self._unsent, self._delivery, self._refusal = [], None, None
         return offsets

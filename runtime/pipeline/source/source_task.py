@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_IDLE_FIRST = 0.005  # seconds after a first poll that brings nothing; then twice as many, up to the task's idle_poll
-_PAUSED = 0.2  # seconds to wait at a time
-_REPORTS = 0.02  # seconds to wait for delivery reports at a time
+_IDLE_FIRST = 0.005  # seconds after a first empty poll; doubles up to the task's idle_poll
+_PAUSED = 0.2  # seconds between two checks while paused
+_REPORTS = 0.02  # seconds of one wait for delivery reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,12 @@ class SourceWorker:
         self._next_commit = time.monotonic() + spec.flush_interval
         self._topics, self._meter = control.topics, control.meter
         self._creator = TopicCreator(spec, control)
-        self._made: set[str] = set()  # topics that were seen to
+        self._ensured: set[str] = set()  # topics that exist or are left to the broker
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:
-        """Returns after a graceful stop; raises what the task fails with, once all that can be committed has been."""
+        """Returns after a graceful stop. Raises the error that fails the task, after committing what can be
+        committed."""
         task = self._task
         try:
             with self._control.calling("start"):
@@ -119,7 +120,7 @@ class SourceWorker:
             with self._control.calling("poll"):
                 records = self._task.poll()
         except RetriableError as error:
-            _log.warning("The task could not poll, it is asked again: %s", error)
+            _log.warning("poll() failed and is retried: %s", error)
             return None
         if records is not None and len(records) > 0:
             self._meter.polled(len(records), time.monotonic() - started)
@@ -127,12 +128,12 @@ class SourceWorker:
 
     def _process(self, records: Sequence[SourceRecord]) -> None:
         batch = self._conversion.convert(records)
-        self._hand_over(batch)
+        self._send(batch)
         if batch.error is not None:
             raise batch.error
 
-    def _hand_over(self, batch: MessageBatch) -> None:
-        """A function of its own, since `delivery` must not live on in the frame of what is raised later."""
+    def _send(self, batch: MessageBatch) -> None:
+        """A separate function, so that the traceback of a later exception does not keep `delivery` alive."""
         size = sum(size_of(run.messages, run.content) for run in batch.runs)
         self._sender.admit(size)
         delivery = self._acks.begin(batch.offsets, size)
@@ -147,7 +148,7 @@ class SourceWorker:
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 
     def _while_the_queue_is_full(self) -> None:
-        """Commit acknowledged batches, even while the next one is held up."""
+        """Commit acknowledged batches while the next one waits for room."""
         self._acknowledge()
         self._commit_when_due()
 
@@ -165,15 +166,15 @@ class SourceWorker:
             self._tolerance.release(())
 
     def _first_record_for(self, topic: str) -> None:
-        if topic not in self._made:
+        if topic not in self._ensured:
             self._creator.ensure(topic)
-            self._made.add(topic)
+            self._ensured.add(topic)
         self._topics.add(topic)
         if self._spec.track_topics:
             self._host.topic(self._spec, topic)
 
     def _wait(self, seconds: float) -> None:
-        """Nothing to read now: serve delivery reports, or sleep when there are none to come."""
+        """Wait while there is nothing to poll: serve delivery reports, or sleep if none are expected."""
         if self._acks.pending or self._writer.busy:
             self._producer.poll(min(seconds, _REPORTS))
         elif self._ready:
@@ -204,7 +205,7 @@ class SourceWorker:
         if now < self._next_commit:
             return
         if self._writer.busy:
-            _log.warning("The last offset commit is still on its way; the next one waits for it")
+            _log.warning("The previous offset commit is still pending; the next one waits for it")
         else:
             self._commit()
         self._next_commit = now + self._spec.flush_interval
@@ -222,21 +223,21 @@ class SourceWorker:
         self._control.check()
         if self._writer.finished():
             self._meter.committed(True)
-            self._tell_task()
+            self._notify_task()
         elif failed := self._writer.failed():
             self._meter.committed(False)
             self._ready = {**failed, **self._ready}
 
-    def _tell_task(self) -> None:
-        """Offsets have been committed; what the task makes of it changes nothing about that, so it is logged."""
+    def _notify_task(self) -> None:
+        """Call the task's commit() after offsets have been committed; its exceptions are logged."""
         try:
             with self._control.calling("commit"):
                 self._task.commit()
         except Exception:
-            _log.exception("The task's commit() failed; its offsets are committed all the same")
+            _log.exception("The task's commit() failed; its offsets are committed nevertheless")
 
     def _finish(self) -> None:
-        """Wait for what is in flight and commit it, as long as the flush timeout allows."""
+        """Wait for unacknowledged batches and commit their offsets, within the flush timeout."""
         if self._control.revoked:
             return
         deadline = time.monotonic() + self._spec.flush_timeout
@@ -259,7 +260,7 @@ class SourceWorker:
 
 
 def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | WorkerKeptOffsets:
-    """Into the offsets topic, or, where there is none, to the worker."""
+    """The writer to the offsets topic or, without one, to the worker."""
     if not spec.offsets_topic:
         return WorkerKeptOffsets(host, spec)
     settings = spec.offsets_producer or spec.producer

@@ -1,4 +1,4 @@
-"""What other threads ask of a running task, and how its own thread hears of it."""
+"""Requests of other threads to a running task: stop, pause, revoke."""
 
 from __future__ import annotations
 
@@ -17,65 +17,70 @@ if TYPE_CHECKING:
 
 
 class StoppedError(BaseException):
-    """The task is to stop, and the batch at hand is left as if it had never been read. No Exception: nobody on the way
-    out takes it for a failure of a record."""
+    """The task has to stop; the current batch is treated as if it had not been read. Not an Exception, so that no
+    handler takes it for the failure of a record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PluginCall:
-    """The connector's code at work: which of its methods, and since when (time.monotonic())."""
+    """A running call of the connector: its method, and its start (time.monotonic())."""
 
     method: str
     since: float
 
 
 class Control:
-    """Stop, pause and revoke, set from any thread and looked at by the task's thread between batches."""
+    """Stop, pause and revoke: set on any thread, checked by the task's thread between batches."""
 
     def __init__(self, paused: bool, check_lease: Callable[[], None]) -> None:
         self.paused = paused
         self.stopping = False
-        self.topics: set[str] = set()  # that have been reported as used by the task
-        self.call: PluginCall | None = None  # what the watchdog looks at
-        self.errors: Counts | None = None  # of the records, once there can be some
+        self.topics: set[str] = set()  # reported as used by the task
+        self.call: PluginCall | None = None  # checked by the watchdog
+        self.errors: Counts | None = None  # None before the first record
         self.meter = Meter()
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()
 
     def stop(self) -> None:
+        """Ask the task to stop gracefully."""
         self.stopping = True
         self._changed.set()
 
     def pause(self, paused: bool) -> None:
+        """Pause or resume the task."""
         self.paused = paused
         self._changed.set()
 
     def revoke(self) -> None:
+        """Make the task end without further put, produce or commit."""
         self._revoked = self.stopping = True
         self._changed.set()
 
     def wake(self) -> None:
-        """The task's thread does not wait any longer: there is news for it."""
+        """Wake the task's thread from wait()."""
         self._changed.set()
 
     def forget_topics(self) -> None:
-        """Topics are reported anew, each with its next record."""
+        """Report topics again, each with its next record."""
         self.topics.clear()
 
     @property
     def revoked(self) -> bool:
+        """Whether the task was revoked."""
         return self._revoked
 
     def check(self) -> None:
-        """Before every put, produce and commit: RevokedError when they are no longer this task's to do."""
+        """Raises RevokedError if the task was revoked or the slot's lease has expired. Called before every put, produce
+        and commit."""
         if self._revoked:
             raise RevokedError("the task was revoked")
         self._check_lease()
 
     @contextmanager
     def calling(self, method: str) -> Iterator[None]:
-        """Around every call of the connector's code that may not come back."""
+        """Wraps every call of the connector that may hang, for the watchdog."""
         self.call = PluginCall(method, time.monotonic())
         try:
             yield
@@ -83,6 +88,6 @@ class Control:
             self.call = None
 
     def wait(self, seconds: float) -> None:
-        """Sleep for that long, or until somebody asks something of the task."""
+        """Sleep for `seconds`, or until the next request."""
         if self._changed.wait(seconds):
             self._changed.clear()

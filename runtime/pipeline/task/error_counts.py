@@ -1,4 +1,4 @@
-"""What a task's errors came to: counted by the task's thread, read by any other."""
+"""Counts of a task's failed records: written by the task's thread, read by other threads."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from runtime.pipeline.task.failure import Failure
 
 MAX_KEPT = 10
-"""Failed records that are remembered, the newest."""
+"""Number of newest failures that are kept."""
 
 _MAX_TEXT = 1000
-"""Characters of a message that are remembered."""
+"""Maximum number of characters of a message."""
 
 
 @dataclass(slots=True)
 class StageCounts:
-    """What came of the records that failed in one stage."""
+    """Counts of one stage."""
 
-    failed: int = 0  # for good
+    failed: int = 0  # after all retries
     skipped: int = 0
     retries: int = 0
     dead_letters: int = 0  # handed to the producer of the dead letter topic
@@ -31,10 +31,10 @@ class StageCounts:
 
 @dataclass(slots=True)
 class Counts:
-    """Of one run of a task (Connect: task-error-metrics). `changes` rises with everything that is counted."""
+    """Counts of one run of a task (Connect: task-error-metrics). `changes` rises with every count."""
 
-    failures: int = 0  # failed operations, tries again included
-    errors: int = 0  # records that failed for good
+    failures: int = 0  # failed operations, including retries
+    errors: int = 0  # records that failed after all retries
     skipped: int = 0
     retries: int = 0
     logged: int = 0
@@ -45,40 +45,42 @@ class Counts:
     changes: int = 0
 
     def failed_try(self) -> None:
-        """An operation on a record raised; it may be tried again."""
+        """An operation on a record raised; it may be retried."""
         self.failures += 1
         self.changes += 1
 
     def retried(self, stage: str) -> None:
+        """An operation is retried."""
         self.retries += 1
         self._stage(stage).retries += 1
         self.changes += 1
 
     def was_skipped(self, stage: str) -> None:
+        """A record was skipped."""
         self.skipped += 1
         self._stage(stage).skipped += 1
         self.changes += 1
 
     def failed(self, failure: Failure) -> None:
-        """A record failed for good."""
+        """A record failed after all retries."""
         self.errors += 1
         self._stage(failure.stage).failed += 1
         self.last.append(_described(failure))
         self.changes += 1
 
     def put_aside(self, failure: Failure) -> None:
-        """A record is on its way to the dead letter topic."""
+        """A record is sent to the dead letter topic."""
         self.dead_letters += 1
         self._stage(failure.stage).dead_letters += 1
         self.changes += 1
 
     def not_put_aside(self) -> None:
-        """The dead letter topic did not take one."""
+        """A record could not be written to the dead letter topic."""
         self.dead_letter_failures += 1
         self.changes += 1
 
     def snapshot(self) -> dict[str, Any]:
-        """As JSON. Another thread may go on counting meanwhile: it is in the next one then."""
+        """The counts as JSON. Counts made meanwhile are in the next snapshot."""
         totals = {
             "failed": self.errors,
             "skipped": self.skipped,
@@ -123,7 +125,7 @@ def _text(text: str) -> str:
 
 
 def _place(record: Any) -> dict[str, Any]:
-    """Where a record was read: a message of Kafka (sinks) or a source record."""
+    """The position of a record: a Kafka message (sinks) or a source record."""
     if record is None:
         return {}
     if hasattr(record, "source_partition"):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 class RevokedError(Exception):
-    """The task has been given up (lease over, revoked): it ends at once, commits nothing and reports nothing."""
+    """The task was revoked or its lease has expired: it ends at once, without commit or report."""
 
 
 class TaskLostError(Exception):
-    """The task cannot continue, although neither the task nor its records are at fault. The task ends and is handed
-    out again from its committed offsets after `wait` seconds at the earliest."""
+    """The task cannot continue, although neither the task nor its records are at fault. It ends, and is restarted
+    from its committed offsets after at least `wait` seconds."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""A record that failed, and at which stage (KIP-298)."""
+"""A failed record and its stage (KIP-298)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Stage(StrEnum):
-    """Where a record was, as the error context names it."""
+    """The stage at which a record failed, as in Connect's error context."""
 
     KEY_CONVERTER = "KEY_CONVERTER"
     VALUE_CONVERTER = "VALUE_CONVERTER"
@@ -20,8 +20,8 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One record that failed: where, in which plugin, why. `record` is the client's message (sinks) or the source
-    record; `where` says in words where it came from."""
+    """A failed record: its stage, plugin and error. `record` is the client's message (sinks) or the source record;
+    `where` describes its position."""
 
     stage: Stage
     plugin: str

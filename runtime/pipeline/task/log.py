@@ -1,4 +1,4 @@
-"""Log lines of a task's thread, on their way to the worker: plugins and pipeline use the standard `logging`."""
+"""Sends log lines of a task's thread to the worker; plugins and pipeline use the standard `logging`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
 class _TaskHandler(logging.Handler):
-    """Sends what is logged on a task's thread to that task's slot. Other threads' lines are left to others."""
+    """Sends lines logged on a task's thread to the worker, with the task's name; ignores lines of other threads."""
 
-    levels_given = False  # an operator has set some: they are left as they are
+    levels_given = False  # an operator has set levels, which are kept
 
     def emit(self, record: logging.LogRecord) -> None:
         task = _task.get()
@@ -52,14 +52,14 @@ def quiet(record: logging.LogRecord) -> bool:
 
 
 def set_levels(wanted: Mapping[str, str]) -> None:
-    """Levels by logger, asked for while the slot runs."""
+    """Set log levels, by logger."""
     _handler.levels_given = True
     levels.apply(wanted)
 
 
 @contextmanager
 def task_log(spec: TaskSpec, host: LogReceiver) -> Iterator[None]:
-    """Lines logged by this thread go to `host`, with the task's name in Connect's form."""
+    """Sends lines logged by this thread to `host`, with the task's name in Connect's form."""
     root = logging.getLogger()
     if _handler not in root.handlers:
         root.addHandler(_handler)

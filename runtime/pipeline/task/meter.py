@@ -1,4 +1,4 @@
-"""What a task has done so far and what waits for it: counted by the task's thread, a few additions for a batch."""
+"""Counts of a task's work: written by the task's thread, with a few additions per batch."""
 
 from __future__ import annotations
 
@@ -11,68 +11,68 @@ FALLBACKS = ("predicate", "transformation", "converter")
 """The plugins whose exception may make a batch fall back to processing record by record."""
 
 LAG_INTERVAL = 1.0
-"""Seconds between two looks at how far behind a sink is."""
+"""Seconds between two measurements of a sink's lag."""
 
 
 @dataclass(slots=True)
 class Meter:
-    """Of one run of a task; other threads read it. `changes` rises with everything that is counted."""
+    """Counts of one run of a task; other threads read them. `changes` rises with every count."""
 
     read: int = 0  # records: polled from the source, or fetched from Kafka
     written: int = 0  # records: acknowledged by Kafka, or put
-    batches: int = 0  # polls that brought something, puts
-    batch_ms: float = 0.0  # all of them together
+    batches: int = 0  # polls that returned records; puts
+    batch_ms: float = 0.0  # total time
     longest_ms: float = 0.0
     commits: int = 0
     commit_failures: int = 0
     partitions: int = 0  # of a sink
-    lag: int | None = None  # records behind the ends of a sink's partitions; None: not known (yet)
+    lag: int | None = None  # records until the ends of a sink's partitions; None: unknown
     record_time: int = -1  # of the newest record that was put, in milliseconds since 1970
-    progress_at: int = -1  # when a record was last written
-    active: int = 0  # records that are read and on their way
+    progress_at: int = -1  # time of the last write, in milliseconds since 1970
+    active: int = 0  # records that are read and not yet written
     fallbacks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FALLBACKS, 0))  # batches, by plugin
     changes: int = 0
-    waiting: deque[int] = field(default_factory=deque)  # records of each batch that is not acknowledged yet
+    waiting: deque[int] = field(default_factory=deque)  # number of records of each unacknowledged batch
 
     def polled(self, records: int, seconds: float) -> None:
-        """A source's poll brought records."""
+        """A source's poll returned records."""
         self.read += records
         self._batch(seconds)
 
     def handed_over(self, records: int) -> None:
-        """A batch is on its way to Kafka, behind the others."""
+        """A batch has been queued for Kafka."""
         self.waiting.append(records)
         self.active += records
         self.changes += 1
 
     def acknowledged(self, left: int) -> None:
-        """Kafka has taken all batches but the last `left`."""
+        """Kafka has acknowledged all batches except the last `left`."""
         while len(self.waiting) > left:
             self._wrote(self.waiting.popleft())
 
     def fetched(self, records: int) -> None:
-        """Kafka gave a sink records."""
+        """A sink has fetched records."""
         self.read += records
         self.active += records
-        self.lag = max(self.lag or 0, records)  # they are not put yet
+        self.lag = max(self.lag or 0, records)  # they have not been put yet
         self.changes += 1
 
     def put(self, records: int, seconds: float, record_time: int) -> None:
-        """A sink's put took records; `record_time` is the last one's."""
+        """A sink's put has accepted records; `record_time` is the timestamp of the last one."""
         self.record_time = max(record_time, self.record_time)
         self._batch(seconds)
         self._wrote(records)
 
     def behind(self, lag: int | None, partitions: int) -> None:
-        """How far a sink's positions are from the ends of its partitions."""
+        """Set a sink's lag and number of partitions."""
         if (lag, partitions) != (self.lag, self.partitions):
             self.lag, self.partitions = lag, partitions
             self.changes += 1
 
-    def committed(self, well: bool) -> None:
-        """Offsets were committed, or could not be."""
-        self.commits += well
-        self.commit_failures += not well
+    def committed(self, succeeded: bool) -> None:
+        """An offset commit has succeeded or failed."""
+        self.commits += succeeded
+        self.commit_failures += not succeeded
         self.changes += 1
 
     def fell_back(self, plugin: str) -> None:
@@ -81,7 +81,7 @@ class Meter:
         self.changes += 1
 
     def snapshot(self) -> dict[str, Any]:
-        """As JSON. The task may go on counting meanwhile: it is in the next one then."""
+        """The counts as JSON. Counts made meanwhile are in the next snapshot."""
         return {
             "read": self.read,
             "written": self.written,

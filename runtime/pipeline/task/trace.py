@@ -1,4 +1,4 @@
-"""Stack traces in the shape that users of Connect know: Java's first lines, then Python's stack."""
+"""Stack traces in the format of Connect: Java's first lines, then Python's stack."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import traceback
 
 
 def java_name(error: BaseException) -> str:
-    """The class of an error as users of Connect know it, or Python's own."""
+    """The class name of an error in Java, or else in Python."""
     kind = type(error)
     name: str | None = getattr(kind, "java_name", None)
     if name is not None:
@@ -14,17 +14,17 @@ def java_name(error: BaseException) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-LONGEST = 100_000
-"""Characters of an error's message that are kept: what is longer is data, and would not fit where traces go."""
+MAX_MESSAGE = 100_000
+"""Maximum number of characters of an error's message: a longer one is data, and too large for a status record."""
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says; plugins raise what they like, also what cannot say anything."""
+    """The message of an error, shortened. A plugin's exception may raise in __str__()."""
     try:
         text = str(error)
-    except Exception as silent:
-        return f"(its message cannot be told: {type(silent).__name__})"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
+    except Exception as failed:
+        return f"(no message: str() raised {type(failed).__name__})"
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}… ({len(text)} characters)"
 
 
 def _headline(error: BaseException) -> str:
@@ -41,7 +41,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def trace_of(error: BaseException) -> str:
-    """`java.Name: message`, a `Caused by:` line for each cause, then where in the Python code it came from."""
+    """`java.Name: message`, a `Caused by:` line for each cause, then the Python stack of the innermost cause."""
     chain = _causes(error)
     lines = [_headline(chain[0]), *(f"Caused by: {_headline(cause)}" for cause in chain[1:])]
     frames = traceback.extract_tb(chain[-1].__traceback__)

@@ -100,7 +100,7 @@ async def test_what_would_be_written_by_a_source() -> None:
     ("how", "result", "by"),
     [
         ("raise", "SKIPPED", "m: not this one"),
-        ("garbage", "SKIPPED", "m: It returned 'no record', not a record"),
+        ("garbage", "SKIPPED", "m: apply() returned 'no record' instead of a record"),
         ("exit", "FAILS", "m: 3"),
         ("nest", "CHANGED", "m"),
     ],

@@ -36,7 +36,7 @@ def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) ->
     with file.open("ab") as more:
         more.write(lines)
     started = time.monotonic()
-    wait_until(lambda: any("will try again" in line for line in source.host.lines))
+    wait_until(lambda: any(" retries: " in line for line in source.host.lines))
     broker.start()
     wait_until(lambda: copy.stat().st_size >= 4 + len(lines), 120)
     assert source.host.states == sink.host.states == [State.RUNNING], source.host.trace + sink.host.trace
@@ -61,7 +61,7 @@ def test_tasks_can_be_stopped_while_the_broker_is_away(own_broker: EmbeddedBroke
     broker.kill()
     with file.open("ab") as more:
         more.write(b"x\n" * 300_000)
-    wait_until(lambda: any("will try again" in line for line in source.host.lines))
+    wait_until(lambda: any(" retries: " in line for line in source.host.lines))
     source.stop(5)
     sink.stop(10)
     assert source.host.states == sink.host.states == [State.RUNNING]
