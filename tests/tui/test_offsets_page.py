@@ -142,7 +142,7 @@ async def test_the_overview_of_a_source_shows_that_it_waits_for_its_file() -> No
         "time": 1_790_000_000_000,
         "level": "WARN",
         "task": 0,
-        "message": "/nope does not exist yet; waiting for it",
+        "message": "/nope does not exist; waiting for it",
     }
     some = {LIST: {"one": one}, "/": {"version": "4.3.0", "commit": "headrace-1"}, DETAIL: {"offsets": []}}
     some["/connectors/one/logs?lines=50"] = [line]
@@ -150,7 +150,7 @@ async def test_the_overview_of_a_source_shows_that_it_waits_for_its_file() -> No
         await seen.sees("one", "polling", "Connect 4.3.0")
         await seen.go("one")
         await seen.press("enter", "1")
-        await seen.sees("/nope does not exist yet; waiting for it")
+        await seen.sees("/nope does not exist; waiting for it")
 
 
 async def test_dead_letters_are_not_called_unused() -> None:

@@ -136,7 +136,7 @@ def test_nulls_and_what_has_no_schema(stub: StubRegistry) -> None:
     assert converter.to_connect("t", None) == (None, None)
     assert converter.from_connect("t", None, None) is None
     assert converter.from_connect("t", OPTIONAL_STRING_SCHEMA, None) is None
-    with pytest.raises(DataError, match="needs records with a schema"):
+    with pytest.raises(DataError, match="cannot convert a record without a schema"):
         converter.from_connect("t", None, {"a": 1})
     with pytest.raises(DataError, match="null used for required field: n"):
         converter.from_connect("t", record(("n", INT32_SCHEMA)), {})
