@@ -1,4 +1,4 @@
-"""Character encodings with Java's byte orders and its handling of characters and bytes that cannot be converted."""
+"""Character encodings with Java's byte orders and replacements for unmappable characters and bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EncodingError(ConfigError):
 
 
 class Charset(NamedTuple):
-    """Converts text to bytes and back without errors."""
+    """Converts text to bytes and back; never raises."""
 
     name: str
     encode: Callable[[str], bytes]
@@ -31,7 +31,7 @@ class Charset(NamedTuple):
 
 
 def charset(name: str) -> Charset:
-    """The encoding of that name; EncodingError if it is unknown."""
+    """The encoding of this name; EncodingError if it is unknown."""
     try:
         found = codecs.lookup(name)
     except (LookupError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Configuration keys that every converter has."""
+"""Configuration keys common to all converters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ CONVERTER_TYPE = ConfigKey(
     "converter.type",
     ConfigType.STRING,
     importance=Importance.LOW,
-    doc="What the converter is used for: key, value or header. The worker sets it.",
+    doc="Use of the converter: key, value or header. Set by the worker.",
     validator=one_of("key", "value", "header"),
 )

@@ -1,4 +1,4 @@
-"""SimpleHeaderConverter: strings as they are, other values as text that says what they are."""
+"""SimpleHeaderConverter writes strings unchanged and other values as literals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UTF8 = charset("utf-8")
 
 
 class SimpleHeaderConverter(HeaderConverter):
-    """Reads numbers, booleans, dates, arrays and maps back from their text; everything else is a string."""
+    """Parses numbers, booleans, dates, arrays and maps; any other text is a string."""
 
     java_name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 

@@ -1,4 +1,4 @@
-"""Converters of numbers and booleans: big-endian, of fixed width; null stays null."""
+"""Converters of numbers and booleans to big-endian bytes of fixed width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.converters.definitions import CONVERTER_TYPE
 
 
 class _FixedWidth(Converter, HeaderConverter):
-    """A value of one type in a fixed number of bytes. The schema only determines the width of a number."""
+    """Converts values of one type. Nulls are unchanged."""
 
     config_def = ConfigDef(CONVERTER_TYPE)
     _type: ClassVar[Type]
@@ -66,28 +66,28 @@ class _FixedWidth(Converter, HeaderConverter):
 
 
 class ShortConverter(_FixedWidth):
-    """int16 in two bytes."""
+    """Converts int16 to two bytes."""
 
     java_name = "org.apache.kafka.connect.converters.ShortConverter"
     _type, _name, _format, _python = Type.INT16, "short", struct.Struct(">h"), int
 
 
 class IntegerConverter(_FixedWidth):
-    """int32 in four bytes."""
+    """Converts int32 to four bytes."""
 
     java_name = "org.apache.kafka.connect.converters.IntegerConverter"
     _type, _name, _format, _python = Type.INT32, "integer", struct.Struct(">i"), int
 
 
 class LongConverter(_FixedWidth):
-    """int64 in eight bytes."""
+    """Converts int64 to eight bytes."""
 
     java_name = "org.apache.kafka.connect.converters.LongConverter"
     _type, _name, _format, _python = Type.INT64, "long", struct.Struct(">q"), int
 
 
 class FloatConverter(_FixedWidth):
-    """A float of 32 bits."""
+    """Converts 32-bit floats to four bytes."""
 
     java_name = "org.apache.kafka.connect.converters.FloatConverter"
     _type, _name, _format, _python = Type.FLOAT32, "float", struct.Struct(">f"), float
@@ -98,7 +98,7 @@ class FloatConverter(_FixedWidth):
 
 
 class DoubleConverter(_FixedWidth):
-    """A float of 64 bits. All NaNs become the same NaN."""
+    """Converts 64-bit floats to eight bytes. All NaNs have the same bytes, as in Java."""
 
     java_name = "org.apache.kafka.connect.converters.DoubleConverter"
     _type, _name, _format, _python = Type.FLOAT64, "double", struct.Struct(">d"), float
@@ -108,7 +108,7 @@ class DoubleConverter(_FixedWidth):
 
 
 class BooleanConverter(_FixedWidth):
-    """One byte, 1 for true and 0 for false; any other is refused."""
+    """Converts booleans to one byte, 1 or 0."""
 
     java_name = "org.apache.kafka.connect.converters.BooleanConverter"
     _type, _name, _format, _python = Type.BOOLEAN, "boolean", struct.Struct(">?"), bool

@@ -1,4 +1,4 @@
-"""StringConverter: text as bytes; anything else as Java's toString() of it."""
+"""StringConverter writes strings as bytes, and other values as Java's toString() prints them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtime.converters.definitions import CONVERTER_TYPE
 
 
 class StringConverter(Converter, HeaderConverter):
-    """Bytes that are not valid UTF-8 survive both ways (as surrogate escapes)."""
+    """Preserves bytes that are not valid UTF-8, as surrogate escapes."""
 
     java_name = "org.apache.kafka.connect.storage.StringConverter"
     config_def = ConfigDef(
@@ -26,7 +26,7 @@ class StringConverter(Converter, HeaderConverter):
             ConfigType.STRING,
             "UTF-8",
             Importance.HIGH,
-            "The character encoding of the bytes in Kafka, by its usual name.",
+            "Character encoding of the bytes in Kafka.",
             width=Width.MEDIUM,
             display_name="Encoding",
         ),
@@ -61,12 +61,12 @@ class StringConverter(Converter, HeaderConverter):
             return [text.encode("utf-8", "surrogateescape") for text in texts]
 
     def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
-        """Decoded in one go, with line feeds between those that have none themselves."""
+        """Decodes all texts in one call, joined by line feeds; falls back to single calls if a text has a line feed."""
         if self._read.name != "utf-8":
             return None
         texts = b"\n".join(data).decode("utf-8", "surrogateescape").split("\n")
         if len(texts) != len(data):
-            texts = [one.decode("utf-8", "surrogateescape") for one in data]
+            texts = [text.decode("utf-8", "surrogateescape") for text in data]
         return ValueBatch(OPTIONAL_STRING_SCHEMA, texts)
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The names of the bundled transformations and predicates, and where their classes are."""
+"""Java names and targets ("module:Class") of the bundled transformations and predicates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRANSFORMATIONS: tuple[tuple[str, str], ...] = (
       for name, module in _OF_PARTS for part in ("Key", "Value")),
     *((f"{_K}{name}", f"runtime.transforms.{module}:{name}") for name, module in _OF_RECORDS),
 )  # fmt: skip
-"""Java name, where the class is."""
+"""Java name and target of each."""
 
 PREDICATES: tuple[tuple[str, str], ...] = tuple(
     (f"{_K}predicates.{name}", f"runtime.transforms.predicates.conditions:{name}")
@@ -39,4 +39,4 @@ PREDICATES: tuple[tuple[str, str], ...] = tuple(
 ABSTRACT: dict[str, tuple[str, ...]] = {
     f"{_K}{name}": (f"{_K}{name}$Key", f"{_K}{name}$Value") for name, _ in _OF_PARTS
 }
-"""Classes that are only the base of those that can be used."""
+"""Abstract classes, and their concrete subclasses."""

@@ -1,4 +1,4 @@
-"""Cast: fields, or the whole key or value, become another type."""
+"""Cast converts fields, or the whole key or value, to other types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _check(name: str, value: Any) -> None:
 
 
 def _casts(spec: list[str]) -> tuple[dict[str, Type], Type | None]:
-    """Targets of fields, or the one of the whole value."""
+    """The target types of fields, or that of the whole value."""
     fields: dict[str, Type] = {}
     whole: Type | None = None
     for entry in spec:
@@ -66,14 +66,14 @@ def _type(text: str) -> Type:
 
 
 class CastValue(KeyOrValueTransformation):
-    """Numbers narrow as in Java, texts have to be numbers to the last character. A null is left alone."""
+    """Narrows numbers as Java does; text must be a number as a whole. Nulls are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.Cast$Value"
     config_def = ConfigDef(
         key(
             "spec",
-            "Either one type for the whole, or a list of field:type. Types are int8, int16, int32, int64, float32, "
-            "float64, boolean and string.",
+            "One type for the whole key or value, or a list of field:type. Types are int8, int16, int32, int64, "
+            "float32, float64, boolean and string.",
             ConfigType.LIST, validator=_check,
         ),
         REPLACE_NULL,
@@ -139,7 +139,7 @@ class CastValue(KeyOrValueTransformation):
         assert self._whole is not None
         cast = caster(schema, self._whole)
         default = cast(schema.default)
-        if default is not None and schema.name in _LOGICAL:  # the name stays, and demands another kind of default
+        if default is not None and schema.name in _LOGICAL:  # the default no longer matches the logical type's name
             raise SchemaBuilderError("Invalid default value")
         return Schema(
             self._whole, schema.optional, default, schema.name, schema.version, schema.doc,

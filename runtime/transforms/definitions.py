@@ -1,4 +1,4 @@
-"""Configuration keys that several transformations have, and the making of others."""
+"""Configuration keys that several transformations share, and validators of lists."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def key(
     name: str, doc: str, type_: ConfigType = ConfigType.STRING, default: Any = REQUIRED, importance: Importance = HIGH,
     validator: Validator | None = None,
 ) -> ConfigKey:  # fmt: skip
-    """A key of a transformation or predicate: these have no groups and no display names."""
+    """A key of a transformation or predicate, which has no group and no display name."""
     distinct = validator in (some_values, distinct_values)
     return ConfigKey(name, type_, default, importance, doc, validator, distinct=distinct)
 
 
 def non_empty_list(name: str, value: Any) -> None:
-    """A list that is given, with something in it."""
+    """A required list with at least one entry."""
     if value is None or value == []:
         raise invalid(name, value, "Empty list")
 
 
 def some_values(name: str, value: Any) -> None:
-    """A list with something in it, whose entries are neither empty nor repeated."""
+    """A required list with at least one entry, without empty or duplicate entries."""
     if value is None:
         raise ConfigError(f"Configuration '{name}' values must not be null.")
     if not value:
@@ -37,6 +37,7 @@ def some_values(name: str, value: Any) -> None:
 
 
 def distinct_values(name: str, value: Any) -> None:
+    """A required list without empty or duplicate entries."""
     if value is None:
         raise ConfigError(f"Configuration '{name}' values must not be null.")
     if len(set(value)) != len(value):
@@ -46,7 +47,7 @@ def distinct_values(name: str, value: Any) -> None:
 
 
 def split_by_colon(text: str) -> list[str]:
-    """As Java's split(): empty parts at the end are removed, unless the whole text is empty."""
+    """Splits like Java's String.split(): drops empty parts at the end, unless the whole text is empty."""
     parts = text.split(":")
     while text and parts and not parts[-1]:
         parts.pop()
@@ -55,13 +56,13 @@ def split_by_colon(text: str) -> list[str]:
 
 REPLACE_NULL = key(
     "replace.null.with.default",
-    "Whether a field that is null takes the default value of its schema, where there is one.",
+    "Whether to replace null fields by the default of their schema.",
     ConfigType.BOOLEAN, True, MEDIUM,
 )  # fmt: skip
 
 FIELD_SYNTAX = key(
     "field.syntax.version",
-    "How field names are read: V1, each is the name of a field at the top; V2, dots lead into nested fields, and names "
-    "that hold dots themselves stand in backticks.",
+    "Syntax of field names. V1: names of top-level fields. V2: paths, with dots between nested fields and backticks "
+    "around names that contain dots.",
     ConfigType.STRING, "V1", HIGH, one_of_ignoring_case("V1", "V2"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""ExtractField: the key or value becomes one of its fields."""
+"""ExtractField replaces the key or value by one of its fields."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PURPOSE = "field extraction"
 
 
 class ExtractFieldValue(KeyOrValueTransformation):
-    """A null stays null. Without a schema a missing field is null, with one it is an error."""
+    """Nulls are unchanged. A missing field is null without a schema, and an error with one."""
 
     java_name = "org.apache.kafka.connect.transforms.ExtractField$Value"
-    config_def = ConfigDef(key("field", "The field to take out.", importance=MEDIUM), REPLACE_NULL, FIELD_SYNTAX)
+    config_def = ConfigDef(key("field", "Field to extract.", importance=MEDIUM), REPLACE_NULL, FIELD_SYNTAX)
 
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)

@@ -1,4 +1,4 @@
-"""Filter: drops every record it is applied to, which a predicate should say."""
+"""Filter drops all records to which it applies; use it with a predicate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from runtime.api.transformation import RecordT, Transformation
 
 
 class Filter(Transformation):
-    """Dropped records are done with: their offsets are committed."""
+    """Drops records; their offsets are committed."""
 
     java_name = "org.apache.kafka.connect.transforms.Filter"
 

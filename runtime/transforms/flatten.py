@@ -1,4 +1,4 @@
-"""Flatten: fields of nested structs or maps come to the top, their names joined."""
+"""Flatten replaces nested structs or maps by their fields, with joined names."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new na
 
 
 class FlattenValue(KeyOrValueTransformation):
-    """Arrays stay as they are; maps cannot be flattened where there is a schema. A null is left alone."""
+    """Arrays and nulls are unchanged. Maps with a schema cannot be flattened."""
 
     java_name = "org.apache.kafka.connect.transforms.Flatten$Value"
     config_def = ConfigDef(
         key(
             "delimiter",
-            "What stands between the names of the outer and the inner field.",
+            "Separator between the names of the outer and inner field.",
             default=".",
             importance=MEDIUM,
         )
@@ -68,7 +68,7 @@ class FlattenValue(KeyOrValueTransformation):
         return f"{prefix}{self._delimiter}{name}" if prefix else name
 
     def _flatten_map(self, value: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> int:
-        """Puts all entries into a map; returns the number of entries."""
+        """Adds all entries to a map; returns their number."""
         put = 0
         for name, item in value.items():
             full = self._name(prefix, name)
@@ -103,7 +103,7 @@ class FlattenValue(KeyOrValueTransformation):
         self, schema: Schema, prefix: str, way: tuple[str, ...], optional: bool, default: Mapping[str, Any] | None,
         fields: dict[str, Schema], plan: _Plan,
     ) -> None:  # fmt: skip
-        """What is optional, or has a default, hands that down to its fields."""
+        """Fields inherit optionality and defaults from the structs that contain them."""
         for field in schema.fields:
             name, inner = self._name(prefix, field.name), field.schema
             inherited = default.get(field.name) if isinstance(default, Mapping) else None

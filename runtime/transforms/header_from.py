@@ -1,4 +1,4 @@
-"""HeaderFrom: fields of the key or value become headers, and stay fields (copy) or not (move)."""
+"""HeaderFrom copies or moves fields of the key or value to headers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from runtime.transforms.fields.type_checks import require_map, require_struct
 
 
 class HeaderFromValue(Transformation):
-    """Without a schema a missing field makes a header that is null, with one it is an error."""
+    """A missing field becomes a null header without a schema, and an error with one."""
 
     java_name = "org.apache.kafka.connect.transforms.HeaderFrom$Value"
     part = RecordPart.VALUE
     config_def = ConfigDef(
-        key("fields", "The fields whose values go into headers.", ConfigType.LIST, validator=non_empty_list),
-        key("headers", "The headers' names, one for each field.", ConfigType.LIST, validator=non_empty_list),
-        key("operation", "move takes the fields away, copy leaves them.", validator=one_of("move", "copy")),
+        key("fields", "Fields to copy or move.", ConfigType.LIST, validator=non_empty_list),
+        key("headers", "Names of the headers, one for each field.", ConfigType.LIST, validator=non_empty_list),
+        key("operation", "move removes the fields, copy keeps them.", validator=one_of("move", "copy")),
         REPLACE_NULL,
     )
 

@@ -1,4 +1,4 @@
-"""InsertHeader and DropHeaders."""
+"""InsertHeader and DropHeaders add and remove headers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from runtime.transforms.definitions import key, some_values
 
 
 class InsertHeader(Transformation):
-    """A header of that name more, whatever is there already."""
+    """Adds a header, even if the record has headers of this name."""
 
     java_name = "org.apache.kafka.connect.transforms.InsertHeader"
     config_def = ConfigDef(
-        key("header", "The header's name.", validator=non_null),
+        key("header", "Name of the header.", validator=non_null),
         key(
             "value.literal",
-            "The header's value; 17 is a number, true a boolean, [1,2] an array, and so on.",
+            "Value of the header as a literal: 17 is a number, true a boolean, [1,2] an array.",
             validator=non_null,
         ),
     )
@@ -47,12 +47,10 @@ class InsertHeader(Transformation):
 
 
 class DropHeaders(Transformation):
-    """All headers of these names go."""
+    """Removes all headers of these names."""
 
     java_name = "org.apache.kafka.connect.transforms.DropHeaders"
-    config_def = ConfigDef(
-        key("headers", "The names of the headers to take away.", ConfigType.LIST, validator=some_values)
-    )
+    config_def = ConfigDef(key("headers", "Names of the headers to remove.", ConfigType.LIST, validator=some_values))
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._names = frozenset(self.config_def.parse(config)["headers"])

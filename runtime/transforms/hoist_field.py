@@ -1,4 +1,4 @@
-"""HoistField: the whole key or value becomes the one field of a struct, or of a map where there is no schema."""
+"""HoistField wraps the key or value in a struct, or in a map without a schema, as its only field."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from runtime.transforms.definitions import MEDIUM, key
 
 
 class HoistFieldValue(KeyOrValueTransformation):
-    """Also a null is wrapped, where its schema allows one."""
+    """Wraps nulls too, if their schema is optional."""
 
     java_name = "org.apache.kafka.connect.transforms.HoistField$Value"
-    config_def = ConfigDef(key("field", "Name of the one field that the result has.", importance=MEDIUM))
+    config_def = ConfigDef(key("field", "Name of the field.", importance=MEDIUM))
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._field: str = self.config_def.parse(config)["field"]

@@ -1,4 +1,4 @@
-"""InsertField: fields that tell where a record comes from, or that say the same for all."""
+"""InsertField adds a record's metadata or a static value as fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from runtime.transforms.fields.struct_copy import StructCopy
 from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "field insertion"
-_SUFFIX = "A name that ends in ! makes a required field, one that ends in ?, or in neither, an optional one."
+_SUFFIX = "The suffix ! makes the field required; ? (or none) makes it optional."
 _TYPES = {
     "topic": STRING_SCHEMA,
     "partition": INT32_SCHEMA,
@@ -48,16 +48,16 @@ def _key(what: str, doc: str) -> Any:
 
 
 class InsertFieldValue(KeyOrValueTransformation):
-    """A null is left alone."""
+    """Nulls are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.InsertField$Value"
     config_def = ConfigDef(
-        _key("topic", "Field for the name of the topic."),
-        _key("partition", "Field for the number of the partition."),
-        _key("offset", "Field for the offset; records of sources have none."),
+        _key("topic", "Field for the topic."),
+        _key("partition", "Field for the Kafka partition."),
+        _key("offset", "Field for the Kafka offset; for sinks only."),
         _key("timestamp", "Field for the timestamp."),
-        _key("static", "Field for a value that is always the same."),
-        key("static.value", "That value.", default=None, importance=MEDIUM),
+        _key("static", "Field for a static value."),
+        key("static.value", "The static value.", default=None, importance=MEDIUM),
         REPLACE_NULL,
     )
 
@@ -115,7 +115,7 @@ class InsertFieldValue(KeyOrValueTransformation):
         return ValueBatch.maps(columns, values.count, HashMapLayout(len(old)))
 
     def _column(self, what: str, metadata: BatchMetadata, count: int, typed: bool) -> Column:
-        """What is to be inserted in each value; Mixed where some get nothing."""
+        """The inserted values; MixedBatchError if some are missing."""
         column: Column = ConstantColumn(self._static, count)
         if what == "topic":
             column = metadata.topics()
@@ -160,7 +160,7 @@ class InsertFieldValue(KeyOrValueTransformation):
         )
 
     def _extended(self, schema: Schema) -> tuple[Schema, StructCopy]:
-        """The schema with the new fields, and how the old ones are copied."""
+        """The schema with the new fields, and the copy of the old fields."""
         fields = {field.name: field.schema for field in schema.fields}
         if "" in fields:
             raise SchemaBuilderError("fieldName cannot be null.")

@@ -1,4 +1,4 @@
-"""MaskField: fields lose what they say."""
+"""MaskField replaces the values of fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from runtime.transforms.fields.struct_copy import StructCopy
 from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
 
 _PURPOSE = "mask fields"
-_NOTHING: dict[type, Any] = {
+_EMPTY_VALUES: dict[type, Any] = {
     bool: False,
     int: 0,
     float: 0.0,
@@ -36,14 +36,14 @@ _NOTHING: dict[type, Any] = {
 
 
 class MaskFieldValue(KeyOrValueTransformation):
-    """Each field gets the nothing of its type (0, false, an empty text), or a replacement."""
+    """Replaces each field by the empty value of its type (0, false, an empty string), or by a replacement."""
 
     java_name = "org.apache.kafka.connect.transforms.MaskField$Value"
     config_def = ConfigDef(
-        key("fields", "The fields to mask.", ConfigType.LIST, validator=some_values),
+        key("fields", "Fields to mask.", ConfigType.LIST, validator=some_values),
         key(
             "replacement",
-            "What the fields say instead: for numbers and texts only.",
+            "Replacement value, for numbers and strings only.",
             ConfigType.STRING,
             None,
             LOW,
@@ -88,12 +88,12 @@ class MaskFieldValue(KeyOrValueTransformation):
             str,
             int,
             float,
-        }:  # what becomes of them depends on that alone
+        }:  # the result depends on the type alone
             return ConstantColumn(self._masked(old[0], schema), len(old))
         return [self._masked(value, schema) for value in old]
 
     def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], StructCopy]:
-        """The fields to mask, and how all fields are copied."""
+        """The fields to mask, and the copy of all fields."""
         masked = [(f.name, f.schema) for f in schema.fields if f.name in self._fields]
         return masked, StructCopy(schema, self._fill)
 
@@ -104,10 +104,10 @@ class MaskFieldValue(KeyOrValueTransformation):
             return self._replaced(value, schema)
         if isinstance(value, Decimal):
             return Decimal(0) if schema is None else Decimal(0).scaleb(int(value.as_tuple().exponent))
-        nothing = _NOTHING.get(type(value))
-        if nothing is None or (schema is not None and schema.type is Type.STRUCT):
+        empty = _EMPTY_VALUES.get(type(value))
+        if empty is None or (schema is not None and schema.type is Type.STRUCT):
             raise DataError(f"Cannot mask value of type: class {java_class(value, schema)}")
-        return nothing if type(value) not in (list, dict) else type(value)()
+        return empty if type(value) not in (list, dict) else type(value)()
 
     def _replaced(self, value: Any, schema: Schema | None) -> Any:
         text = self._replacement

@@ -1,4 +1,4 @@
-"""ReplaceField: leaves fields out, keeps only some, renames them."""
+"""ReplaceField removes, selects and renames fields."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def _mapping(name: str, pairs: list[str]) -> dict[str, str]:
 
 
 class ReplaceFieldValue(KeyOrValueTransformation):
-    """What is left out wins over what is kept. A null is left alone."""
+    """`exclude` takes precedence over `include`. Nulls are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.ReplaceField$Value"
     config_def = ConfigDef(
         key(
             "exclude",
-            "The fields to leave out, even if they are to be kept too.",
+            "Fields to remove, even if they are listed in include.",
             ConfigType.LIST,
             "",
             MEDIUM,
             distinct_values,
         ),
-        key("include", "The only fields to keep; empty means all.", ConfigType.LIST, "", MEDIUM, distinct_values),
+        key("include", "Fields to keep; empty for all.", ConfigType.LIST, "", MEDIUM, distinct_values),
         key("renames", "New names of fields, as old:new.", ConfigType.LIST, "", MEDIUM, _renames),
         REPLACE_NULL,
     )
@@ -70,7 +70,7 @@ class ReplaceFieldValue(KeyOrValueTransformation):
             new_name = self._names.get
             names = list(old) if self._all else list(filter(self._kept, old))
             kept = JavaMap({new_name(name, name): old[name] for name in names})
-            if len(kept) < len(names):  # the last of two of the same name wins: the last in Java's order
+            if len(kept) < len(names):  # of two fields with the same new name the last one in Java's order wins
                 ordered = [name for name in map_order(old) if self._kept(name)]
                 kept = JavaMap({new_name(name, name): old[name] for name in ordered})
             kept.copied, kept.capacity = 0, len(old)

@@ -1,4 +1,4 @@
-"""RegexRouter and TimestampRouter: records go to other topics."""
+"""RegexRouter and TimestampRouter change the topics of records."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from runtime.api.java_compat.regex import Replacement, java_regex
 from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import key
 
-_MOST = 10_000  # topics remembered
+_MAX_TOPICS = 10_000  # in the cache
 
 
 class RegexRouter(Transformation):
-    """Where the whole name of the topic matches, what the expression finds in it first is replaced: as a rule that is
-    the whole again, but a reluctant expression finds less."""
+    """If the whole topic name matches, replaces the first match of the expression, which is shorter than the name for a
+    reluctant quantifier."""
 
     java_name = "org.apache.kafka.connect.transforms.RegexRouter"
     config_def = ConfigDef(
-        key("regex", "A Java regular expression for the whole name of a topic.", validator=regex),
-        key("replacement", "The new name; $1 stands for the first group, ${name} for a named one."),
+        key("regex", "Java regular expression for the whole topic name.", validator=regex),
+        key("replacement", "New topic name; $1 refers to the first group, ${name} to a named group."),
     )
 
     def configure(self, config: Mapping[str, str]) -> None:
@@ -49,7 +49,7 @@ class RegexRouter(Transformation):
         renamed = self._known.get(topic)
         if renamed is None:
             renamed = self._renamed(topic)
-            if len(self._known) < _MOST:
+            if len(self._known) < _MAX_TOPICS:
                 self._known[topic] = renamed
         return renamed
 
@@ -60,13 +60,14 @@ class RegexRouter(Transformation):
 
 
 class TimestampRouter(Transformation):
-    """The topic's name gets the record's time in it. A pattern that is none fails each record, not the task's start."""
+    """Inserts the record's timestamp into the topic name. As in Java, an invalid pattern fails each record, not the
+    start of the task."""
 
     java_name = "org.apache.kafka.connect.transforms.TimestampRouter"
     config_def = ConfigDef(
-        key("topic.format", "The new name, ${topic} and ${timestamp} standing for the old one and the time.",
+        key("topic.format", "New topic name; ${topic} and ${timestamp} are replaced.",
             default="${topic}-${timestamp}"),
-        key("timestamp.format", "How the time is written, as a pattern of Java's SimpleDateFormat; in UTC.",
+        key("timestamp.format", "Format of the timestamp: a pattern of Java's SimpleDateFormat, in UTC.",
             default="yyyyMMdd"),
     )  # fmt: skip
 
@@ -75,7 +76,7 @@ class TimestampRouter(Transformation):
         self._format: str = parsed["topic.format"]
         self._pattern: DatePattern | None = None
         self._fault, self._latest = "", ("", "")
-        self._period: int | None = None  # since 1970, in which the text stays the same
+        self._period: int | None = None  # the current one since 1970; the formatted time is constant within it
         try:
             self._pattern = DatePattern(parsed["timestamp.format"])
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""SetSchemaMetadata: another name or version for the schema of the key or value."""
+"""SetSchemaMetadata sets the name or version of the schema of the key or value."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from runtime.transforms.fields.struct_copy import StructCopy
 
 
 class SetSchemaMetadataValue(KeyOrValueTransformation):
-    """Only structs can have theirs set, as in Apache's. A null without a schema is left alone."""
+    """Supports structs only, as Apache's transformation. Nulls without a schema are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"
     config_def = ConfigDef(
-        key("schema.name", "The schema's new name.", default=None),
-        key("schema.version", "The schema's new version.", ConfigType.INT, None),
+        key("schema.name", "Name of the schema.", default=None),
+        key("schema.version", "Version of the schema.", ConfigType.INT, None),
         REPLACE_NULL,
     )
 

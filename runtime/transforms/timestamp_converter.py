@@ -1,4 +1,4 @@
-"""TimestampConverter: times between texts, numbers and Connect's own types."""
+"""TimestampConverter converts times between strings, Unix time and Connect's logical types."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000
 
 
 class TimestampConverterValue(KeyOrValueTransformation):
-    """Of the whole key or value, or of one of its fields; all in UTC. A null stays null."""
+    """Converts the whole key or value, or one field, in UTC. Nulls are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.TimestampConverter$Value"
     config_def = ConfigDef(
-        key("field", "The field that holds the time; empty when the whole is one.", default=""),
-        key("target.type", "What it becomes: string, unix, Date, Time or Timestamp.", validator=one_of(*_TARGETS)),
-        key("format", "How texts are read and written, as a pattern of Java's SimpleDateFormat.", default="",
+        key("field", "Field with the time; empty for the whole key or value.", default=""),
+        key("target.type", "Target type: string, unix, Date, Time or Timestamp.", validator=one_of(*_TARGETS)),
+        key("format", "Format of strings: a pattern of Java's SimpleDateFormat.", default="",
             importance=MEDIUM),
-        key("unix.precision", "The unit of numbers: seconds, milliseconds, microseconds or nanoseconds since 1970.",
+        key("unix.precision", "Unit of Unix time: seconds, milliseconds, microseconds or nanoseconds.",
             default="milliseconds", importance=LOW, validator=one_of(*_PER_SECOND)),
         REPLACE_NULL,
     )  # fmt: skip
@@ -133,8 +133,7 @@ class TimestampConverterValue(KeyOrValueTransformation):
         return _TARGETS[self._target].replace(optional=schema.optional)
 
     def _field_changed(self, schema: Schema) -> tuple[Schema, Schema | None, StructCopy]:
-        """The struct's new schema, the field's schema if it cannot hold a time (null structs pass), and how the fields
-        are copied."""
+        """The struct's new schema, the field's schema if it cannot hold a time, and the copy of the fields."""
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
@@ -164,7 +163,7 @@ class TimestampConverterValue(KeyOrValueTransformation):
         return time.date() if target == "Date" else time.time()
 
     def _millis(self, value: int) -> int:
-        """Milliseconds as a number; of a number beyond 64 bits the lower 64, as in Java's converters."""
+        """Milliseconds since 1970. A number beyond 64 bits wraps around, as in Java's converters."""
         number = (value + _LONG) % (2 * _LONG) - _LONG
         return _long(_divided(number * 1000, self._per_second))
 
@@ -187,12 +186,12 @@ class TimestampConverterValue(KeyOrValueTransformation):
 
 
 def _long(number: int) -> int:
-    """Limits the value to 64 bits, as Java's TimeUnit does."""
+    """Saturates at 64 bits, as Java's TimeUnit does."""
     return max(-_LONG, min(_LONG - 1, number))
 
 
 def _divided(number: int, by: int) -> int:
-    """Division towards zero, as Java's."""
+    """Division that rounds towards zero, as in Java."""
     return number // by if number >= 0 else -(-number // by)
 
 

@@ -1,4 +1,4 @@
-"""ValueToKey: the record gets a new key of some fields of its value."""
+"""ValueToKey replaces the key by fields of the value."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PURPOSE = "copying fields from value to key"
 
 
 class ValueToKey(Transformation):
-    """Without a schema a missing field is null in the key, with one it is an error."""
+    """A missing field is null without a schema, and an error with one."""
 
     java_name = "org.apache.kafka.connect.transforms.ValueToKey"
     config_def = ConfigDef(
-        config_key("fields", "The value's fields that make the key.", ConfigType.LIST, validator=some_values),
+        config_key("fields", "Fields of the value for the key.", ConfigType.LIST, validator=some_values),
         REPLACE_NULL,
     )
 
@@ -61,7 +61,7 @@ class ValueToKey(Transformation):
         return values
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopy]:
-        """The key's schema, and how its fields are copied."""
+        """The schema of the key, and the copy of its fields."""
         fields: dict[str, Schema] = {}
         for name in self._fields:
             found = schema.field(name)

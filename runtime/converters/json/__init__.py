@@ -1,1 +1,1 @@
-"""JsonConverter, with or without schemas beside the payload."""
+"""JsonConverter, with or without schemas in the messages."""

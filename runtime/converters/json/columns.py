@@ -1,7 +1,7 @@
-"""Payloads of one schema read, and values of one schema written, a field of all records at a time.
+"""Reads and writes JSON for batches of values that share a schema, one column at a time.
 
-What a column's types already guarantee is not looked at again for each value; anything out of the common goes value by
-value through the readers and writers of json_read and json_write, which also say what is wrong.
+The types of a column often show that its values need no conversion. All other values go through the readers and writers
+for single values in read.py and write.py, which also report errors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runtime.converters.json.write import WriteOptions, writer
 
 ColumnReader = Callable[[Column], Column]
 Part = bytes | Sequence[bytes]
-"""A piece of every message: one that all have, or one for each."""
+"""A part of each message: the same for all messages, or one for each."""
 ColumnWriter = Callable[[Column], list[Part]]
 
 _LOGICAL = (DATE, TIME, TIMESTAMP, DECIMAL)
@@ -34,7 +34,7 @@ _SCALARS = {str, int, float, bool, _NULL}
 
 
 def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatch]:
-    """What makes values of payloads; raises what an unusual payload brings."""
+    """A function that converts payloads to values. It raises any exception for payloads that need single conversion."""
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         read = _column_reader(schema, fill)
         return lambda payloads: ValueBatch(schema, read(payloads))
@@ -60,7 +60,7 @@ def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatc
 def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]:
     try:
         return columns_of(names, payloads)
-    except MixedBatchError:  # a missing field is a null one
+    except MixedBatchError:  # a missing field is null
         if set(map(type, payloads)) != {dict}:
             raise
         return {name: [payload.get(name) for payload in payloads] for name in names}
@@ -77,20 +77,20 @@ def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
 
 
 def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | None]:
-    """Reads columns of what is usual for the schema, and no others."""
+    """A reader of columns with the common types of the schema; it returns None for others."""
     if schema.name in _LOGICAL:
         return lambda column: None
     if schema.type is Type.STRUCT and schema.fields:
         read_structs = values_reader(schema, fill)
         return lambda column: read_structs(list(column)).rows if value_types(column) == {dict} else None
-    if schema.type is Type.FLOAT64:  # there is no -0.0
+    if schema.type is Type.FLOAT64:  # JSON numbers have no -0.0
         return lambda column: [found + 0.0 for found in column] if value_types(column) == {float} else None
     usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
     return lambda column: column if usual and value_types(column) <= usual and _within(column, bound) else None
 
 
 def _usual(schema: Schema, fill: bool) -> set[type]:
-    """The types of payloads that are values already; empty when each has to be looked at."""
+    """The Python types of payloads that need no conversion; empty if each payload does."""
     kind = {Type.STRING: str, Type.BOOLEAN: bool, **dict.fromkeys(BOUNDS, int)}.get(schema.type)
     if kind is None or schema.name in _LOGICAL:
         return set()
@@ -107,7 +107,7 @@ def _within(column: Column, bound: int | None) -> bool:
 def values_writer(
     schema: Schema, options: WriteOptions, prefix: bytes, suffix: bytes
 ) -> Callable[[ValueBatch], list[bytes]]:
-    """What makes messages of values: `prefix`, the payload, `suffix`."""
+    """A function that converts values to messages: `prefix`, the payload, `suffix`."""
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         write = _column_writer(schema, options)
         return lambda values: _joined([prefix, *write(values.rows), suffix], values.count)
@@ -129,8 +129,8 @@ def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[s
 
 
 def write_maps(values: ValueBatch, prefix: bytes, suffix: bytes, hash_order: bool) -> list[bytes]:
-    """Messages of maps without a schema that have the same keys; Mixed for other
-    values. `hash_order`: see WriteOptions."""
+    """Messages of maps without a schema that have the same keys; MixedBatchError for other values. `hash_order`: sort
+    keys as WriteOptions.in_hash_order does."""
     parts: list[Part] = [prefix, b"{"]
     columns = values.columns
     for name in map_order(values.first) if hash_order else columns:
@@ -157,7 +157,7 @@ def _write_plain(column: Column) -> list[Part]:
 
 
 def _joined(parts: Sequence[Part], count: int) -> list[bytes]:
-    """One text for each record, of parts that are the same for all and parts that are not."""
+    """Joins the parts of each message."""
     merged: list[Any] = []
     for part in parts:
         if isinstance(part, bytes) and merged and isinstance(merged[-1], bytes):
@@ -183,7 +183,7 @@ def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
 
 
 def _usual_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
-    """Writes columns of what is usual for the schema, and no others."""
+    """A writer of columns with the common types of the schema; it returns None for others."""
     if schema.name in _LOGICAL:
         return lambda column: None
     if schema.type is Type.STRUCT and schema.fields:
@@ -204,7 +204,7 @@ def _inner_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], l
     def write_structs(column: Column) -> list[Part] | None:
         try:
             return write_fields(columns_of(names, column)) if value_types(column) == {dict} else None
-        except MixedBatchError:  # a missing field is a null one
+        except MixedBatchError:  # a field is missing
             return None
 
     return write_structs
@@ -217,16 +217,16 @@ def _write_texts(column: Column) -> list[Part] | None:
 
 
 def _numbers(column: Column) -> list[Part]:
-    """Of what JSON spells without commas: numbers, booleans, null."""
+    """The JSON of values without commas: numbers, booleans, null."""
     return [orjson.dumps(column)[1:-1].split(b",")]
 
 
-_BETWEEN = "\x7f"  # a character that JSON leaves as it is, and that texts seldom hold
+_BETWEEN = "\x7f"  # JSON does not escape this character, and texts seldom contain it
 
 
 def _texts(column: Column) -> list[bytes]:
-    """Strings as JSON without their quotes, all in one go; of another number when they cannot be told apart, or hold
-    what has to be spelled with care."""
+    """The JSON of all strings without quotes, in one call. The result has another length if a string contains the
+    separator or needs special escapes."""
     try:
         whole = orjson.dumps(_BETWEEN.join(column))
     except TypeError:  # bytes that are not UTF-8

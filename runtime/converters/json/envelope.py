@@ -1,4 +1,5 @@
-"""Envelopes: JSON objects of a schema and a payload. Messages of one producer mostly begin with the same bytes."""
+"""Envelopes: JSON objects with a schema and a payload. Messages of one producer usually share the bytes of the
+schema."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _CLOSING = ord("}")
 
 
 class Envelopes:
-    """Takes envelopes apart, and keeps one schema object for all that bring the same schema."""
+    """Splits envelopes and caches their schemas, so that equal schemas are one object."""
 
     def __init__(self, size: int, fill: bool) -> None:
         self._size, self._fill = max(size, 1), fill
@@ -31,31 +32,33 @@ class Envelopes:
         self._schema: Schema | None = None
 
     def split(self, data: bytes) -> tuple[Schema | None, Any] | None:
-        """Schema and payload of an envelope that begins as the last one did; None for any other."""
+        """Schema and payload of an envelope that starts like the previous one; otherwise None."""
         if self._length and data.startswith(self._prefix) and data.endswith(b"}"):
             try:
                 return self._schema, orjson.loads(data[self._length : -1])
-            except orjson.JSONDecodeError:  # more fields behind the payload, or no JSON
+            except orjson.JSONDecodeError:  # more fields after the payload, or invalid JSON
                 return None
         return None
 
     def split_batch(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
-        """The schema and the payloads of compact envelopes that all begin alike; None for others. Raises where one is
-        no JSON."""
+        """The schema and payloads of compact envelopes that share a schema; None for others. Raises JSONDecodeError for
+        invalid JSON."""
         if self.split(data[0]) is None:
             self.read(data[0])
         schema, prefix, length, loads = self._schema, self._prefix, self._length, orjson.loads
         if schema is None or not data[0].startswith(prefix):
             return None
-        found = [loads(one[length:-1]) for one in data if one.startswith(prefix) and one[-1] == _CLOSING]
+        found = [
+            loads(message[length:-1]) for message in data if message.startswith(prefix) and message[-1] == _CLOSING
+        ]
         return (schema, found) if len(found) == len(data) else None
 
     def beginnings(self, data: Sequence[bytes]) -> Sequence[bytes]:
-        """Compact envelopes up to their payloads."""
-        return [one[: one.find(_PAYLOAD)] for one in data]
+        """The part of each compact envelope before its payload."""
+        return [message[: message.find(_PAYLOAD)] for message in data]
 
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
-        """Schema and payload of any envelope; DataError when it is none."""
+        """Schema and payload of any envelope; DataError if it is invalid."""
         try:
             value, exact = orjson.loads(data), True
         except orjson.JSONDecodeError:
@@ -82,21 +85,21 @@ class Envelopes:
         return schema
 
     def _new_schema(self, data: bytes, value: Any) -> Schema | None:
-        """For schemas that orjson cannot write: an infinite default, or half of a surrogate pair."""
+        """Reads a schema that orjson cannot serialize: with an infinite default, or half of a surrogate pair."""
         try:
             return read_schema(value["schema"], self._fill)
         except InexactError:  # a decimal default
             return read_schema(loads_exactly(data)["schema"], self._fill)
 
     def _remember(self, data: bytes, key: bytes, schema: Schema) -> None:
-        """The bytes before the payload, when they are the compact envelope of just this schema."""
+        """Remembers the bytes before the payload if the envelope is compact."""
         prefix = _OPENING + key + _PAYLOAD
         if data.startswith(prefix):
             self._prefix, self._length, self._schema = prefix, len(prefix), schema
 
 
 def within_64_bits(value: Any, data: bytes, enveloped: bool) -> Any:
-    """Numbers without a schema, as Java has them: whole ones wrap around beyond 64 bits, there is no -0.0."""
+    """A value without a schema as Java reads it: whole numbers wrap around at 64 bits, and -0.0 becomes 0.0."""
     if type(value) is float:
         if abs(value) < 2.0**63:
             return value + 0.0

@@ -1,4 +1,4 @@
-"""JSON of values that orjson refuses: halves of surrogate pairs, integers beyond 64 bits, containers hundreds deep."""
+"""JSON for values that orjson refuses: halves of surrogate pairs, integers beyond 64 bits, deep nesting."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from runtime.api.data.java_text import map_order
 from runtime.api.errors import DataError
 from runtime.converters.json.scalars import quoted, scalar
 
-_DEEPEST = 1000  # levels of nested arrays and objects, as in Jackson
-_TOO_DEEP = f"JSON does not hold arrays and objects more than {_DEEPEST} deep"
+_MAX_DEPTH = 1000  # levels of nested arrays and objects, as in Jackson
+_TOO_DEEP = f"Cannot write JSON with more than {_MAX_DEPTH} levels of arrays and objects"
 
 
 class _Inner(NamedTuple):
-    """A container whose JSON belongs at this place."""
+    """A nested container."""
 
     value: Any
 
 
 def written(value: Any) -> bytes:
-    """Compact JSON in Jackson's spelling; DataError for containers that are too deep. Without recursion: Python's
+    """Compact JSON, formatted as by Jackson; DataError for too deep nesting. Iterative, because Python's recursion
     limit is lower than Jackson's."""
     parts: list[bytes] = []
     unfinished = [_pieces(value)]
@@ -30,7 +30,7 @@ def written(value: Any) -> bytes:
                 parts.append(piece)
                 continue
             unfinished.append(_pieces(piece.value))
-            if len(unfinished) > _DEEPEST:
+            if len(unfinished) > _MAX_DEPTH:
                 raise DataError(_TOO_DEEP)
             break
         else:

@@ -1,4 +1,4 @@
-"""JsonConverter: JSON, with the schema beside the payload (`schemas.enable`, the default) or without."""
+"""JsonConverter reads and writes JSON, in envelopes with a schema (`schemas.enable`, the default) or without."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _key(
 
 
 class JsonConverter(Converter, HeaderConverter):
-    """Without schemas numbers are Python's int and float, objects dicts, arrays lists."""
+    """Without schemas, values are int, float, bool, str, dict and list."""
 
     java_name = "org.apache.kafka.connect.json.JsonConverter"
     config_def = ConfigDef(
@@ -50,7 +50,7 @@ class JsonConverter(Converter, HeaderConverter):
             "schemas.enable",
             ConfigType.BOOLEAN,
             True,
-            "Whether each message carries its schema, as an object with the fields schema and payload.",
+            "Whether messages are envelopes: objects with the fields schema and payload.",
             "Schemas",
             0,
             "Enable Schemas",
@@ -59,7 +59,7 @@ class JsonConverter(Converter, HeaderConverter):
             "schemas.cache.size",
             ConfigType.INT,
             1000,
-            "How many schemas are kept in their converted form.",
+            "Maximum number of schemas in the cache.",
             "Schemas",
             1,
             "Schema Cache Size",
@@ -68,7 +68,7 @@ class JsonConverter(Converter, HeaderConverter):
             "schema.content",
             ConfigType.STRING,
             None,
-            "A schema, in JSON, for messages that are plain payloads: they are read as if it were in each of them.",
+            "Schema, in JSON, of messages that are plain payloads.",
             "Schemas",
             2,
             "Schema Content",
@@ -77,7 +77,7 @@ class JsonConverter(Converter, HeaderConverter):
             "decimal.format",
             ConfigType.STRING,
             "BASE64",
-            "How decimals are written: BASE64 (the unscaled bytes) or NUMERIC (a JSON number).",
+            "Format of decimals: BASE64 (the unscaled bytes) or NUMERIC (a JSON number).",
             "Serialization",
             0,
             "Decimal Format",
@@ -88,7 +88,7 @@ class JsonConverter(Converter, HeaderConverter):
             "replace.null.with.default",
             ConfigType.BOOLEAN,
             True,
-            "Whether a null takes the default value that its schema has.",
+            "Whether to replace nulls by the default of their schema.",
             "Serialization",
             1,
             "Replace null with default",
@@ -192,7 +192,7 @@ class JsonConverter(Converter, HeaderConverter):
 
 
 class _Written:
-    """What is made once of a schema that is written."""
+    """Writer and envelope of a schema."""
 
     __slots__ = ("prefix", "write")
 

@@ -1,4 +1,4 @@
-"""JSON payloads to values, guided by a schema. Scalars of another kind are coerced as Java's reader does, silently."""
+"""Conversion of JSON payloads to values of a schema. Scalars of another type are coerced, as in Java."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
 
-_EXACT = 2.0**63  # whole numbers beyond may come as floats
+_EXACT = 2.0**63  # JSON parsers may return larger whole numbers as floats
 _GROUP = re.compile(r"[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)")
 _BASE64 = re.compile(rf"[\0- ]*(?:{_GROUP.pattern}[\0- ]*)*\Z")
 Reader = Callable[[Any], Any]
@@ -23,11 +23,11 @@ Check = Callable[[Any], None]
 
 
 class InexactError(Exception):
-    """A number has lost digits that matter: read the text again, with loads_exactly()."""
+    """A number has lost digits: parse the text again with loads_exactly()."""
 
 
 def reader(schema: Schema, fill: bool) -> Reader:
-    """What makes a value of a payload; DataError when there is no way. `fill`: a null takes the default."""
+    """A function that converts payloads; DataError if a payload is invalid. `fill`: nulls become the default."""
     read = _LOGICAL[schema.name](schema) if schema.name in _LOGICAL else _plain(schema, fill)
     default = schema.default if fill else None
     if default is not None or schema.optional:
@@ -165,8 +165,8 @@ def _struct(schema: Schema, fill: bool) -> Reader:
 
 
 def gap_check(schema: Schema, what: str, field: str) -> Check | None:
-    """Texts and bytes that are something else in the JSON have become null, which a struct does not take where a value
-    is required, however deep within arrays and maps. What raises DataError then; None where that cannot be."""
+    """A function that raises DataError for a null in a required string or bytes, at any depth; None if there is none in
+    the schema. The reader converts payloads of other types to null, which a struct does not accept."""
     kind = schema.type
     if kind is Type.ARRAY:
         return _each_checked(gap_check(schema.element(), f"element of array {what}", field))
@@ -236,7 +236,7 @@ def _decimal_of_text(schema: Schema, text: str) -> Decimal:
 
 
 def _time(name: str, bits: int) -> Callable[[Schema], Reader]:
-    """A date, time or timestamp out of an integer."""
+    """A reader of dates, times or timestamps from integers."""
     short, what = name.rpartition(".")[2], "integer" if bits == 32 else "integral"
     carrier = Schema(Type.INT64, name=name)
     bound = 1 << (bits - 1)
@@ -262,5 +262,5 @@ _KINDS = ((bool, "BOOLEAN"), (str, "STRING"), (dict, "OBJECT"), (list, "ARRAY"))
 
 
 def _kind(found: Any) -> str:
-    """What Jackson calls it."""
+    """Jackson's name for the type of a JSON node."""
     return next((name for kind, name in _KINDS if isinstance(found, kind)), "NUMBER")

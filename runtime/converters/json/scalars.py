@@ -1,4 +1,4 @@
-"""Strings and numbers as Jackson writes them in JSON."""
+"""JSON of strings and numbers, formatted as by Jackson."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HALVES = re.compile("([\ud800-\udfff])")
 
 
 def number(value: float, single: bool = False) -> Any:
-    """A float for dumps(), in Java's spelling: `1.0E10`, `"NaN"`."""
+    """A float for dumps(), formatted as in Java: `1.0E10`, `"NaN"`."""
     if not single and (1e-3 <= value < 1e7 or -1e7 < value <= -1e-3):
         return value
     text = float_text(value, single)
@@ -25,7 +25,7 @@ def number(value: float, single: bool = False) -> Any:
 
 
 def scalar(value: Any) -> bytes:
-    """The JSON of anything but arrays and objects; DataError for a value that JSON cannot hold."""
+    """The JSON of a value that is not an array or object; DataError for an unsupported type."""
     if isinstance(value, str):
         return quoted(value)
     if type(value) is int:

@@ -1,4 +1,4 @@
-"""Schemas as they stand in JSON envelopes."""
+"""Schemas in JSON envelopes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TYPES = {str(kind): kind for kind in Type}
 
 
 def schema_json(schema: Schema | None, options: WriteOptions) -> dict[str, Any] | None:
-    """The object behind "schema", its keys in Connect's order; None for no schema."""
+    """The JSON object of a schema, with Connect's order of keys; None without a schema."""
     if schema is None:
         return None
     found: dict[str, Any] = {"type": str(schema.type)}
@@ -79,7 +79,7 @@ def _builder(kind: Type, found: dict[str, Any], fill: bool) -> SchemaBuilder:
 
 
 def _of_type(found: dict[str, Any], name: str, kind: type) -> Any:
-    """An attribute; one of another type counts as missing."""
+    """An attribute; None if it has another type."""
     value = found.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 

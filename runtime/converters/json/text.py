@@ -1,4 +1,4 @@
-"""JSON text itself: read as leniently, and spelled to the byte, as Apache's workers do it."""
+"""Parsing and formatting of JSON text: as lenient as Jackson, and with the same bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 1000  # characters of a number, as in Jackson
 
 
 def dumps(value: Any) -> bytes:
-    """Compact, as Jackson spells it."""
+    """Compact JSON, formatted as by Jackson."""
     try:
         text = orjson.dumps(value)
     except TypeError:  # a value that orjson cannot write, or nested too deeply for it
@@ -69,7 +69,7 @@ def dumps_plain(value: Any) -> bytes:
 
 
 def dumps_unchanged(values: Sequence[Any]) -> bool:
-    """Whether dumps() can take all of them as they are: texts, or flat objects of what JSON spells in one way only."""
+    """Whether dumps() needs no plain() for these values: strings, and flat objects without floats."""
     found: set[type] = set()
     for value in values:
         if isinstance(value, dict):
@@ -91,7 +91,7 @@ def loads(data: bytes) -> Any:
 
 
 def loads_exactly(data: bytes, floats: type = Decimal) -> Any:
-    """As loads(), with numbers to the last digit."""
+    """Like loads(), but with exact numbers."""
     try:
         text = data.decode(json.detect_encoding(data)).lstrip("\ufeff \t\r\n")
         if not text:

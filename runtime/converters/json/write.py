@@ -1,4 +1,4 @@
-"""Values with schemas to JSON payloads. For each schema a writer is made once: a function of one value."""
+"""Conversion of values to JSON payloads, by a function that is compiled once for each schema."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _NULL = "Conversion error: null value for field that is required and has no defa
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """`fill`: a null takes its schema's default. `numeric`: decimals are JSON numbers, not bytes. `hashed`: entries of
-    maps are in the order of Java's HashMap, which determines the partition of a record with such a key."""
+    """`fill`: nulls become the default of their schema. `numeric`: decimals are JSON numbers instead of bytes.
+    `in_hash_order`: map entries have the order of Java's HashMap, so that a key has the same bytes and partition."""
 
     fill: bool = True
     numeric: bool = False
@@ -36,7 +36,7 @@ class WriteOptions:
 
 
 def writer(schema: Schema | None, options: WriteOptions) -> Writer:
-    """What makes of a value something that dumps() takes; DataError when its schema says otherwise."""
+    """A function that converts values for dumps(); DataError if a value does not match the schema."""
     if schema is None:
         return plain
     write = _logical(schema, options) or _MAKERS[schema.type](schema, options)
@@ -59,7 +59,7 @@ def writer(schema: Schema | None, options: WriteOptions) -> Writer:
 
 
 _EXACT = {Type.STRING: str, Type.BOOLEAN: bool}
-"""Python types whose values go into JSON as they are."""
+"""Python types whose values need no conversion."""
 
 
 def _exact(write: Writer, kind: type, optional: bool) -> Writer:

@@ -1,1 +1,1 @@
-"""Fields of records as transformations address, check, cast and copy them."""
+"""Helpers of transformations that look up, check, cast and copy fields."""

@@ -1,4 +1,4 @@
-"""Values as another type of Connect's data, with what Java's casts and parsers do at the edges."""
+"""Casts values to other types with the results of Java's casts and parsers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.api.errors import DataError
 from runtime.transforms.fields.java_numbers import low_bits, nearest_single
 
 _INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java, within the first 65,536 characters
-_LONGEST = 400  # digits; a number with more, leading zeros apart, is out of any range
+_MAX_DIGITS = 400  # a number with more, without leading zeros, is out of range
 _FLOAT = re.compile(r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)[fFdD]?)\Z", re.ASCII)
 _HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+[fFdD]?\Z", re.ASCII)
 _JAVA_BLANKS = "".join(map(chr, range(33)))
@@ -25,7 +25,7 @@ _JAVA_BLANKS = "".join(map(chr, range(33)))
 CASTABLE = (
     Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING,
 )  # fmt: skip
-"""What can be cast to."""
+"""Target types."""
 
 
 def _range_error(value: Any) -> DataError:
@@ -38,7 +38,7 @@ def _wrap(number: int, bits: int) -> int:
 
 
 def _saturate(number: float, bits: int) -> int:
-    """A float as Java casts it to int or long: cut off, and kept within bounds."""
+    """A float as Java casts it to int or long: truncated, and saturated at the bounds."""
     if number != number:
         return 0
     bound = 1 << (bits - 1)
@@ -74,11 +74,11 @@ def _parsed(text: str) -> int | None:
     if _INTEGER.match(text) is None or max(text) > "\uffff":
         return None
     digits = text.lstrip("+-").lstrip("0")
-    return int(text) if len(digits) < _LONGEST else None
+    return int(text) if len(digits) < _MAX_DIGITS else None
 
 
 def parse_double(text: str) -> float:
-    """Java's Double.parseDouble(): blanks around it, suffixes and hexadecimals are fine."""
+    """Java's Double.parseDouble(), which accepts surrounding white space, suffixes and hexadecimal numbers."""
     trimmed = text.strip(_JAVA_BLANKS)
     if _FLOAT.match(trimmed):
         return float(trimmed if trimmed[-1] in "Ny" else trimmed.rstrip("fFdD"))
@@ -88,6 +88,7 @@ def parse_double(text: str) -> float:
 
 
 def to_double(value: Any) -> float:
+    """The value as a double; DataError if it cannot be cast."""
     if isinstance(value, str):
         return parse_double(value)
     if isinstance(value, bool | int | float | Decimal):
@@ -99,7 +100,7 @@ def to_double(value: Any) -> float:
 
 
 def to_single(value: Any) -> float:
-    """A float of 32 bits, held as the double that its shortest text means."""
+    """The value as a 32-bit float, represented by the double with the same text."""
     double = to_double(value)
     if isinstance(value, str) and math.isfinite(double) and not _HEX_FLOAT.match(value.strip(_JAVA_BLANKS)):
         value = Decimal(value.strip(_JAVA_BLANKS).rstrip("fFdD"))
@@ -107,6 +108,7 @@ def to_single(value: Any) -> float:
 
 
 def to_boolean(value: Any) -> bool:
+    """The value as a boolean; DataError if it cannot be cast."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -119,7 +121,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def _unexpected(value: Any) -> DataError:
-    from runtime.transforms.fields.type_checks import java_class
+    from runtime.api.data.class_names import java_class
 
     return DataError(f"Unexpected type in Cast transformation: class {java_class(value)}")
 
@@ -150,7 +152,7 @@ _CASTERS: dict[Type, Callable[[Any], Any]] = {
 
 
 def caster(schema: Schema | None, target: Type) -> Callable[[Any], Any]:
-    """A function that casts values of this schema; a null stays null, also where nothing else can be cast."""
+    """A function that casts values of this schema. Nulls are unchanged, even for types that cannot be cast."""
     if schema is not None and not schema.type.primitive:
         return _refusing(schema.type)
     cast = _CASTERS.get(target)
@@ -160,7 +162,7 @@ def caster(schema: Schema | None, target: Type) -> Callable[[Any], Any]:
             return None
         if schema is None:
             _check_plain(value)
-        elif isinstance(value, Decimal) and not value.is_finite():  # Java has no such decimals
+        elif isinstance(value, Decimal) and not value.is_finite():  # Java has no NaN or infinite decimals
             raise _range_error(value)
         if cast is None:
             return _to_string(schema, value)

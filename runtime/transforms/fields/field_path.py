@@ -1,4 +1,4 @@
-"""Names of fields, plain (V1) or as paths into nested ones (V2, KIP-821)."""
+"""Names of top-level fields (V1) and paths to nested fields (V2, KIP-821)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from runtime.transforms.fields.type_checks import require_map
 
 
 class FieldPath:
-    """A field to look up in values and schemas."""
+    """Looks up a field in values and schemas."""
 
     def __init__(self, text: str, version: str = "V1") -> None:
         self.text = text
@@ -22,7 +22,7 @@ class FieldPath:
             raise IllegalArgumentError(f"Unknown field: {self.text}")
 
     def schema_in(self, schema: Schema) -> Schema | None:
-        """The field's schema; None when there is no such field, DataError when the way leads through a scalar."""
+        """The field's schema; None if it does not exist, DataError if the path leads through a scalar."""
         self._check()
         found: Schema | None = schema
         for step in self.steps:
@@ -34,7 +34,7 @@ class FieldPath:
         return found
 
     def value_in_map(self, value: Mapping[str, Any]) -> Any:
-        """The field's value; None when a step is missing."""
+        """The field's value; None if a step is missing."""
         self._check()
         found: Any = value
         for step in self.steps[:-1]:
@@ -45,7 +45,7 @@ class FieldPath:
         return found.get(self.steps[-1])
 
     def value_in_struct(self, schema: Schema, value: Mapping[str, Any], fill: bool) -> Any:
-        """The field's value, or its default where `fill`."""
+        """The field's value, or its default if it is null and `fill` is set."""
         found: Any = value
         for step in self.steps:
             if found is None:

@@ -1,4 +1,4 @@
-"""Numbers as Java's classes read and narrow them."""
+"""Parsing and narrowing of numbers as in Java."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LAST_BITS = 64
 
 
 def big_decimal(text: str) -> Decimal | None:
-    """As `new BigDecimal(text)`; None where that fails."""
+    """The result of `new BigDecimal(text)`; None if the text is not a number."""
     if _BIG_DECIMAL.fullmatch(text) is None:
         return None
     number = Decimal(text)
@@ -20,16 +20,15 @@ def big_decimal(text: str) -> Decimal | None:
 
 
 def low_bits(number: Decimal) -> int:
-    """An integer with the same lowest 64 bits as the number without its fraction, calculated without expanding the
-    number."""
+    """An integer with the same lowest 64 bits as the truncated number, without expanding a large exponent."""
     if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LAST_BITS:  # a multiple of 2^64
         return 0
     return int(number)
 
 
 def nearest_single(value: int | Decimal) -> float:
-    """The nearest 32-bit float, rounded once. Through a double, a number just beside the midpoint of two floats would
-    round as the midpoint."""
+    """The nearest 32-bit float. Rounding to a double first would round a number close to the midpoint of two floats as
+    the midpoint."""
     try:
         double = float(value)
         [near] = struct.unpack(">f", struct.pack(">f", double))

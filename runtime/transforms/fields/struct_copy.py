@@ -1,5 +1,4 @@
-"""Copies the fields of a struct into a new one: nulls take the defaults of their fields, and values that Java's
-Struct.put() refuses are refused."""
+"""Copies structs: replaces nulls by the defaults of their fields, and refuses what Java's Struct.put() refuses."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from runtime.api.errors import SchemaBuilderError
 
 
 class StructCopy:
-    """Copies the fields that two schemas have in common. `fill`: nulls become the default of their field. Without
-    `fill`, a required field with a default may be null in the old struct but not in the new one."""
+    """Copies the fields that two schemas have in common. If `fill` is set, nulls become the default of their field.
+    Otherwise a required field with a default may be null in the old struct, but not in the new one."""
 
     __slots__ = ("_defaults", "_needed")
 
@@ -26,11 +25,11 @@ class StructCopy:
 
     @property
     def changes_values(self) -> bool:
-        """Whether copying can change or refuse any field."""
+        """Whether copying can change or refuse a field."""
         return bool(self._defaults or self._needed)
 
     def row(self, struct: Mapping[str, Any]) -> dict[str, Any]:
-        """A copy of the struct's fields; DataError for a null in a required field."""
+        """A copy of the fields of one struct; DataError for a null in a required field."""
         new = {**struct}
         for name, default in self._defaults:
             if new.get(name) is None:
@@ -41,7 +40,7 @@ class StructCopy:
         return new
 
     def columns(self, columns: Mapping[str, Column]) -> dict[str, Column]:
-        """The same for many structs; Mixed if one of them is refused."""
+        """Like row(), for a batch of structs; MixedBatchError if one of them is refused."""
         new = {**columns}
         for name, default in self._defaults:
             new[name] = fill_nulls(new[name], default)
@@ -51,7 +50,7 @@ class StructCopy:
 
 
 def fill_nulls(column: Column, default: Any) -> Column:
-    """The column with a default in place of its nulls."""
+    """The column with its nulls replaced by a default."""
     if default is None:
         return column
     if type(column) is ConstantColumn:
@@ -60,7 +59,7 @@ def fill_nulls(column: Column, default: Any) -> Column:
 
 
 def with_fields(schema: Schema, fields: Iterable[Field]) -> Schema:
-    """The struct's schema with other fields."""
+    """The schema with other fields; SchemaBuilderError for an empty field name."""
     named = tuple(fields)
     if any(not field.name for field in named):
         raise SchemaBuilderError("fieldName cannot be null.")

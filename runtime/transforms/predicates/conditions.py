@@ -1,4 +1,4 @@
-"""TopicNameMatches, HasHeaderKey and RecordIsTombstone."""
+"""The bundled predicates: TopicNameMatches, HasHeaderKey and RecordIsTombstone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.api.java_compat.regex import java_regex
 from runtime.api.transformation import Predicate, Record
 from runtime.transforms.definitions import MEDIUM, key
 
-_MOST = 10_000  # topics remembered
+_MAX_TOPICS = 10_000  # in the cache
 
 
 def _pattern(name: str, value: Any) -> None:
@@ -22,13 +22,13 @@ def _pattern(name: str, value: Any) -> None:
 
 
 class TopicNameMatches(Predicate):
-    """The whole name of the record's topic matches."""
+    """Whether the whole topic name matches a regular expression."""
 
     java_name = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
     config_def = ConfigDef(
         key(
             "pattern",
-            "A Java regular expression for the whole name of a topic.",
+            "Java regular expression for the whole topic name.",
             importance=MEDIUM,
             validator=_pattern,
         )
@@ -50,16 +50,16 @@ class TopicNameMatches(Predicate):
         known = self._known.get(topic)
         if known is None:
             known = self._matches(topic) is not None
-            if len(self._known) < _MOST:
+            if len(self._known) < _MAX_TOPICS:
                 self._known[topic] = known
         return known
 
 
 class HasHeaderKey(Predicate):
-    """The record has a header of that name, whatever it says."""
+    """Whether the record has a header of this name."""
 
     java_name = "org.apache.kafka.connect.transforms.predicates.HasHeaderKey"
-    config_def = ConfigDef(key("name", "The header's name.", importance=MEDIUM, validator=non_empty))
+    config_def = ConfigDef(key("name", "Name of the header.", importance=MEDIUM, validator=non_empty))
 
     def configure(self, config: Mapping[str, str]) -> None:
         self._name: str = self.config_def.parse(config)["name"]
@@ -76,7 +76,7 @@ class HasHeaderKey(Predicate):
 
 
 class RecordIsTombstone(Predicate):
-    """The record has no value."""
+    """Whether the record's value is null."""
 
     java_name = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
 
