@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
+from runtime.api.data.class_names import java_class
 from runtime.api.data.columns import BatchMetadata, Column, ValueBatch
 from runtime.api.data.java_text import JavaMap, map_order
 from runtime.api.data.schema import Schema, Type, struct_schema
@@ -15,7 +16,7 @@ from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import MEDIUM, key
-from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "flattening"
 _NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # where no schema says what they are

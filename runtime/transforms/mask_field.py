@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.validators import non_empty
+from runtime.api.data.class_names import java_class
 from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, HashMapLayout, ValueBatch, value_types
 from runtime.api.data.java_text import JavaMap, map_order, single_value
 from runtime.api.data.schema import Schema, Type
@@ -19,7 +20,7 @@ from runtime.api.transformation import KeyOrValueTransformation, Record, RecordP
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
 from runtime.transforms.fields.java_numbers import big_decimal, low_bits
 from runtime.transforms.fields.struct_copy import StructCopy
-from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "mask fields"
 _EMPTY_VALUES: dict[type, Any] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import one_of
+from runtime.api.data.class_names import java_class
 from runtime.api.data.columns import BatchMetadata, ConstantColumn, HashMapLayout, ValueBatch
 from runtime.api.data.java_text import JavaMap
 from runtime.api.data.logical import (
@@ -30,7 +31,7 @@ from runtime.api.java_compat.date_format import DatePattern
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
 from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.fields.struct_copy import StructCopy, with_fields
-from runtime.transforms.fields.type_checks import java_class, require_map, require_struct
+from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "converting timestamp formats"
 _TARGETS = {
