@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,10 @@ def imported(installed: Installed, *packages: str) -> set[str]:
     answer = json.loads(done.stdout)
     assert all(file.startswith(str(installed.folder)) for file in answer["files"])
     return set(answer["loaded"])
+
+
+def test_both_packages_are_typed(wheel: Path) -> None:
+    assert {"runtime/py.typed", "tui/py.typed"} <= set(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_console_needs_nothing_of_the_runtime(base: Installed) -> None:

@@ -10,11 +10,21 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue
-from runtime.api.connector import Connector, SinkConnector, SourceConnector
-from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.data.schema import STRING_SCHEMA
-from runtime.api.task import SinkTask, SourceTask
+from runtime.api import (
+    STRING_SCHEMA,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    Connector,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    TopicPartition,
+)
 
 KEYS = ConfigDef(
     ConfigKey("topic", ConfigType.STRING, "", doc="Where records go."),

@@ -7,12 +7,23 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
-from runtime.api.connector import SinkConnector, SourceConnector
-from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.data.schema import STRING_SCHEMA
-from runtime.api.errors import ConnectError, UnsupportedOffsetsError
-from runtime.api.task import Offset, Partition, SinkTask, SourceTask
+from runtime.api import (
+    STRING_SCHEMA,
+    ConfigDef,
+    ConfigKey,
+    ConfigType,
+    ConnectError,
+    Offset,
+    Partition,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    TopicPartition,
+    UnsupportedOffsetsError,
+)
 
 
 class CountingTask(SourceTask):

@@ -7,9 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType
-from runtime.api.errors import DataError, RetriableError
-from runtime.api.transformation import RecordT, Transformation
+from runtime.api import ConfigDef, ConfigKey, ConfigType, DataError, RecordT, RetriableError, Transformation
 
 
 class Misbehaving(Transformation):

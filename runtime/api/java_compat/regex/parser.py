@@ -69,9 +69,9 @@ class PatternParser:
             return Fragment("", 0, 0)
         cursor.next()
         if char == "^":
-            return Fragment(assertions.line_start(cursor.flags), 0, 0, still=True)
+            return Fragment(assertions.line_start(cursor.flags), 0, 0, zero_width=True)
         if char == "$":
-            return Fragment(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, still=True)
+            return Fragment(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, zero_width=True)
         if char == ".":
             return Fragment(assertions.any_character(cursor.flags), 1, 1)
         return Fragment(single(char, cursor), 1, 1)
@@ -102,7 +102,7 @@ class PatternParser:
         if letter == "X":
             return Fragment(r"\X", 1, 0, False)
         found = assertions.assertion(letter, self._cursor)
-        return None if found is None else Fragment(found, 0, 0, still=True)
+        return None if found is None else Fragment(found, 0, 0, zero_width=True)
 
     def _reference(self, number: int) -> Fragment:
         cursor = self._cursor
@@ -160,7 +160,7 @@ class PatternParser:
             inner = self._alternatives()
             return inner._replace(text=f"(?{kind}{inner.text})")
         if kind in "=!":
-            return Fragment(f"(?{kind}{self._alternatives().text})", 0, 0, still=True)
+            return Fragment(f"(?{kind}{self._alternatives().text})", 0, 0, zero_width=True)
         if kind == "<":
             return self._behind_or_named()
         if kind in "$@":
@@ -178,9 +178,9 @@ class PatternParser:
             self._names[name] = self._groups + 1
             return self._capturing(name)
         inner = self._alternatives()
-        if inner.most is None:
+        if inner.max_length is None:
             raise cursor.error("Look-behind group does not have an obvious maximum length")
-        return Fragment(f"(?<{char}{inner.text})", 0, 0, still=True)
+        return Fragment(f"(?<{char}{inner.text})", 0, 0, zero_width=True)
 
     def _flagged(self) -> Fragment | None:
         cursor = self._cursor

@@ -10,7 +10,7 @@ import pytest
 from runtime.plugins.registry import PluginRegistry, entries
 
 CONNECTOR = """
-from runtime.api.connector import SourceConnector
+from runtime.api import SourceConnector
 class {name}(SourceConnector):
     def version(self): return "7.1"
     def start(self, config): pass

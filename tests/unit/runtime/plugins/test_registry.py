@@ -15,7 +15,7 @@ from runtime.plugins.registry import BUNDLED, PluginRegistry, PluginType, entrie
 K = "org.apache.kafka.connect."
 
 CONNECTOR = """
-from runtime.api.connector import SourceConnector
+from runtime.api import SourceConnector
 class {name}(SourceConnector):
     def version(self): return "7.1"
     def start(self, config): pass
