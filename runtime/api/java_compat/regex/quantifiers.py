@@ -8,8 +8,8 @@ from runtime.api.java_compat.regex.cursor import Cursor
 
 _MAX_INT = (1 << 31) - 1
 _MAX_REPETITIONS = 10_000
-"""Limits counts, since the regex package needs memory for each repetition. Matched texts are shorter: topic names have a
-few hundred characters."""
+"""Limits counts, since the regex package needs memory for each repetition. Matched texts are shorter: topic names have
+a few hundred characters."""
 
 
 class Fragment(NamedTuple):
