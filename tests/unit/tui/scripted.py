@@ -1,4 +1,4 @@
-"""A transport whose answers a test writes down; it remembers what was asked."""
+"""A transport with prepared answers, which records its requests."""
 
 from __future__ import annotations
 

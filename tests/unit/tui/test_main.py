@@ -144,9 +144,9 @@ def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
 def test_terminals_that_cannot_show_the_screen(term: str, columns: int, message: str) -> None:
     environ = {**os.environ, "TERM": term}
     child = pexpect.spawn(sys.executable, ["-m", "tui.main"], env=environ, dimensions=(24, columns), encoding="utf-8")
-    said = child.read().replace("\r\n", "\n")
+    output = child.read().replace("\r\n", "\n")
     child.close()
-    assert message in said
+    assert message in output
     assert child.exitstatus == 2
 
 

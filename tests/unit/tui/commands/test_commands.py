@@ -31,12 +31,12 @@ class Answering(InMemory):
         return answer
 
 
-def run(line: str, answers: dict[str, Any], said: list[str] | None = None) -> Result:
+def run(line: str, answers: dict[str, Any], narrated: list[str] | None = None) -> Result:
     command, profile = parse(line), Profile("http://memory:8083", "memory")
     assert command is not None
     context = CommandContext(
         lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-        read=str, narrate=(said if said is not None else []).append,
+        read=str, narrate=(narrated if narrated is not None else []).append,
     )  # fmt: skip
     return drive(execute(command, context))
 

@@ -38,9 +38,9 @@ class Cluster(InMemory):
     def __init__(self, entry: Any = SOURCE) -> None:
         self.entry = entry
         self.changed: list[str] = []
-        self.told: list[str] = []
+        self.narrated: list[str] = []
         self.asked: list[str] = []
-        self.says = False
+        self.answer = False
 
     async def send(self, call: ApiCall) -> Any:
         path = call.path.partition("?")[0]
@@ -64,9 +64,9 @@ class Cluster(InMemory):
 
     def run(self, line: str) -> Result:
         def confirm(question: str) -> bool:
-            assert self.told, "the difference must be shown first"
+            assert self.narrated, "the difference must be shown first"
             self.asked.append(question)
-            return self.says
+            return self.answer
 
         command = parse(line)
         assert command is not None
@@ -75,7 +75,7 @@ class Cluster(InMemory):
             profile=lambda: Profile(self.url),
             profiles=ContextsFile(Path("nowhere")),
             read=lambda path: Path(path).read_text(),
-            narrate=self.told.append,
+            narrate=self.narrated.append,
             confirm=confirm,
         )
         self.change_store = context.change_store
@@ -112,13 +112,13 @@ def test_the_difference_is_shown_before_confirmation(entry: Any, line: str, diff
     line = line.replace("FILE", str(tmp_path / "o.json"))
     cluster = Cluster(entry)
     try:
-        said = cluster.run(line).outcomes[0].message
+        message = cluster.run(line).outcomes[0].message
     except HeadraceError as error:
-        said = error.message
-    assert "not confirmed; nothing was changed" in said
+        message = error.message
+    assert "not confirmed; nothing was changed" in message
     assert (cluster.asked, cluster.changed) == (["set the offsets of a?"], [])
-    assert any(difference in text for text in cluster.told), cluster.told
-    cluster.says = True
+    assert any(difference in text for text in cluster.narrated), cluster.narrated
+    cluster.answer = True
     cluster.run(line)
     assert cluster.changed == ["PATCH /connectors/a/offsets"]
     cluster.run(f"{line} -y")
@@ -133,7 +133,7 @@ def test_an_interrupted_change_is_shown_before_the_confirmation(way: str) -> Non
         cluster.run("finish a --dry-run")
     plan = OffsetPlan("a", None, (), "RUNNING")
     held = cluster.change_store.pending.lock("a")
-    held.write(PendingChange(plan, ChangeStep.STOPPING, None, "somebody"))
+    held.write(PendingChange(plan, ChangeStep.STOPPING, None, "user"))
     held.release()
     with pytest.raises(HeadraceError, match="not confirmed"):
         cluster.run(f"finish a {way}")

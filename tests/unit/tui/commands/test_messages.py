@@ -23,7 +23,7 @@ from tui.script.grammar import parse
 NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, contexts, unfinished, orphans"
 
 
-def told(line: str, *answers: Any) -> Result:
+def run_command(line: str, *answers: Any) -> Result:
     transport = Scripted(*answers)
     context = CommandContext(
         lambda: Connect(transport),
@@ -51,7 +51,7 @@ def told(line: str, *answers: Any) -> Result:
 )
 def test_suggestions_for_unknown_names(line: str, advice: str) -> None:
     with pytest.raises(NotFound) as caught:
-        told(line, expanded(status("demo-sink")))
+        run_command(line, expanded(status("demo-sink")))
     word = line.removeprefix("get connectors ").removeprefix("get ").removeprefix("list ").split()[0]
     assert (caught.value.message, caught.value.advice) == (f"Connector {word} not found", advice)
 
@@ -66,29 +66,29 @@ def test_a_plan_announces_the_stop_and_the_restored_state(state: str, back: str)
 
 
 def test_a_dry_run_of_delete_mentions_the_offsets() -> None:
-    assert told("delete a --with-offsets --dry-run", ["a"]).outcomes[0].message == (
+    assert run_command("delete a --with-offsets --dry-run", ["a"]).outcomes[0].message == (
         "would be deleted, and its offsets reset"
     )
-    assert told("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
+    assert run_command("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
 
 
 def test_a_dry_run_reports_the_refusal_of_a_running_connector() -> None:
     offsets = {"offsets": [{"partition": {"f": "x"}, "offset": {"p": 1}}]}
     entry = json.dumps({"partition": {"f": "x"}, "offset": {"p": 5}})
-    running = told(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
+    running = run_command(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
     assert [(one.code, one.message) for one in running.outcomes] == [
         (0, "would set f x: p 1 → p 5"),
         (4, "the connector is RUNNING; offsets can be changed only while it is STOPPED "
             "(--stop stops it and resumes it afterwards)"),
     ]  # fmt: skip
-    assert told(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
-    paused = told("delete offsets a --dry-run", status("a", "PAUSED"))
+    assert run_command(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
+    paused = run_command("delete offsets a --dry-run", status("a", "PAUSED"))
     assert paused.exit_code == 4 and "--stop stops it and pauses it again afterwards" in paused.outcomes[0].message
-    assert told("delete offsets a --dry-run --stop", status("a")).exit_code == 0
+    assert run_command("delete offsets a --dry-run --stop", status("a")).exit_code == 0
 
 
 def test_help_of_a_verb_with_several_nouns() -> None:
-    assert told("help get").text.count("\n") > 5
-    assert told("help restart").text.startswith("restart connector  ")
-    assert told("help export").text.startswith("export offsets [NAME…]")
-    assert told("help help").text.startswith("help ")
+    assert run_command("help get").text.count("\n") > 5
+    assert run_command("help restart").text.startswith("restart connector  ")
+    assert run_command("help export").text.startswith("export offsets [NAME…]")
+    assert run_command("help help").text.startswith("help ")

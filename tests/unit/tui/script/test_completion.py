@@ -90,7 +90,7 @@ def bash(home: Path) -> Iterator[pexpect.spawn[str]]:
     ],
 )
 def test_in_bash(bash: pexpect.spawn[str], typed: str, completed: str) -> None:
-    """What is typed behind it shows where the cursor is: a quote that was open is still open."""
+    """Text typed after the completion shows the cursor: an open quote must remain open."""
     bash.send(f"{typed}\t|")
     bash.expect(re.escape(completed))
 

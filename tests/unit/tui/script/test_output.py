@@ -59,8 +59,8 @@ def test_wide_characters_keep_columns_straight() -> None:
 def test_confirmation_of_one_and_of_many() -> None:
     one = confirmation([TargetOutcome("a", "stopped")])
     assert (one.raw, one.exit_code) == ({"name": "a", "result": "stopped"}, 0)
-    answer = {"message": "said"}
-    assert confirmation([TargetOutcome("a", "said", raw=answer)]).raw == answer
+    answer = {"message": "altered"}
+    assert confirmation([TargetOutcome("a", "altered", raw=answer)]).raw == answer
     many = confirmation([TargetOutcome("a", "stopped"), TargetOutcome("b", "gone", NOT_FOUND)])
     assert many.raw == [{"name": "a", "result": "stopped"}, {"name": "b", "error": "gone"}]
     assert (many.names, many.exit_code) == (("a",), NOT_FOUND)

@@ -17,9 +17,9 @@ NAMES = ("a b", "it's", 'say "hi"', "back\\slash", "#hash", "{json}", "tab\there
 @pytest.mark.parametrize("quote", ["", "'", '"'])
 @pytest.mark.parametrize("typed", [0, 1, 2])
 def test_a_completed_name_is_read_as_itself_in_any_quote(name: str, quote: str, typed: int) -> None:
-    begun = unfinished(f"stop {quote}{name[:typed]}" if name[:typed].isalpha() or not typed else f"stop {quote}")
-    assert split(begun.with_last(name)) == ["stop", name]
-    assert shlex.split(begun.with_last(name, SHELL)) == ["stop", name]
+    partial = unfinished(f"stop {quote}{name[:typed]}" if name[:typed].isalpha() or not typed else f"stop {quote}")
+    assert split(partial.with_last(name)) == ["stop", name]
+    assert shlex.split(partial.with_last(name, SHELL)) == ["stop", name]
 
 
 def test_open_quotes_remain_open() -> None:

@@ -30,7 +30,7 @@ class Streaming(InMemory):
                 yield line
 
 
-def told(line: str) -> tuple[Result, list[str]]:
+def run_command(line: str) -> tuple[Result, list[str]]:
     heard: list[str] = []
     context = CommandContext(
         lambda: Connect(Streaming()),
@@ -46,8 +46,8 @@ def told(line: str) -> tuple[Result, list[str]]:
 
 def test_progress_events_are_not_in_the_table() -> None:
     for form, events in (("", ["connector", "removed"]), ("-o jsonl", ["connector", "progress", "removed"])):
-        result, heard = told(f"get events {form}")
+        result, heard = run_command(f"get events {form}")
         assert [event["event"] for event in result.raw] == events
-        assert heard == ["listening for 10 s"], "nobody sees anything before the end"
-    assert len(told("get events -o wide")[0].raw) == 3
-    assert told("get events --for 2s")[1] == []
+        assert heard == ["listening for 10 s"], "the table appears only at the end"
+    assert len(run_command("get events -o wide")[0].raw) == 3
+    assert run_command("get events --for 2s")[1] == []
