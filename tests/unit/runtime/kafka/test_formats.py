@@ -27,7 +27,7 @@ def test_null_partition_and_value_recorded_from_apache() -> None:
     assert compact(java_ordered({"position": 3, "n": None, "y": "z"})) == b'{"y":"z","position":3,"n":null}'
 
 
-def test_spelled_as_java_spells_it() -> None:
+def test_the_format_is_that_of_java() -> None:
     """By these bytes a Java worker finds it again."""
     assert offset_key("c", {"filename": "/🙂\x1f"}) == b'["c",{"filename":"/\\uD83D\\uDE42\\u001F"}]'
 
@@ -43,13 +43,13 @@ def test_any_text_survives(value: str) -> None:
     assert json.loads(compact({"k": value}).decode()) == {"k": value}
 
 
-def test_canonical_is_one_for_what_a_task_gives_and_what_comes_back() -> None:
+def test_canonical_is_equal_before_and_after_storage() -> None:
     """Python's tasks may have numbers for keys; JSON has texts only."""
     given = {1: "ü", 2: None}
     assert canonical(given) == canonical(json.loads(compact(given)))
 
 
-def test_canonical_tells_numbers_apart() -> None:
+def test_canonical_distinguishes_types_of_numbers() -> None:
     assert len({canonical({"n": n}) for n in (1, 1.0, True, "1", None)}) == 5
 
 

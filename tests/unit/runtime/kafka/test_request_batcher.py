@@ -24,7 +24,7 @@ class Asked:
         return {q: ValueError(q) if q == "bad" else q.upper() for q in questions}
 
 
-async def test_questions_that_come_meanwhile_go_together() -> None:
+async def test_requests_made_while_one_is_in_flight_are_sent_together() -> None:
     ask = Asked()
     together = RequestBatcher(ask)
     first = asyncio.create_task(together.get("a"))
@@ -38,7 +38,7 @@ async def test_questions_that_come_meanwhile_go_together() -> None:
     assert ask.asked == [["a"], ["b", "c", "a"]], "an answer from before the question is none"
 
 
-async def test_an_error_reaches_those_whom_it_concerns() -> None:
+async def test_an_error_is_raised_to_the_callers_of_its_key() -> None:
     ask = Asked()
     ask.go.release()
     together = RequestBatcher(ask)
@@ -52,7 +52,7 @@ async def test_an_error_reaches_those_whom_it_concerns() -> None:
     assert await together.get("again") == "AGAIN"
 
 
-async def test_who_gives_up_does_not_take_the_others_along() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
     ask = Asked()
     together = RequestBatcher(ask)
     impatient, patient = asyncio.create_task(together.get("a")), asyncio.create_task(together.get("b"))

@@ -266,7 +266,7 @@ def test_source_batches(steps: list[ChainStep], lines: list[str], schemas: bool 
     assert _sourced(steps, schemas, batch(), True, task, {}) == expected
 
 
-def test_a_usual_chain_makes_no_records() -> None:
+def test_a_typical_chain_processes_batches_without_creating_records() -> None:
     router = made("RegexRouter", {"regex": "t", "replacement": "u"})
     steps = [ChainStep(STEPS[1]), ChainStep(STEPS[4]), ChainStep(router), ChainStep(STEPS[6])]
     errors = tolerance()
@@ -282,7 +282,7 @@ def test_a_usual_chain_makes_no_records() -> None:
     assert (batch[0].topic, batch[0].original_topic) == ("u", "t")
 
 
-def test_maps_with_the_same_keys_make_no_records_either() -> None:
+def test_maps_with_the_same_keys_are_processed_without_creating_records() -> None:
     steps = [
         ChainStep(made("InsertField$Value", {"partition.field": "p"})),
         ChainStep(made("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
@@ -301,7 +301,7 @@ def test_maps_with_the_same_keys_make_no_records_either() -> None:
     assert list(batch.values.rows) == [{"aa": n, "b": "", "p": "0"} for n in range(3)]
 
 
-def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
+def test_value_to_key_and_predicates_process_batches_without_creating_records() -> None:
     steps = [
         ChainStep(made("ValueToKey", {"fields": "a"})),
         ChainStep(made("ExtractField$Key", {"field": "a"})),
@@ -320,7 +320,7 @@ def test_keys_made_of_values_and_predicates_of_all_make_no_records() -> None:
     assert [(record.key, record.value) for record in batch] == [(n, {"a": n, "b": ""}) for n in range(3)]
 
 
-def test_new_topics_and_headers_make_no_records() -> None:
+def test_routers_and_headers_process_batches_without_creating_records() -> None:
     steps = [
         ChainStep(made("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
         ChainStep(made("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),

@@ -24,7 +24,7 @@ def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_log, "_throttle", client_log.LogThrottle())
 
 
-def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_tasks_survive_an_outage_of_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
     broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
     topic = broker.create_topic()
     file.write_bytes(b"one\n")
@@ -49,7 +49,7 @@ def test_tasks_outlive_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) ->
     assert group_offsets(broker, sink_spec) == {(topic, 0): 300_001}
 
 
-def test_tasks_can_be_stopped_while_the_broker_is_away(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_tasks_can_be_stopped_during_an_outage(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
     broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
     topic = broker.create_topic()
     file.write_bytes(b"one\n")

@@ -118,7 +118,7 @@ def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBro
     }
 
 
-def test_without_tolerance_the_record_is_put_aside_and_the_task_fails(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_without_tolerance_the_record_is_dead_lettered_and_the_task_fails(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
     _produce(broker, topic, b'"good"', b"{")
     spec = _sink(broker, tmp_path / "out.txt", topic, _tolerant(letters, **{"errors.tolerance": "none"}))
@@ -132,7 +132,7 @@ def test_without_tolerance_the_record_is_put_aside_and_the_task_fails(broker: Ka
     wait_until(lambda: count(broker.bootstrap, letters) == 1)
 
 
-def test_a_dead_letter_topic_that_cannot_be_made_fails_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_dead_letter_topic_that_cannot_be_created_fails_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
     letters = unique("letters")
     config = _tolerant(letters, **{"errors.deadletterqueue.topic.replication.factor": "3"})
     task = RunningTask(_sink(broker, tmp_path / "out.txt", broker.create_topic(), config))
@@ -162,7 +162,7 @@ class Picky(SinkTask):
             reporter.report(record, DataError(f"cannot take {record.value}")).result(10)
 
 
-def test_a_sink_reports_what_it_cannot_take(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
     _produce(broker, topic, b'"good"', b'"bad"', b'"good"')
     config = _tolerant(letters, transforms="r", **{
@@ -196,7 +196,7 @@ class Mixed(SourceTask):
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
-def test_a_source_skips_or_stops_at_what_fails(broker: KafkaBroker, tolerance: str) -> None:
+def test_a_source_skips_a_failed_record_or_fails_at_it(broker: KafkaBroker, tolerance: str) -> None:
     topic, offsets = broker.create_topic(), broker.create_topic()
     config = {
         "topic": topic, "errors.tolerance": tolerance, "transforms": "r",

@@ -17,7 +17,7 @@ sys.stdin.read()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names of processes are Linux's")
-def test_a_process_may_have_a_name_that_is_not_text() -> None:
+def test_a_process_name_may_be_arbitrary_bytes() -> None:
     with subprocess.Popen([sys.executable, "-c", NAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout and child.stdout.readline() == b"ready\n"
         assert is_below(child.pid, os.getpid())

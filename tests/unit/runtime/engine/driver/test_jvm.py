@@ -36,13 +36,13 @@ def test_properties_may_hold_secrets_and_anything_else(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_two_cores_more_than_slots_and_those_that_may_come() -> None:
+def test_the_default_master_has_two_cores_more_than_slots() -> None:
     assert EngineSettings(slots=3).master == "local[37]"
     assert EngineSettings(slots=3).max_extra_slots == 32
 
 
 @pytest.mark.parametrize(("master", "extras"), [("local[9]", 4), ("local[4]", 0), ("spark://host:7077", 32)])
-def test_a_master_of_the_operators_own_leaves_what_it_leaves(master: str, extras: int) -> None:
+def test_a_configured_master_limits_the_extra_slots_to_its_cores(master: str, extras: int) -> None:
     settings = EngineSettings(slots=3, spark_conf={"spark.master": master})
     assert (settings.master, settings.max_extra_slots) == (master, extras)
 

@@ -18,7 +18,7 @@ def start(admission: Admission, number: int, at: float, took: float) -> None:
     admission.finished(key(number))
 
 
-def test_a_new_slot_starts_a_few_at_once() -> None:
+def test_a_new_slot_starts_a_few_tasks_at_once() -> None:
     admission = Admission()
     for number in range(int(FIRST_WINDOW)):
         assert admission.is_open(0.0)
@@ -26,14 +26,14 @@ def test_a_new_slot_starts_a_few_at_once() -> None:
     assert not admission.is_open(0.0)
 
 
-def test_a_quick_slot_is_given_more_up_to_a_limit() -> None:
+def test_a_quick_slot_starts_more_tasks_at_once_up_to_a_limit() -> None:
     admission = Admission()
     for number in range(100):
         start(admission, number, float(number), QUICK_ACK / 2)
     assert admission.window == MAX_WINDOW
 
 
-def test_a_slow_slot_is_given_fewer_and_always_one() -> None:
+def test_a_slow_slot_starts_fewer_tasks_at_once_but_at_least_one() -> None:
     admission = Admission()
     for number in range(20):
         start(admission, number, float(number), QUICK_ACK * 5)
@@ -42,7 +42,7 @@ def test_a_slow_slot_is_given_fewer_and_always_one() -> None:
 
 
 @pytest.mark.parametrize("acknowledged", [True, False])
-def test_a_start_that_hangs_makes_room_only_when_the_slot_itself_answers(acknowledged: bool) -> None:
+def test_a_hanging_start_stops_counting_only_if_the_slot_acknowledged_it(acknowledged: bool) -> None:
     admission = Admission(first=1.0)
     admission.sent(key(0), 0.0)
     if acknowledged:

@@ -76,7 +76,7 @@ def test_tasks_of_one_connector_go_to_different_slots(roster: Roster) -> None:
     assert placed(roster) == {0: 1, 1: 1}
 
 
-def test_the_first_slot_takes_its_share_and_leaves_the_rest_to_those_about_to_come(roster: Roster) -> None:
+def test_the_first_slot_leaves_a_fair_share_for_slots_that_are_starting(roster: Roster) -> None:
     roster.missing_slot()
     add_slot(roster, 0)
     add_tasks(roster, 5)
@@ -85,7 +85,7 @@ def test_the_first_slot_takes_its_share_and_leaves_the_rest_to_those_about_to_co
     assert placed(roster) == {1: 2}
 
 
-def test_a_slot_that_does_not_come_is_not_waited_for_too_long(roster: Roster, clock: Clock) -> None:
+def test_tasks_wait_only_a_limited_time_for_a_missing_slot(roster: Roster, clock: Clock) -> None:
     roster.missing_slot()
     add_slot(roster, 0)
     add_tasks(roster, 4)
@@ -94,7 +94,7 @@ def test_a_slot_that_does_not_come_is_not_waited_for_too_long(roster: Roster, cl
     assert placed(roster) == {0: 2}
 
 
-def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
+def test_a_slot_with_a_revoked_task_that_does_not_end_is_avoided(roster: Roster) -> None:
     leaky = add_slot(roster, 0)
     leaked = TaskRun(task_spec("leaked"))
     leaky.add(leaked)
@@ -104,7 +104,7 @@ def test_a_slot_with_a_thread_that_goes_on_is_avoided(roster: Roster) -> None:
     assert placed(roster) == {1: 3}
 
 
-def test_a_slot_is_stuck_when_nothing_but_revoked_threads_runs_there(roster: Roster) -> None:
+def test_a_slot_with_only_revoked_tasks_is_stuck(roster: Roster) -> None:
     link = add_slot(roster, 0)
     assert not link.stuck(since=10.0)
     leaked = TaskRun(task_spec("leaked"))
@@ -123,7 +123,7 @@ def add_sinks(roster: Roster, count: int) -> None:
         roster.add(task)
 
 
-def test_tasks_that_find_no_room_wait_for_as_many_slots_as_they_need(roster: Roster) -> None:
+def test_tasks_without_room_request_as_many_slots_as_they_need(roster: Roster) -> None:
     for slot in (0, 1):
         add_slot(roster, slot).room = 100
     add_sinks(roster, 45)
@@ -136,14 +136,14 @@ def test_tasks_that_find_no_room_wait_for_as_many_slots_as_they_need(roster: Ros
     assert placed(roster) == {2: 9, 3: 8, 4: 8}
 
 
-def test_when_there_can_be_no_more_slots_the_full_ones_have_to_say_no(clock: Clock) -> None:
+def test_without_further_slots_tasks_are_placed_on_full_ones(clock: Clock) -> None:
     roster = Roster(slots=1, wait=3.0, clock=clock)
     add_slot(roster, 0).room = 20
     add_sinks(roster, 3)
     assert placed(roster) == {0: 3}
 
 
-def test_a_slot_that_calls_itself_full_is_given_no_more(roster: Roster) -> None:
+def test_a_slot_that_reports_to_be_full_gets_no_more_tasks(roster: Roster) -> None:
     full = add_slot(roster, 0)
     add_tasks(roster, 2)
     assert placed(roster) == {0: 2}
@@ -153,7 +153,7 @@ def test_a_slot_that_calls_itself_full_is_given_no_more(roster: Roster) -> None:
     assert placed(roster) == {1: 4}
 
 
-def test_a_dedicated_task_gets_a_slot_that_takes_nobody_else(roster: Roster) -> None:
+def test_a_dedicated_task_gets_a_slot_for_itself(roster: Roster) -> None:
     add_slot(roster, 0)
     add_slot(roster, 1)
     task = TaskRun(replace(task_spec("alone"), dedicated=True))
@@ -166,7 +166,7 @@ def test_a_dedicated_task_gets_a_slot_that_takes_nobody_else(roster: Roster) -> 
     assert placed(roster) == {0: 2, 1: 2}
 
 
-def test_a_slot_on_top_is_kept_while_it_has_tasks_and_a_while_longer(roster: Roster, clock: Clock) -> None:
+def test_an_extra_slot_is_kept_for_a_while_after_its_last_task(roster: Roster, clock: Clock) -> None:
     number = roster.extras.add("cell", clock())
     clock.now = 100.0
     assert roster.extras.idle([2], clock()) == []
@@ -215,7 +215,7 @@ def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Ro
     assert deaths >= 2, "one death is nobody's fault"
 
 
-def test_what_dies_with_the_driver_is_not_suspected(roster: Roster, clock: Clock) -> None:
+def test_tasks_that_are_lost_with_the_driver_are_not_suspected(roster: Roster, clock: Clock) -> None:
     add_slot(roster, 0)
     add_tasks(roster, 1)
     for _ in range(3):
@@ -229,7 +229,7 @@ def test_what_dies_with_the_driver_is_not_suspected(roster: Roster, clock: Clock
     assert roster.extras.numbers == [0, 1]
 
 
-def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> None:
+def test_a_suspect_is_no_longer_isolated_after_a_while(roster: Roster, clock: Clock) -> None:
     tasks = [task_spec("a").id]
     roster.suspects.slot_died(tasks, clock())
     roster.suspects.slot_died(tasks, clock())
@@ -238,7 +238,7 @@ def test_a_suspect_is_acquitted_after_a_while(roster: Roster, clock: Clock) -> N
     assert roster.suspects.cell(tasks[0], clock()) is None
 
 
-def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Clock) -> None:
+def test_slots_for_many_tasks_are_requested_before_any_slot_is_up(clock: Clock) -> None:
     roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, expected_room=10)
     for number in range(7):
         task = TaskRun(replace(task_spec(f"sink-{number}"), type="sink"))
@@ -249,14 +249,14 @@ def test_slots_that_many_tasks_will_need_are_wanted_before_any_is_up(clock: Cloc
     assert len(roster.extras.numbers) == 7, "looked at again"
 
 
-def test_no_slot_is_foreseen_for_tasks_that_fit(clock: Clock) -> None:
+def test_no_extra_slot_is_requested_for_tasks_that_fit(clock: Clock) -> None:
     roster = Roster(slots=2, wait=3.0, clock=clock, max_extra_slots=8, expected_room=1000)
     add_tasks(roster, 50)
     assert not placed(roster)
     assert len(roster.extras.numbers) == 2
 
 
-def test_a_slot_starts_few_tasks_at_once_and_the_rest_as_these_are_done(roster: Roster) -> None:
+def test_a_slot_starts_few_tasks_at_once_and_the_rest_one_after_another(roster: Roster) -> None:
     link = add_slot(roster, 0)
     link.admission.window = 2.0
     add_tasks(roster, 5)
@@ -267,7 +267,7 @@ def test_a_slot_starts_few_tasks_at_once_and_the_rest_as_these_are_done(roster: 
     assert placed(roster) == {0: 1}
 
 
-def test_a_slot_that_died_while_starting_is_given_fewer_and_later(roster: Roster, clock: Clock) -> None:
+def test_a_slot_that_died_while_starting_tasks_gets_fewer_after_a_pause(roster: Roster, clock: Clock) -> None:
     add_slot(roster, 0)
     add_tasks(roster, 40)
     for _ in range(2):
@@ -297,7 +297,7 @@ def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(rost
 
 
 @pytest.mark.parametrize("reason", ["pause", "silence"])
-def test_a_slot_that_starts_nothing_now_does_not_keep_tasks_from_others(
+def test_a_slot_that_starts_nothing_now_does_not_delay_tasks_for_other_slots(
     roster: Roster, clock: Clock, reason: str
 ) -> None:
     """Though it has the fewest tasks."""

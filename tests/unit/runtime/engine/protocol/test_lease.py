@@ -34,7 +34,7 @@ def cell(tmp_path: Path) -> LeaseCell:
     return LeaseCell.create(str(tmp_path), 3, 4711)
 
 
-def test_a_lease_is_over_before_it_is_granted(cell: LeaseCell, clock: Clock) -> None:
+def test_a_lease_that_was_never_granted_counts_as_expired(cell: LeaseCell, clock: Clock) -> None:
     with pytest.raises(LeaseLostError):
         Lease(cell, clock).check()
 
@@ -49,19 +49,19 @@ def test_a_lease_holds_until_the_deadline_that_the_worker_wrote(tmp_path: Path, 
         lease.check()
 
 
-def test_a_revoked_lease_is_over_at_once(cell: LeaseCell, clock: Clock) -> None:
+def test_a_revoked_lease_expires_at_once(cell: LeaseCell, clock: Clock) -> None:
     cell.grant(1000.0)
     cell.revoke()
     assert Lease(cell, clock).over
 
 
-def test_a_half_written_deadline_is_never_a_longer_one(cell: LeaseCell) -> None:
+def test_a_partly_written_deadline_never_extends_the_lease(cell: LeaseCell) -> None:
     cell.grant(100.0)
     cell._memory[:8] = (2**62).to_bytes(8, "little")
     assert cell.deadline == 100.0
 
 
-def test_leases_follow_the_membership_and_run_out_with_it(cell: LeaseCell, clock: Clock) -> None:
+def test_leases_follow_the_membership_and_expire_with_it(cell: LeaseCell, clock: Clock) -> None:
     confirmed = 8.0
     granter = LeaseGranter(lambda: confirmed, 5.0, clock)
     granter.add(cell)
@@ -82,7 +82,7 @@ def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> 
     assert Lease(cell, clock).over
 
 
-def test_a_lease_that_was_over_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
+def test_an_expired_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
     """Tasks that saw its end have given up; a slot that goes on would report them as ended."""
     granter = LeaseGranter(lambda: 8.0, 5.0, clock)
     granter.add(cell)
@@ -92,7 +92,7 @@ def test_a_lease_that_was_over_is_not_granted_again(cell: LeaseCell, clock: Cloc
     assert Lease(cell, clock).over
 
 
-def test_a_lease_that_is_renewed_in_the_moment_of_its_end_stays_over(cell: LeaseCell, clock: Clock) -> None:
+def test_a_lease_renewed_at_the_moment_of_its_expiry_stays_expired(cell: LeaseCell, clock: Clock) -> None:
     cell.grant(105.0)
     lease = Lease(cell, clock)
     clock.now = 105.0
@@ -102,7 +102,7 @@ def test_a_lease_that_is_renewed_in_the_moment_of_its_end_stays_over(cell: Lease
     assert cell.lapsed(clock.now), "the driver ends the slot"
 
 
-def test_leases_are_looked_at_more_often_before_the_membership_runs_out(clock: Clock) -> None:
+def test_leases_are_renewed_more_often_before_the_membership_expires(clock: Clock) -> None:
     confirmed = 8.0
     granter = LeaseGranter(lambda: confirmed, 6.0, clock)
     assert granter.pause == pytest.approx(0.6)
@@ -132,7 +132,7 @@ holds_the_interpreter()
 """
 
 
-def test_a_slot_that_holds_its_interpreter_is_ended_with_its_stack(tmp_path: Path) -> None:
+def test_a_slot_whose_interpreter_is_held_is_killed_and_its_stack_is_logged(tmp_path: Path) -> None:
     slot = subprocess.Popen([sys.executable, "-c", SLOT, str(tmp_path)])
     try:
         wait_until((tmp_path / "held").exists, 20)
@@ -149,7 +149,7 @@ def test_a_slot_that_holds_its_interpreter_is_ended_with_its_stack(tmp_path: Pat
         slot.kill()
 
 
-def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> None:
+def test_the_guard_kills_only_descendants(tmp_path: Path) -> None:
     """The parent of this process stands for a forged or reused pid."""
     for pid in (os.getppid(), os.getpid(), 1):
         LeaseCell.create(str(tmp_path), 0, pid).revoke()
@@ -157,7 +157,7 @@ def test_the_guard_never_ends_a_process_that_is_not_below_it(tmp_path: Path) -> 
     assert list(granted(str(tmp_path))) == []
 
 
-def test_nothing_is_left_of_slots_that_have_ended(tmp_path: Path) -> None:
+def test_the_files_of_ended_slots_are_removed(tmp_path: Path) -> None:
     """But stacks, which the worker reads."""
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         pass
@@ -168,7 +168,7 @@ def test_nothing_is_left_of_slots_that_have_ended(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [stack_file(str(tmp_path), 2, gone.pid)]
 
 
-def test_a_deadline_that_is_being_written_is_never_read_in_part(tmp_path: Path) -> None:
+def test_a_deadline_is_never_read_while_partly_written(tmp_path: Path) -> None:
     """Values whose lower bytes wrap around between two grants, read as often as possible meanwhile."""
     cell, reader = LeaseCell.create(str(tmp_path), 1, 2), LeaseCell.open(str(tmp_path), 1, 2)
     cell.grant(1000.0)

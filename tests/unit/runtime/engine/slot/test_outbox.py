@@ -41,7 +41,7 @@ def test_reports_keep_their_order() -> None:
     assert [channel.next("state")["number"] for _ in range(5000)] == list(range(5000))
 
 
-def test_log_lines_beyond_the_limit_are_dropped_counted_and_told() -> None:
+def test_log_lines_beyond_the_limit_are_dropped_and_their_number_is_logged() -> None:
     channel = Channel()
     outbox = Outbox(channel.send, alive_every=60.0)
     for number in range(MAX_LOG_LINES + 7):

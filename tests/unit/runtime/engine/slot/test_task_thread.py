@@ -38,7 +38,7 @@ class Runner:
         self.calls.put("forget topics")
 
 
-def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:
+def test_requests_made_before_the_runner_exists_are_kept() -> None:
     may_build, ended = threading.Event(), threading.Event()
     runner = Runner(task_spec("x"), None)
 
@@ -55,7 +55,7 @@ def test_what_is_asked_before_there_is_a_runner_is_kept_for_it() -> None:
     assert [runner.calls.get(timeout=5) for _ in range(2)] == ["pause True", "stop"]
 
 
-def test_the_latest_wish_to_pause_is_the_one_that_lasts() -> None:
+def test_the_latest_request_to_pause_or_resume_wins() -> None:
     runner = Runner(task_spec("x"), None)
     task = TaskThread(task_spec("x"), RecordingHost(), lambda spec, host: runner, lambda spec: None)
     task.start()
@@ -66,7 +66,7 @@ def test_the_latest_wish_to_pause_is_the_one_that_lasts() -> None:
     assert calls[-1] == "pause False"
 
 
-def test_a_runner_that_cannot_be_made_is_a_failed_task() -> None:
+def test_a_runner_that_cannot_be_created_fails_the_task() -> None:
     def factory(spec: TaskSpec, host: Any) -> Runner:
         raise ImportError("no such task class")
 

@@ -20,7 +20,7 @@ class Clock:
         return self.now
 
 
-def test_a_long_call_is_told_once_and_its_end_too() -> None:
+def test_a_long_call_is_reported_once_and_so_is_its_return() -> None:
     clock, told, task = Clock(), [], Task(None)
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
     watchdog.check()
@@ -37,7 +37,7 @@ def test_a_long_call_is_told_once_and_its_end_too() -> None:
     assert told == [call, None]
 
 
-def test_another_call_that_lasts_too_long_is_told_again() -> None:
+def test_another_long_call_is_reported_again() -> None:
     clock, told = Clock(), []
     task = Task(PluginCall("put", 50.0))
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)

@@ -19,7 +19,7 @@ def running() -> tuple[Roster, SlotLink, TaskRun, Recorder, TaskReports]:
     return roster, link, task, listener, TaskReports(roster, listener, Stacks(), ignore, ignore, time.monotonic)
 
 
-def test_a_task_that_reports_unassigned_before_its_end_is_handed_out_again() -> None:
+def test_a_task_that_reports_unassigned_before_its_end_is_lost() -> None:
     roster, link, task, listener, reports = running()
     task.member_id = "m-1"
     reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
@@ -38,7 +38,7 @@ def test_a_task_that_ends_without_a_request_is_failed() -> None:
     assert not listener.lost
 
 
-def test_a_task_that_was_stopped_meanwhile_is_not_handed_out_again() -> None:
+def test_a_task_that_was_stopped_meanwhile_is_not_restarted() -> None:
     roster, link, task, listener, reports = running()
     reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
     del roster.tasks[task.spec.id]

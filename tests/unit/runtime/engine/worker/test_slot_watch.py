@@ -48,19 +48,19 @@ def silence_at_death(share: float) -> tuple[float, bool]:
             return silence, link.starved
 
 
-def test_a_slot_that_does_not_answer_though_it_could_is_given_up_soon() -> None:
+def test_a_silent_slot_with_enough_processor_time_is_given_up_soon() -> None:
     silence, starved = silence_at_death(0.0)
     assert TTL < silence <= TTL * 1.5
     assert not starved
 
 
-def test_a_slot_that_hardly_gets_a_processor_is_given_more_time_but_not_for_ever() -> None:
+def test_a_silent_slot_with_little_processor_time_is_given_up_later() -> None:
     silence, starved = silence_at_death(0.95)
     assert TTL * 3 < silence <= TTL * MAX_SILENCE_LEASES + 0.5
     assert starved
 
 
-def test_a_slot_that_answers_again_is_not_silent_any_more() -> None:
+def test_a_slot_that_answers_again_is_no_longer_silent() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=3.0, clock=clock)
     link = slot_link()
@@ -83,7 +83,7 @@ def test_the_kernel_counts_the_delay_of_each_thread() -> None:
     assert Delay(os.getpid()).look() >= 0.0
 
 
-def test_tasks_that_wait_for_long_are_reported_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+def test_tasks_that_wait_for_long_are_logged_periodically(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
     link = slot_link()

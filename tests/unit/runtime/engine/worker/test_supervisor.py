@@ -9,7 +9,7 @@ from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_recorder import Recorder, slot_link, task_spec
 
 
-async def test_a_task_that_was_paused_on_its_way_to_a_full_slot_is_paused_on_the_next_one() -> None:
+async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_next_slot() -> None:
     engine = SparkEngine(EngineSettings(slots=2), Recorder())
     full = slot_link()
     engine._roster.link_up(full)

@@ -52,7 +52,7 @@ def test_connector_client_takes_prefixed_properties_then_overrides() -> None:
     assert settings["enable.idempotence"] is True
 
 
-def test_fewer_acknowledgements_turn_idempotence_off() -> None:
+def test_weaker_acks_disable_idempotence() -> None:
     settings = client_config(WORKER, "producer", {"producer.override.acks": "1"}).settings
     assert settings["enable.idempotence"] is False
     Producer(settings)
@@ -71,7 +71,7 @@ def test_delivery_timeout(given: str, wanted: int) -> None:
         ("acks", "2", "Invalid value 2 for configuration acks: String must be one of: all, -1, 0, 1"),
     ],
 )
-def test_impossible_values_are_refused_in_connects_words(key: str, value: str, message: str) -> None:
+def test_invalid_values_are_refused_with_connects_messages(key: str, value: str, message: str) -> None:
     with pytest.raises(ClientConfigError) as e:
         client_config(WORKER, "producer", {f"producer.override.{key}": value})
     assert str(e.value) == message
@@ -113,7 +113,7 @@ def test_java_key_stores_are_named_with_a_remedy() -> None:
         ("admin", "receive.buffer.bytes", "-1"),
     ],
 )
-def test_librdkafka_takes_what_comes_out(kind: str, key: str, value: str) -> None:
+def test_librdkafka_accepts_the_translated_settings(kind: str, key: str, value: str) -> None:
     config = client_config(WORKER, kind, {f"{kind}.override.{key}": value})
     assert config.warnings == ()
     client = {"producer": Producer, "consumer": Consumer, "admin": AdminClient}[kind]

@@ -126,7 +126,7 @@ async def test_live_worker_of_another_process_is_not_removed(member: Make, other
         await member("one").join()
 
 
-async def test_evicted_worker_comes_back_and_a_usurped_one_is_told(
+async def test_an_evicted_worker_rejoins_and_a_replaced_one_is_notified(
     member: Make, broker: KafkaBroker, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = member("one", heartbeat=0.3, session_timeout=6.0)
@@ -169,7 +169,7 @@ async def test_outage_only_lets_the_confirmation_pass(member: Make, own_broker: 
     assert one.lost == []  # type: ignore[attr-defined]
 
 
-async def test_absent_broker_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_start_waits_for_an_unavailable_broker(caplog: pytest.LogCaptureFixture) -> None:
     one = Membership({"bootstrap.servers": "127.0.0.1:1"}, "g", "http://one/", lambda reason: None)
     joining = asyncio.create_task(one.join())
     await asyncio.sleep(0)

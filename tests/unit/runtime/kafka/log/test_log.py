@@ -44,7 +44,7 @@ async def test_writes_are_applied_in_order_before_they_return(recorder: Make) ->
     assert one.values("config")[-1] == b"3"
 
 
-async def test_what_others_write_is_there_after_read_to_end(recorder: Make) -> None:
+async def test_read_to_end_applies_records_of_other_writers(recorder: Make) -> None:
     one, other = recorder(), None
     await one.logs.start()
     other = recorder(one.prefix)
@@ -64,7 +64,7 @@ async def test_a_new_worker_reads_everything(recorder: Make) -> None:
     assert sorted(int(v or b"") for v in other.values("status")) == list(range(1000))
 
 
-async def test_partitions_are_javas(recorder: Make) -> None:
+async def test_partitions_are_those_of_java(recorder: Make) -> None:
     """Murmur2 of these keys over 25 partitions, as Java's default partitioner has it."""
     one = recorder()
     await one.logs.start()
@@ -142,7 +142,7 @@ async def test_an_apply_that_raises_does_not_stop_the_log(broker: KafkaBroker) -
     await logs.close()
 
 
-async def test_absent_broker_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_start_waits_for_an_unavailable_broker(caplog: pytest.LogCaptureFixture) -> None:
     logs = TopicLogs({"bootstrap.servers": "127.0.0.1:1"})
     logs.open(TopicSpec("x", 1, 1, "config.storage"), lambda records: None)
     starting = asyncio.create_task(logs.start())
@@ -154,7 +154,7 @@ async def test_absent_broker_is_waited_for(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.slow
-async def test_outage_is_told_and_survived(recorder: Make, own_broker: EmbeddedBroker) -> None:
+async def test_an_outage_is_reported_and_survived(recorder: Make, own_broker: EmbeddedBroker) -> None:
     """Killed and started again: what was sent meanwhile arrives, once and in order; reading goes on."""
     one = recorder(bootstrap=own_broker.bootstrap, timeout=1.0)
     await one.logs.start()
@@ -174,7 +174,7 @@ async def test_outage_is_told_and_survived(recorder: Make, own_broker: EmbeddedB
     await one.offset.read_to_end()
 
 
-async def test_closing_answers_those_who_wait(recorder: Make) -> None:
+async def test_close_ends_waiting_calls_with_an_error(recorder: Make) -> None:
     one = recorder()
     await one.logs.start()
     one.logs._positions[one.config.spec.topic, 0] = -1

@@ -39,7 +39,7 @@ def lost_after(*answers: Any) -> tuple[str, str]:
     return watch.lost, watch.denied
 
 
-def test_a_topic_with_its_id_is_itself() -> None:
+def test_a_topic_with_the_same_id_is_unchanged() -> None:
     assert lost_after("id", "id", AWAY, "id", GONE, "id", GONE, "id") == ("", "")
 
 

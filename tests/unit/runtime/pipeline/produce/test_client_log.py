@@ -3,7 +3,7 @@ from __future__ import annotations
 from runtime.pipeline.produce.client_log import LogThrottle
 
 
-def test_a_kind_of_trouble_is_told_once_a_minute() -> None:
+def test_a_kind_of_error_is_logged_once_a_minute() -> None:
     now = 0.0
     throttle = LogThrottle(lambda: now)
     assert throttle.allow("consumer", "_TRANSPORT") == 0

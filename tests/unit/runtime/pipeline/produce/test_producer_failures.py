@@ -36,7 +36,7 @@ def kafka() -> MockKafka:
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
-def test_a_fatal_producer_error_hands_the_task_out_again_and_skips_no_record(
+def test_a_fatal_producer_error_restarts_the_task_and_skips_no_record(
     kafka: MockKafka, tmp_path: Path, tolerance: str
 ) -> None:
     file, topic, host = tmp_path / "in.txt", kafka.create_topic(), RecordingHost()

@@ -24,7 +24,7 @@ def _make(alone: bool, **settings: Any) -> None:
     make_consumer(given, lambda error, partitions: None, 64, alone)
 
 
-def test_members_of_a_group_hear_of_a_rebalance_within_half_a_second(made: list[dict[str, Any]]) -> None:
+def test_members_of_a_group_notice_a_rebalance_within_half_a_second(made: list[dict[str, Any]]) -> None:
     _make(alone=False)
     _make(alone=True)
     _make(alone=False, heartbeat_interval_ms=2000)

@@ -77,7 +77,7 @@ def test_a_refused_letter_fails_the_task(kafka: MockKafka) -> None:
     assert made.counts is not None and made.counts.dead_letter_failures == 1
 
 
-def test_a_letter_that_its_producer_has_lost_hands_the_task_out_again(kafka: MockKafka) -> None:
+def test_a_letter_lost_by_its_producer_restarts_the_task(kafka: MockKafka) -> None:
     made = letters(kafka, kafka.create_topic())
     made.report(failure())
     made.settle(10)
@@ -91,7 +91,7 @@ def test_a_letter_that_its_producer_has_lost_hands_the_task_out_again(kafka: Moc
     assert made.counts is not None and made.counts.dead_letter_failures == 0
 
 
-def test_letters_take_no_memory_of_python_until_the_next_commit(kafka: MockKafka) -> None:
+def test_acknowledged_letters_are_freed_before_the_next_commit(kafka: MockKafka) -> None:
     made = letters(kafka, kafka.create_topic())
     made.report(failure())
     made.settle(10)
@@ -106,7 +106,7 @@ def test_letters_take_no_memory_of_python_until_the_next_commit(kafka: MockKafka
     assert made.settle(10)
 
 
-def test_letters_to_a_topic_without_a_leader_wait_at_a_bound_until_the_task_is_stopped(kafka: MockKafka) -> None:
+def test_letters_to_a_topic_without_a_leader_are_bounded_until_the_task_is_stopped(kafka: MockKafka) -> None:
     topic, control, ended = kafka.create_topic(), running(), threading.Event()
     kafka.lose_leader(topic)
     made = letters(kafka, topic, control)
@@ -152,7 +152,7 @@ class Swallowing(SinkTask):
                 self.raised.append(error)
 
 
-def test_a_task_that_swallows_the_end_of_tolerance_still_fails(broker: KafkaBroker) -> None:
+def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     produce(broker, topic, b"one", b"two")
     config = {"errors.tolerance": "none", "errors.log.enable": "true"}
@@ -168,7 +168,7 @@ def test_a_task_that_swallows_the_end_of_tolerance_still_fails(broker: KafkaBrok
     assert group_offsets(broker, spec).get((topic, 0), 0) == 0
 
 
-def test_no_offset_is_committed_behind_a_letter_that_kafka_refuses(broker: KafkaBroker) -> None:
+def test_no_offset_is_committed_after_a_letter_that_kafka_refuses(broker: KafkaBroker) -> None:
     topic, letters = broker.create_topic(), broker.create_topic(max_message_bytes="1000")
     produce(broker, topic, b"x" * 2000)
     config = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}

@@ -101,9 +101,7 @@ AWAY = {
 }
 
 
-def test_a_flush_that_fails_before_anything_was_committed_reads_from_the_beginning(
-    broker: KafkaBroker, sink: Any
-) -> None:
+def test_a_failed_flush_before_the_first_commit_rewinds_to_the_beginning(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
     produce(broker, topic, *TEN)
     sink.lost_flushes = 1

@@ -100,7 +100,7 @@ def test_pause_keeps_the_membership_and_reads_nothing(broker: KafkaBroker, tmp_p
     assert len(task.host.members) == 1
 
 
-def test_two_tasks_share_a_group_and_lose_nothing_when_one_goes(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_two_tasks_of_a_group_lose_nothing_when_one_stops(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(partitions=4), tmp_path / "out.txt"
     spec = file_sink(broker, file, topic)
     sent: list[bytes] = []
@@ -127,7 +127,7 @@ def test_two_tasks_share_a_group_and_lose_nothing_when_one_goes(broker: KafkaBro
     assert group_offsets(broker, spec) == {(topic, p): 2000 for p in range(4)}
 
 
-def test_a_topic_that_comes_later_is_read(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_topic_created_later_is_read(broker: KafkaBroker, tmp_path: Path) -> None:
     prefix, file = unique("late"), tmp_path / "out.txt"
     spec = file_sink(broker, file)
     consumer = {**spec.consumer, "metadata.max.age.ms": 1000}
@@ -142,9 +142,7 @@ def test_a_topic_that_comes_later_is_read(broker: KafkaBroker, tmp_path: Path) -
     task.stop()
 
 
-def test_a_named_topic_that_does_not_exist_is_made_where_the_broker_makes_topics(
-    broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_a_missing_named_topic_is_created_if_the_broker_creates_topics(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = unique("made"), tmp_path / "out.txt"
     task = RunningTask(file_sink(broker, file, topic))
     wait_until(lambda: [line for line in task.host.lines if f"Assigned: {topic}-0" in line])
@@ -222,7 +220,9 @@ def test_seek_commit_request_and_the_order_of_calls(
     assert group_offsets(broker, spec) == {(topic, 0): 10}
 
 
-def test_revoked_puts_and_commits_no_more(broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]) -> None:
+def test_a_revoked_sink_task_neither_puts_nor_commits(
+    broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
+) -> None:
     topic = broker.create_topic()
     produce(broker, topic, b"one")
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)

@@ -62,7 +62,7 @@ def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
         clock.now += 0.5
 
 
-def test_sinks_of_a_slot_ask_for_all_topics_together_and_seldom() -> None:
+def test_sinks_of_a_slot_share_infrequent_requests_for_all_topics() -> None:
     clock, cluster = Clock(), Cluster("a-1", "b")
     tasks = sinks(100, cluster, clock, "a-.*")
     run(tasks, clock, 120)
@@ -125,7 +125,7 @@ def test_users_of_different_rights_do_not_share_a_list() -> None:
     assert found == [frozenset({"mine"}), frozenset({"other"})]
 
 
-def test_sinks_that_start_together_wait_for_one_answer() -> None:
+def test_sinks_that_start_at_once_share_one_request() -> None:
     lists, answer = TopicLists(), threading.Event()
     found: list[frozenset[str] | None] = []
 

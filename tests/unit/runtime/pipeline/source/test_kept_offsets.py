@@ -27,7 +27,7 @@ def writer(worker: Worker) -> WorkerKeptOffsets:
     return WorkerKeptOffsets(worker, None)  # type: ignore[arg-type]
 
 
-def test_a_commit_is_finished_once_the_worker_has_it() -> None:
+def test_a_commit_is_finished_once_the_worker_has_stored_it() -> None:
     worker = Worker()
     kept = writer(worker)
     kept.write({KEY: {"position": 7}, b'["c",{}]': None})
@@ -37,7 +37,7 @@ def test_a_commit_is_finished_once_the_worker_has_it() -> None:
     assert (kept.finished(), kept.busy, kept.finished()) == (True, False, False)
 
 
-def test_a_commit_that_could_not_be_kept_comes_back_once() -> None:
+def test_the_offsets_of_a_failed_commit_are_returned_once() -> None:
     worker = Worker()
     kept = writer(worker)
     kept.write({KEY: {"position": 7}})

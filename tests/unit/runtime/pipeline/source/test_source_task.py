@@ -131,7 +131,7 @@ def test_a_poison_record_fails_the_task_after_those_before_it(broker: KafkaBroke
     assert {o.partition["p"]: o.offset["n"] for o in source_offsets(broker, spec)} == {0: 4, 1: 3}
 
 
-def test_tolerance_all_skips_and_goes_on(broker: KafkaBroker) -> None:
+def test_tolerance_all_skips_failed_records(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     spec = task_spec(
         "source",
@@ -150,7 +150,7 @@ def test_tolerance_all_skips_and_goes_on(broker: KafkaBroker) -> None:
     assert any("VALUE_CONVERTER" in line for line in task.host.lines)
 
 
-def test_a_record_that_kafka_refuses_fails_the_task_and_commits_nothing_of_it(
+def test_a_record_that_kafka_refuses_fails_the_task_and_its_offset_is_not_committed(
     broker: KafkaBroker, tmp_path: Path
 ) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
@@ -167,7 +167,7 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_commits_nothing_of_it(
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
-def test_records_are_not_too_large_because_many_are_sent_together(
+def test_records_of_a_request_that_is_too_large_are_sent_again_one_by_one(
     broker: KafkaBroker, tmp_path: Path, tolerance: str
 ) -> None:
     """The broker's limit is one for a whole batch of the client's."""
@@ -240,7 +240,7 @@ def test_pause_and_resume(broker: KafkaBroker, tmp_path: Path) -> None:
     assert task.host.states == [State.PAUSED, State.RUNNING, State.PAUSED, State.RUNNING]
 
 
-def test_revoked_commits_nothing_and_says_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_revoked_source_task_commits_and_reports_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic()
     file.write_bytes(b"one\n")
     spec = file_source(broker, file, topic, flush_interval=3600)
@@ -252,7 +252,7 @@ def test_revoked_commits_nothing_and_says_nothing(broker: KafkaBroker, tmp_path:
     assert count(broker.bootstrap, spec.offsets_topic) == 0
 
 
-def test_a_lease_that_is_over_ends_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_an_expired_lease_ends_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic()
     file.write_bytes(b"one\n")
     spec = file_source(broker, file, topic, flush_interval=3600)
