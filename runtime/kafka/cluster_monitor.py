@@ -33,6 +33,7 @@ class ClusterMonitor:
         self._watching = asyncio.create_task(self._watch(), name="cluster")
 
     async def close(self) -> None:
+        """Stop monitoring."""
         if self._watching is not None:
             self._watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -8,7 +8,7 @@ KafkaProblem
 ├── GroupError            a request about a consumer group was refused
 │   ├── GroupNotAuthorized  also a NotAuthorizedError
 │   ├── GroupNotEmpty     the group still has members
-│   └── OffsetsRefused    some partitions were refused; `partitions` says which and why
+│   └── OffsetsRefused    some partitions were refused; `partitions` holds the reasons
 └── GroupOccupied         another worker is in the worker group
 """
 

@@ -22,6 +22,7 @@ PRELOAD = "HEADRACE_SLOT_RUNNER"
 
 
 def main() -> None:
+    """Import the modules of slots, then run Spark's daemon."""
     raise_limit()
     _prefer_compiled()
     gc.disable()  # during the imports

@@ -204,6 +204,7 @@ def signal_group(number: int) -> None:
 
 
 def main() -> None:
+    """Run the driver process, with settings from standard input."""
     if os.getpgid(0) != os.getpid():
         os.setpgid(0, 0)
     faulthandler.enable()

@@ -30,6 +30,7 @@ class Guard:
         self._folder, self._clock = folder, clock
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="guard", daemon=True).start()
 
     def _run(self) -> None:

@@ -33,6 +33,7 @@ class Admission:
         return len(self._pending)
 
     def sent(self, task: Key, now: float) -> None:
+        """A task has been sent to the slot."""
         self._pending[task] = now
 
     def acknowledged(self, task: Key, now: float) -> None:

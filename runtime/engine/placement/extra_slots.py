@@ -72,6 +72,7 @@ class ExtraSlots:
         return [number for number, extra in self._extras.items() if now - extra.last_used > IDLE_TIMEOUT]
 
     def remove(self, number: int) -> None:
+        """Give up an extra slot."""
         del self._extras[number]
 
     def missing(self, connected: Iterable[int], since: float) -> list[int]:

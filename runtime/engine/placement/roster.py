@@ -38,6 +38,7 @@ class TaskRun:
 
     @property
     def key(self) -> Key:
+        """The id and epoch of the run."""
         return self.spec.id, self.spec.epoch
 
     @property
@@ -63,7 +64,7 @@ class SlotLink:
     max_tasks: float = math.inf
     silence: Delay | None = None  # scheduling delay since the last answer
     starved: bool = False  # silent because the slot did not get processor time
-    leaving: bool = False  # told to leave: its process ends as soon as it reads that
+    leaving: bool = False  # leave() was called: its process ends as soon as it reads the message
     admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, TaskRun] = field(default_factory=dict)
     taken: int = 0  # file descriptors that its tasks are expected to use
@@ -87,6 +88,7 @@ class SlotLink:
             self.writer.write(encode(message))
 
     def add(self, task: TaskRun) -> None:
+        """Place a task on the slot."""
         task.link = self
         self.tasks[task.key] = task
         self.taken += needed(task.spec)
@@ -116,6 +118,7 @@ class SlotLink:
         return len(revoked) == len(self.tasks) and any(at <= since for at in revoked)
 
     def info(self) -> SlotInfo:
+        """The slot as the herder sees it."""
         tasks = tuple(sorted(task.spec.id for task in self.tasks.values()))
         return SlotInfo(self.slot, self.attempt, self.process.pid, tasks)
 

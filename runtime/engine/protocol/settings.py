@@ -66,6 +66,7 @@ class DriverSettings:
 
     @property
     def local(self) -> bool:
+        """Whether slots run on this machine, in Spark's local mode."""
         return self.master.startswith("local")
 
 

@@ -20,6 +20,7 @@ class ErrorReports:
         self._reported: dict[TaskThread, int] = {}
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="error-reports", daemon=True).start()
 
     def _run(self) -> None:

@@ -20,6 +20,7 @@ class MeterReports:
         self._reported: dict[TaskThread, int] = {}
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="meter-reports", daemon=True).start()
 
     def check(self) -> None:

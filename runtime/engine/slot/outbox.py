@@ -33,6 +33,7 @@ class Outbox:
         self._dropped = 0
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="outbox", daemon=True).start()
 
     def put(self, message: Message) -> None:

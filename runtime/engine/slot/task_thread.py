@@ -65,6 +65,7 @@ class TaskThread:
         self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     @property
@@ -91,15 +92,19 @@ class TaskThread:
         return None if runner is None else runner.meter
 
     def stop(self) -> None:
+        """Ask the task to stop gracefully."""
         self._request(lambda runner: runner.stop())
 
     def revoke(self) -> None:
+        """Make the task end without further put, produce or commit."""
         self._request(lambda runner: runner.revoke())
 
     def forget_topics(self) -> None:
+        """Make the task report its topics again."""
         self._request(lambda runner: runner.forget_topics())
 
     def pause(self, paused: bool) -> None:
+        """Pause or resume the task."""
         self._paused = paused
         self._request(self._apply_pause)
 

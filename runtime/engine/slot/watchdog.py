@@ -30,6 +30,7 @@ class Watchdog:
         self._stuck: dict[TaskThread, PluginCall] = {}
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def _run(self) -> None:

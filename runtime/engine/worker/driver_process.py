@@ -37,6 +37,7 @@ class DriverProcess:
 
     @property
     def pid(self) -> int | None:
+        """The pid of the process; None before its start."""
         return self._process.pid if self._process else None
 
     async def run(self) -> None:

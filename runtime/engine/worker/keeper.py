@@ -46,6 +46,7 @@ class DriverKeeper:
 
     @property
     def pid(self) -> int | None:
+        """The pid of the current driver; None before its start."""
         return self._child.pid if self._child else None
 
     async def run(self) -> None:

@@ -20,9 +20,11 @@ class LeaseGranter:
         self._closing = threading.Event()
 
     def start(self) -> None:
+        """Start the thread."""
         threading.Thread(target=self._run, name="leases", daemon=True).start()
 
     def close(self) -> None:
+        """End the thread; leases are no longer renewed."""
         self._closing.set()
 
     def add(self, cell: LeaseCell) -> None:

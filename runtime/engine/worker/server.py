@@ -49,6 +49,7 @@ class SlotServer:
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def start(self, path: str) -> None:
+        """Listen on a socket at `path`."""
         self._server = await asyncio.start_unix_server(self._serve, path)
 
     async def close(self) -> None:

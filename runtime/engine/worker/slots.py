@@ -60,6 +60,7 @@ class Slots:
         self.driver: DriverKeeper | None = None
 
     def infos(self) -> Sequence[SlotInfo]:
+        """All connected slots, by number."""
         return [link.info() for _, link in sorted(self._roster.links.items())]
 
     def may_run(self) -> bool:
@@ -84,6 +85,7 @@ class Slots:
     # Lifecycle
 
     async def start(self) -> None:
+        """Open the channel and start the driver in the background."""
         self._folder = make_folder()
         await self.server.start(socket_path(self._folder))
         self._granter.start()

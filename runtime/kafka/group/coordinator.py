@@ -44,6 +44,7 @@ class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
 
     @property
     def confirmed_until(self) -> float:
+        """The time.monotonic() until which the coordinator is certain to count this worker as a member."""
         return float(self.heartbeat.confirmed_until)
 
     def protocol_type(self) -> str:

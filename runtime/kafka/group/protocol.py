@@ -1,4 +1,4 @@
-"""Connect's group protocol as bytes: what a worker says when it joins, and what the leader assigns (KIP-415, KIP-507).
+"""Connect's group protocol as bytes: the metadata of joining workers and the leader's assignments (KIP-415, KIP-507).
 
 Three versions share one group type, `connect`: 0 ("default", eager), 1 ("compatible", incremental cooperative) and
 2 ("sessioned": version 1 with signed requests between workers). The broker does not look into these bytes, and Java's
@@ -26,7 +26,7 @@ CONNECTOR: Final = -1
 """The task number that stands for the connector itself in an assignment."""
 
 _MAGIC: Final = b"HDRC"
-"""Begins the trailer, so that other appendices are not taken for ours."""
+"""The first bytes of the trailer, which distinguish it from other data."""
 _MAX_ENTRIES: Final = 1_000_000
 """Connectors in one assignment, and tasks of one connector; more is treated as damage."""
 
@@ -85,7 +85,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class WorkerMetadata:
-    """What a member says when it joins: its REST URL, how far it has read the config topic, and what it runs."""
+    """The metadata of a joining member: its REST URL, its offset in the config topic, and its current work."""
 
     url: str
     config_offset: int

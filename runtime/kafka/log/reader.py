@@ -73,9 +73,11 @@ class Reader:
 
     @property
     def bootstrap(self) -> str:
+        """The brokers, as configured."""
         return str(self._settings["bootstrap.servers"])
 
     def start(self) -> None:
+        """Start the thread."""
         self._thread.start()
 
     def applied(self) -> None:

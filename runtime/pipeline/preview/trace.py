@@ -35,6 +35,7 @@ class NamedStep:
 
     @property
     def where(self) -> str:
+        """The position of the step in the config, for messages."""
         return f"transforms.{self.alias} ({plugin_name(self.step.transformation)})"
 
 
@@ -52,7 +53,7 @@ class Tracer:
     def __init__(self, spec: TaskSpec, at: At) -> None:
         self._spec, self._tell = spec, at
         self._policy = Policy.of(spec.settings)
-        self.number: int | None = None  # of the sample that is on its way
+        self.number: int | None = None  # of the current sample
         at("configure() of the transformations")
         self.steps = _named(spec, load_steps(spec))
         at("configure() of the converters")
@@ -190,21 +191,21 @@ class Tracer:
         if end.failure is None:
             return {**trace, "result": "DROPPED", "by": _dropped_by(trace["stages"][-1])}
         stage, plugin, error = end.failure
-        told = {
+        shown = {
             "stage": stage.value,
             "class": plugin,
             "exception": java_name(error),
             "message": plain(message_of(error)),
         }
         if stage is Stage.TRANSFORMATION:
-            told["alias"] = trace["stages"][-1]["alias"]
+            shown["alias"] = trace["stages"][-1]["alias"]
         if isinstance(error, RetriableError):
-            told["retried_for_ms"] = int(self._policy.retry_timeout * 1000)
+            shown["retried_for_ms"] = int(self._policy.retry_timeout * 1000)
         if error.__cause__ is not None:
-            told["cause"] = plain(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
-        by = f"{told.get('alias', stage.value)}: {told['message'] or told['exception']}{told.get('cause', '')}"
+            shown["cause"] = plain(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
+        by = f"{shown.get('alias', stage.value)}: {shown['message'] or shown['exception']}{shown.get('cause', '')}"
         letter = self._letter(stage, plugin, error, record)
-        return {**trace, "result": self._fate(error), "by": by, "error": told, **letter}
+        return {**trace, "result": self._fate(error), "by": by, "error": shown, **letter}
 
     def _fate(self, error: BaseException) -> str:
         if not self._policy.tolerate_all or not isinstance(error, Exception):

@@ -240,13 +240,13 @@ class PartitionAssignment:
             self._close(partitions)
 
     def _close(self, partitions: Sequence[KafkaPartition]) -> None:
-        gone = [TopicPartition(p.topic, p.partition) for p in partitions]
-        self._close_task(gone)
-        for tp in gone:
+        removed = [TopicPartition(p.topic, p.partition) for p in partitions]
+        self._close_task(removed)
+        for tp in removed:
             for known in (self._context.positions, self._committed, self._sent, self._context.seeks):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
-        self.given_up.update(gone)
+        self.given_up.update(removed)
 
     def _close_task(self, partitions: list[TopicPartition]) -> None:
         with self._control.calling("close"):

@@ -33,7 +33,7 @@ _CONTEXT = "errors.deadletterqueue.context.headers.enable"
 _PREFIX = "__connect.errors."
 _REQUEST_TIMEOUT = 30.0  # seconds for the requests that create the topic
 _RETRY_DELAY = 1.0  # seconds between two attempts to create the topic
-_WAIT = 0.05  # seconds to wait for delivery reports at a time
+_WAIT = 0.05  # seconds of one wait for delivery reports
 _BATCH_BYTES = 32 * 1024  # bytes of letters that are acknowledged together
 
 
@@ -43,7 +43,7 @@ def dead_letter_topic(config: Mapping[str, str]) -> str:
 
 
 class PendingLetter:
-    """A record on its way to the dead letter topic."""
+    """A record that is being written to the dead letter topic."""
 
     __slots__ = ("_batch", "_letters")
 

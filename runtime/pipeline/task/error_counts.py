@@ -108,7 +108,7 @@ class Counts:
 def _described(failure: Failure) -> dict[str, Any]:
     """A failure without the record's content."""
     error = failure.error
-    told = {
+    described = {
         "time": int(time.time() * 1000),
         "stage": str(failure.stage),
         "class": failure.plugin,
@@ -116,8 +116,8 @@ def _described(failure: Failure) -> dict[str, Any]:
         "message": _text(message_of(error)),
     }
     if error.__cause__ is not None:
-        told["cause"] = _text(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
-    return {**told, **_place(failure.record)}
+        described["cause"] = _text(f"{java_name(error.__cause__)}: {message_of(error.__cause__)}")
+    return {**described, **_place(failure.record)}
 
 
 def _text(text: str) -> str:
