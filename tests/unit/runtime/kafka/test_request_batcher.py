@@ -1,3 +1,5 @@
+"""Concurrent requests are batched."""
+
 from __future__ import annotations
 
 import asyncio
@@ -9,7 +11,7 @@ from runtime.kafka.request_batcher import RequestBatcher
 
 
 class Asked:
-    """Answers when it is told to."""
+    """Answers when the test releases it."""
 
     def __init__(self) -> None:
         self.asked: list[Sequence[str]] = []

@@ -1,4 +1,4 @@
-"""Records that go together come out as they do one by one, whatever is among them."""
+"""Batch processing gives the same records as processing record by record, for any mix of records."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _counted(errors: Tolerance) -> tuple[int, ...]:
 
 
 class Letters:
-    """What dead letters are made of, in their order."""
+    """Records the reported failures, in order."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients tell of trouble once a minute in a process; each test here waits for a first time."""
+    """Connection errors are logged once a minute per process; each test waits for a first line."""
     monkeypatch.setattr(client_log, "_throttle", client_log.LogThrottle())
 
 

@@ -1,4 +1,4 @@
-"""errors.*: what fails is put aside, with exact counts and Java's headers; on a real broker."""
+"""errors.*: failed records go to the dead letter topic, with exact counts and Java's headers; on a real broker."""
 
 from __future__ import annotations
 
@@ -141,9 +141,9 @@ def test_a_dead_letter_topic_that_cannot_be_created_fails_the_task(broker: Kafka
 
 
 class Picky(SinkTask):
-    """Reports every record but the good ones; says at first that it is not ready."""
+    """Reports every record except good ones; the first put() raises RetriableError."""
 
-    taken: list[Any] = []  # noqa: RUF012 - looked at by the test
+    taken: list[Any] = []  # noqa: RUF012 - read by the test
     refusals = 0
 
     def start(self, config: Mapping[str, str]) -> None:

@@ -1,3 +1,5 @@
+"""The driver's JVM: Spark's properties, the archive of classes, the default master."""
+
 from __future__ import annotations
 
 import stat

@@ -1,3 +1,5 @@
+"""The number of tasks that a slot starts at once, by how fast it answers."""
+
 from __future__ import annotations
 
 import pytest

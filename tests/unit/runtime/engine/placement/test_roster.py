@@ -1,3 +1,5 @@
+"""The choice of a slot for each task, and the requests for extra slots."""
+
 from __future__ import annotations
 
 import os
@@ -200,7 +202,7 @@ def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Ro
             if number not in roster.links:
                 add_slot(roster, number)
         list(roster.placements())
-        for number in roster.extras.numbers:  # cells asked for by that
+        for number in roster.extras.numbers:  # cells requested by that
             if number not in roster.links:
                 add_slot(roster, number)
         list(roster.placements())
@@ -212,7 +214,7 @@ def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Ro
         deaths += 1
         assert deaths < 8
     assert roster.extras.is_private(link.slot)
-    assert deaths >= 2, "one death is nobody's fault"
+    assert deaths >= 2, "one death may be an accident"
 
 
 def test_tasks_that_are_lost_with_the_driver_are_not_suspected(roster: Roster, clock: Clock) -> None:
@@ -246,7 +248,7 @@ def test_slots_for_many_tasks_are_requested_before_any_slot_is_up(clock: Clock) 
     assert not placed(roster)
     assert len(roster.extras.numbers) == 7
     assert not placed(roster)
-    assert len(roster.extras.numbers) == 7, "looked at again"
+    assert len(roster.extras.numbers) == 7, "checked again"
 
 
 def test_no_extra_slot_is_requested_for_tasks_that_fit(clock: Clock) -> None:

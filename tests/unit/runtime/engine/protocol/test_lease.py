@@ -83,7 +83,7 @@ def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> 
 
 
 def test_an_expired_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
-    """Tasks that saw its end have given up; a slot that goes on would report them as ended."""
+    """Tasks that noticed the expiry have ended; a slot that keeps running would report their end."""
     granter = LeaseGranter(lambda: 8.0, 5.0, clock)
     granter.add(cell)
     clock.now = 105.5

@@ -1,3 +1,5 @@
+"""Messages of a slot to the worker."""
+
 from __future__ import annotations
 
 import queue

@@ -1,3 +1,5 @@
+"""Requests to a task before and while it runs."""
+
 from __future__ import annotations
 
 import queue

@@ -1,3 +1,5 @@
+"""Reports of calls that take too long."""
+
 from __future__ import annotations
 
 import threading

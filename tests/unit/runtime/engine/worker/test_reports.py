@@ -1,3 +1,5 @@
+"""Reports of slots about their tasks."""
+
 from __future__ import annotations
 
 import time

@@ -1,3 +1,5 @@
+"""Periodic checks of slots."""
+
 from __future__ import annotations
 
 import os

@@ -133,13 +133,14 @@ async def test_slots_are_still_checked_after_an_error(tmp_path: Path, monkeypatc
         for _ in range(2):
             rig.with_task()
             rig.now += TTL + 0.1
-            while rig.roster.links:  # noqa: ASYNC110 - nothing tells when a slot is dropped
+            while rig.roster.links:  # noqa: ASYNC110 - no event for a dropped slot
                 await asyncio.sleep(0.001)
     watching.cancel()
 
 
 async def test_a_slot_reserved_for_tasks_that_are_lost_with_its_former_process_is_refused(rig: Rig) -> None:
-    """A slot of a suspect task: the death of its process divides its tasks anew, so the slot is no longer wanted."""
+    """A slot of a suspect task: the death of its process assigns its tasks to new cells, so the slot is no longer
+    wanted."""
     number = rig.roster.extras.add("cell", rig.now)
     assert number is not None
     link, task = rig.up(number), TaskRun(task_spec("a"))

@@ -16,7 +16,7 @@ async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_n
     spec = task_spec("a")
     engine.start_task(spec)
     async with asyncio.timeout(5):
-        while not full.tasks:  # noqa: ASYNC110 - nothing tells when a task is placed
+        while not full.tasks:  # noqa: ASYNC110 - no event for a placed task
             await asyncio.sleep(0.001)
     engine.pause_task(spec.id, True)
     task = full.tasks[spec.id, spec.epoch]

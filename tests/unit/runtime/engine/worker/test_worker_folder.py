@@ -1,3 +1,5 @@
+"""The worker's private folder."""
+
 from __future__ import annotations
 
 import os

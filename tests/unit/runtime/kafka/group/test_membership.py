@@ -194,7 +194,7 @@ async def _until(true: Callable[[], bool]) -> None:
 
 
 async def test_keys_that_cannot_be_used_end_the_joining() -> None:
-    """A thread that died would leave the worker waiting for its group for ever."""
+    """If the thread died, the worker would wait for its group without end."""
     settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
     place = Membership(settings, "g", "http://127.0.0.1:1/", lambda reason: None)
     with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):

@@ -98,7 +98,7 @@ async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker
         producer.flush(20)
         end(20)
         await one.config.read_to_end()
-    await _until(lambda: one.values("config") == [b"1"])  # a commit's marker may come after its answer
+    await _until(lambda: one.values("config") == [b"1"])  # a commit's marker may arrive after its answer
     await one.config.write(b"k", b"plain")
     assert one.values("config") == [b"1", b"plain"]
     other = recorder(one.prefix)
@@ -155,7 +155,7 @@ async def test_start_waits_for_an_unavailable_broker(caplog: pytest.LogCaptureFi
 
 @pytest.mark.slow
 async def test_an_outage_is_reported_and_survived(recorder: Make, own_broker: EmbeddedBroker) -> None:
-    """Killed and started again: what was sent meanwhile arrives, once and in order; reading goes on."""
+    """The broker is killed and restarted: records sent meanwhile arrive once and in order, and reading continues."""
     one = recorder(bootstrap=own_broker.bootstrap, timeout=1.0)
     await one.logs.start()
     await one.config.write(b"k", b"before")

@@ -27,7 +27,7 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):
-        while logs._ends._in_flight.locked():  # noqa: ASYNC110 - nothing tells when a question is given up
+        while logs._ends._in_flight.locked():  # noqa: ASYNC110 - no event for an abandoned request
             await asyncio.sleep(0.001)
     del topic, logs
     gc.collect()

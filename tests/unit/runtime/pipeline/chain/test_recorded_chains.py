@@ -1,4 +1,4 @@
-"""Whole ways of records, from bytes through a chain to bytes, against what Apache Connect 4.3.0 made of them.
+"""Records converted from bytes, transformed by a chain and converted back, compared with Apache Connect 4.3.0.
 
 java_chains.jsonl was recorded from Apache's converters, transformations and predicates: some cases by hand, most by
 chance.

@@ -75,7 +75,7 @@ def test_producers_are_shared_by_settings(broker: KafkaBroker) -> None:
 
 
 def test_a_refused_record_is_reported_on_the_thread_of_its_task(broker: KafkaBroker) -> None:
-    """Whoever polls the shared producer hears of it; whose record it was takes it up."""
+    """Any thread may serve the delivery report; the task of the record handles it."""
     from confluent_kafka import Producer
 
     topic = broker.create_topic(max_message_bytes="1000")

@@ -1,3 +1,5 @@
+"""Connection errors are logged at a limited rate."""
+
 from __future__ import annotations
 
 from runtime.pipeline.produce.client_log import LogThrottle

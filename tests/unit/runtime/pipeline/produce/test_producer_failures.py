@@ -175,7 +175,7 @@ def test_the_size_of_a_batch_is_the_same_as_columns_and_record_by_record() -> No
 
 
 def wait_for_a_standstill(task: RunningTask) -> None:
-    """Until the task has handed over as much as it may."""
+    """Wait until the task has queued as much as it may."""
     seen: list[int] = []
 
     def still() -> bool:

@@ -26,7 +26,7 @@ class IdleSink(SinkTask):
 
 
 class SlowGroup:
-    """Answers commits when the test says so, which no broker does."""
+    """Answers commits when the test calls on_commit(), which is not possible with a broker."""
 
     def __init__(self) -> None:
         self.commits: list[dict[int, int]] = []

@@ -38,7 +38,7 @@ def plugin(name: str) -> Any:
 
 
 class Sink(SinkTask):
-    """Keeps what it takes until it is flushed; a test says what goes wrong."""
+    """Keeps records until the flush; class attributes select what fails."""
 
     puts: ClassVar[list[tuple[int, int]]] = []
     durable: ClassVar[list[tuple[int, int]]] = []

@@ -41,7 +41,7 @@ AWAY = {
 
 
 class Source(SourceTask):
-    """Ten records to three partitions, at once; a test says what comes before."""
+    """Polls nine records for three partitions; class attributes select what happens before."""
 
     ready = threading.Event()
     away = 0

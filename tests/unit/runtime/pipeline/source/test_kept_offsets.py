@@ -12,7 +12,7 @@ KEY = b'["c",{"filename":"/f"}]'
 
 
 class Worker:
-    """The host of a task: keeps what it is asked to, and answers when the test says so."""
+    """The host of a task: stores offsets, and answers when the test tells it to."""
 
     def __init__(self) -> None:
         self.asked: list[Sequence[OffsetText]] = []
