@@ -1,1 +1,1 @@
-"""How Java reads and writes dates, regular expressions and JSON numbers. Internal: not part of the plugin API."""
+"""Java's dates, regular expressions and JSON formatting. Internal: not part of the plugin API."""

@@ -1,9 +1,7 @@
-"""Resolves the fields of a date to a time as a lenient GregorianCalendar does.
+"""Resolves the fields of a date to a time, as a lenient java.util.GregorianCalendar does.
 
-Of contradicting fields the one set last wins; a value beyond the bounds of its field carries over into the next larger
-field.
-
-Weeks begin on Sunday, and the first one of a year is the one with January 1st in it.
+Of contradictory fields the one set last wins. A value beyond the bounds of its field carries over to the next larger
+field. Weeks start on Sunday; the first week of a year contains January 1st.
 """
 
 from __future__ import annotations
@@ -22,6 +20,8 @@ _SUNDAY = 1
 
 
 class CalendarField(Enum):
+    """The fields of java.util.Calendar."""
+
     ERA = auto()
     YEAR = auto()
     WEEK_YEAR = auto()
@@ -43,7 +43,7 @@ class CalendarField(Enum):
 
 
 class LocalTime(NamedTuple):
-    """A local time in milliseconds since 1970, and the zone offsets given with it."""
+    """A local time in milliseconds since 1970, with the zone offsets that were set (milliseconds)."""
 
     ms: int
     zone_offset: int | None
@@ -52,18 +52,21 @@ class LocalTime(NamedTuple):
 
 @dataclass(slots=True)
 class CalendarFields:
-    """Values in the order in which they were set."""
+    """The values of fields, in the order in which they were set."""
 
     values: dict[CalendarField, int] = field(default_factory=dict)
 
     def set(self, name: CalendarField, value: int) -> None:
+        """Sets a field; it now was set last."""
         self.values.pop(name, None)
         self.values[name] = value
 
     def clear(self, name: CalendarField) -> None:
+        """Unsets a field."""
         self.values.pop(name, None)
 
     def local_time(self) -> LocalTime:
+        """The local time that the fields specify."""
         values = self.values
         stamps = {name: stamp for stamp, name in enumerate(values, 1)}
         by_week = stamps.get(CalendarField.WEEK_YEAR, 0) > stamps.get(CalendarField.YEAR, 0)
@@ -97,7 +100,7 @@ def _time_of_day(values: dict[CalendarField, int], stamps: dict[CalendarField, i
 
 
 def _both(stamps: dict[CalendarField, int], one: CalendarField, other: CalendarField) -> int:
-    """When the later of the two fields was set; 0 if one is missing."""
+    """The stamp of the later field; 0 if one of them is missing."""
     return max(stamps[one], stamps[other]) if one in stamps and other in stamps else 0
 
 
@@ -125,12 +128,12 @@ def _deciding(stamps: dict[CalendarField, int]) -> CalendarField:
     best = max(latest.values())
     if not best:
         return CalendarField.DAY_OF_MONTH
-    return _among([name for name, stamp in latest.items() if stamp == best], stamps)
+    return _break_tie([name for name, stamp in latest.items() if stamp == best], stamps)
 
 
-def _among(tied: list[CalendarField], stamps: dict[CalendarField, int]) -> CalendarField:
-    """Fields tie when the day of the week, which belongs to each of them, was set last. Then the field set later
-    counts; if these tie too, the week of the month comes first."""
+def _break_tie(tied: list[CalendarField], stamps: dict[CalendarField, int]) -> CalendarField:
+    """Fields tie if the day of the week, which belongs to each of them, was set last. Then the field set later wins; if
+    these tie too, the week of the month."""
     return max(tied, key=lambda name: stamps.get(name, 0)) if len(tied) > 1 else tied[0]
 
 

@@ -1,4 +1,4 @@
-"""The fields of a text, read one by one as a lenient SimpleDateFormat reads them."""
+"""Parses a text field by field, as a lenient java.text.SimpleDateFormat does."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ _FIELDS = {
 
 
 def is_number(token: Token) -> bool:
+    """Whether the field is a number."""
     return token.letter in _NUMERIC or (token.letter in ("M", "L") and token.width < 3)
 
 
@@ -40,12 +41,12 @@ class FieldReader:
         self._text, self._position = text, 0
         self._fields = CalendarFields()
         self._zone = "UTC"
-        self._unclear_year: dt.datetime | None = None  # years before this date belong to the next century
+        self._century_start: dt.datetime | None = None  # two-digit years before it belong to the next century
 
     def time(self) -> dt.datetime:
         """The time given by the fields read so far, in UTC."""
         time = self._resolved()
-        if self._unclear_year is not None and time < self._unclear_year:
+        if self._century_start is not None and time < self._century_start:
             values = self._fields.values
             for year in (CalendarField.YEAR, CalendarField.WEEK_YEAR):
                 if year in values:
@@ -65,12 +66,13 @@ class FieldReader:
             raise ValueError("outside the years 1 to 9999") from error
 
     def literal(self, text: str) -> None:
+        """Skips literal text."""
         if not self._text.startswith(text, self._position):
             raise ValueError(self._text)
         self._position += len(text)
 
     def field(self, token: Token, abuts: bool) -> None:
-        """One field; `abuts`: another number follows directly, so this one has exactly as many digits as in the
+        """Parses a field; `abuts`: another number follows directly, so the field has as many digits as in the
         pattern."""
         start = self._position
         while self._text[self._position : self._position + 1] in (" ", "\t"):
@@ -116,12 +118,12 @@ class FieldReader:
         return _int32(int(digits) if len(digits) < 400 else int(digits[:400]), exponent)
 
     def _century(self, number: int) -> int:
-        """Two digits mean a year between 80 years ago and in 20 years."""
+        """The year of two digits, within 80 years before and 20 years after today."""
         now = dt.datetime.now(dt.UTC)
         first = now.year - 80
         if number == first % 100:
             leap_day = now.month == 2 and now.day == 29
-            self._unclear_year = now.replace(year=first, day=28 if leap_day else now.day)
+            self._century_start = now.replace(year=first, day=28 if leap_day else now.day)
         return first // 100 * 100 + number + (100 if number < first % 100 else 0)
 
     def _name_field(self, letter: str, start: int) -> None:
@@ -177,7 +179,7 @@ class FieldReader:
             self._fields.set(CalendarField.DST_OFFSET, saving)
 
     def _offset_digits(self, sign: str, minutes: bool, colon: bool, one_digit: bool = False) -> None:
-        """`+08`, `+0830`, `+08:30`, or `+8:30` where one digit is enough."""
+        """`+08`, `+0830`, `+08:30`, or `+8:30` if `one_digit` is set."""
         form = (r"([0-9]{1,2})" if one_digit else r"([0-9]{2})") + ((":" if colon else "") + r"([0-9]{2})") * minutes
         match = re.compile(form).match(self._text, self._position)
         if match is None or int(match[1]) > 23 or (minutes and int(match[2]) > 59):

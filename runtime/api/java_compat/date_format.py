@@ -1,4 +1,4 @@
-"""Patterns of Java's SimpleDateFormat, such as `yyyy-MM-dd'T'HH:mm:ss.SSS`: UTC, English, and as lenient as there."""
+"""Patterns of java.text.SimpleDateFormat, such as `yyyy-MM-dd'T'HH:mm:ss.SSS`, in UTC and English, and as lenient."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _UNITS = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
 
 
 class _Token(NamedTuple):
-    letter: str  # empty for text that stands as it is
+    letter: str  # empty for literal text
     width: int
     text: str
 
 
 class DatePattern:
-    """A pattern, ready to write and read times; ConfigError when it is none."""
+    """A compiled pattern; raises ConfigError if it is invalid."""
 
     def __init__(self, pattern: str) -> None:
         self._tokens = _tokens(pattern)
@@ -33,20 +33,21 @@ class DatePattern:
             fixed_width_reader(self._tokens),
         )
         self.unit = min([_UNITS.get(token.letter, _DAY) for token in self._tokens], default=_DAY)
-        """Milliseconds since 1970 for whose multiples alone the text is another one."""
+        """Milliseconds of the smallest field: the formatted text is constant between its multiples."""
 
     def format(self, time: dt.datetime) -> str:
+        """The text of a time in UTC."""
         if self._fixed_width_writer is not None:
             return self._fixed_width_writer(time)
         return "".join([write(time) for write in self._writers])
 
     def parse(self, text: str) -> dt.datetime:
-        """ValueError when the text does not begin as the pattern says. What comes behind is not looked at."""
+        """The time of a text in UTC, ignoring text after the match; ValueError if the start does not match."""
         time = self._fixed_width_reader(text) if self._fixed_width_reader is not None else None
         return time if time is not None else self._parse(text)
 
     def _parse(self, text: str) -> dt.datetime:
-        """Parses field by field, as leniently as Java."""
+        """Parses field by field, as lenient as Java."""
         reader = FieldReader(text)
         for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
             if token.letter:
@@ -135,12 +136,12 @@ _NUMBERS: dict[str, Callable[[dt.datetime], int]] = {
 
 
 def _weekday_of(time: dt.datetime) -> int:
-    """Days since the week's first day, which is Sunday."""
+    """Days since Sunday, the first day of the week."""
     return time.isoweekday() % 7
 
 
 def _week(time: dt.datetime) -> tuple[int, int]:
-    """Year and number of the week: the first is the one with January 1st in it."""
+    """Year and number of the week; the first week contains January 1st."""
     following = time.replace(month=1, day=1, year=time.year + 1) if time.year < 9999 else None
     if following is not None and (following - time).days <= _weekday_of(following):
         return time.year + 1, 1

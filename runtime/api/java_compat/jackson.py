@@ -1,4 +1,4 @@
-"""JSON bytes as Java's Jackson spells them: what Java workers look up by its bytes has to be the same to the byte."""
+"""JSON with the same bytes as Jackson's, since Java workers look up offsets by the bytes of their keys."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _BEYOND_BMP = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 
 
 def jackson_bytes(text: bytes) -> bytes:
-    """Compact UTF-8 JSON in Jackson's spelling: control characters with hexadecimals in capitals, and characters
-    beyond U+FFFF as pairs of escapes."""
+    """Compact UTF-8 JSON as Jackson writes it: escapes of control characters have upper-case digits, and characters
+    beyond U+FFFF are two escapes."""
     if b"\\u00" in text:
         text = _ESCAPE.sub(_capitals, text)
     return text if text.isascii() else beyond_bmp_escaped(text)
 
 
 def beyond_bmp_escaped(text: bytes) -> bytes:
-    """Characters beyond U+FFFF as the pair of escapes that Jackson makes of them."""
+    """Replaces characters beyond U+FFFF by two escapes, as Jackson does."""
     return _BEYOND_BMP.sub(_surrogates, text)
 
 

@@ -1,7 +1,7 @@
-"""Names of time zones as Java 17 reads them in dates.
+"""Names of time zones in dates, as Java 17 parses them.
 
-java_zones.tsv: zone, daylight saving in minutes, long and short name of its standard time, long and short name of its
-daylight saving time; if zones share a name, the first zone counts.
+zones.tsv: zone, daylight saving in minutes, long and short name of its standard time, long and short name of its
+daylight saving time; if zones share a name, the first one is used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 class ZoneName(NamedTuple):
-    """The meaning of a zone's name. `dst_offset` in milliseconds; None if the zone's own rules determine it."""
+    """The zone of a name. `dst_offset` in milliseconds is None if the rules of the zone determine it."""
 
     zone: str
     dst_offset: int | None
@@ -37,7 +37,7 @@ def _names() -> list[tuple[str, ZoneName]]:
 
 
 def zone_named(text: str, position: int) -> tuple[ZoneName, int] | None:
-    """The zone whose name begins at this position, and the position after the name."""
+    """The zone whose name starts at this position, and the position after the name; None if there is no such zone."""
     rest = text[position : position + 64].lower()
     for name, named in _names():
         if rest.startswith(name):
@@ -46,7 +46,7 @@ def zone_named(text: str, position: int) -> tuple[ZoneName, int] | None:
 
 
 def offset_at(zone: str, wall_ms: int, dst_offset: int | None) -> int:
-    """Milliseconds east of Greenwich at this local time; ValueError if the system does not know the zone."""
+    """Milliseconds ahead of UTC at this local time; ValueError if the system does not know the zone."""
     if zone == "UTC":
         return dst_offset or 0
     try:
@@ -54,7 +54,7 @@ def offset_at(zone: str, wall_ms: int, dst_offset: int | None) -> int:
         local = _EPOCH + dt.timedelta(milliseconds=wall_ms)
     except (ZoneInfoNotFoundError, OverflowError) as error:
         raise ValueError(f"{zone}: {error}") from error
-    # a repeated time is standard time; a skipped time takes the offset before the change
+    # repeated times are standard time; skipped times have the offset before the transition
     earlier, later = (local.replace(tzinfo=rules, fold=fold) for fold in (0, 1))
     at = min(earlier, later, key=lambda time: time.utcoffset() or dt.timedelta())
     offset, saving = at.utcoffset() or dt.timedelta(), at.dst() or dt.timedelta()

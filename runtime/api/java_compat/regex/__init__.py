@@ -1,4 +1,4 @@
-"""Java's regular expressions, for `topics.regex` and other expressions in Connect configurations."""
+"""Java's regular expressions, translated for the regex package: for `topics.regex` and other configuration keys."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> regex.Pattern[str]:
-    """The compiled expression, for fullmatch() or for search() from the beginning of a text; PatternError, with the
-    message of Java's Pattern, for an invalid one."""
-    import regex  # here, since most processes never match anything
+    """The compiled expression, for fullmatch() or for search() from the start of a text; PatternError, with the message
+    of java.util.regex.Pattern, if it is invalid."""
+    import regex  # imported on first use: most processes match nothing
 
     try:
         return regex.compile(PatternParser(pattern).translation(), regex.V1)
@@ -31,7 +31,7 @@ def compiled(pattern: str) -> regex.Pattern[str]:
 
 
 def java_regex(pattern: str) -> regex.Pattern[str]:
-    """The compiled expression, for fullmatch(); ConfigError if it is not a valid regular expression."""
+    """The compiled expression, for fullmatch(); ConfigError if it is invalid."""
     try:
         return compiled(pattern)
     except PatternError as error:

@@ -1,4 +1,4 @@
-"""Ends of lines and of words, as Java's flags define them."""
+"""Assertions at the boundaries of text, lines and words, depending on Java's flags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LETTERS = r"[\p{L}\p{Nd}_]"
 
 def assertion(letter: str, cursor: Cursor) -> str | None:
     r"""The assertions \A, \G, \z, \Z, \b and \B; None for other escapes. Patterns are always matched from the
-    beginning of a text, so \G equals \A."""
+    start of a text, so \G equals \A."""
     if letter in "AG":
         return r"\A"
     if letter == "z":
@@ -23,6 +23,7 @@ def assertion(letter: str, cursor: Cursor) -> str | None:
 
 
 def line_start(flags: frozenset[str]) -> str:
+    """The start of the text, or of each line (flag m)."""
     if "m" not in flags:
         return r"\A"
     if "d" in flags:
@@ -40,6 +41,7 @@ def line_end(flags: frozenset[str], each: bool) -> str:
 
 
 def any_character(flags: frozenset[str]) -> str:
+    """The characters that a dot matches."""
     if "s" in flags:
         return r"[\x00-\U0010ffff]"
     return r"[^\n]" if "d" in flags else f"[^{_LINE_ENDS}]"

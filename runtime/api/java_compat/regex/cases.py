@@ -1,4 +1,4 @@
-"""Characters that differ by case only, one to one."""
+"""Characters that differ only by case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _fold(char: str) -> str:
 
 @cache
 def _families() -> dict[str, str]:
-    """All characters with the same case folding, if there are several."""
+    """The characters of each case folding that has several."""
     found: dict[str, str] = {}
     for char in map(chr, range(_LAST_CASED + 1)):
         folded = _fold(char)
@@ -29,14 +29,14 @@ def _families() -> dict[str, str]:
 
 
 def variants(char: str, unicode: bool) -> str:
-    """The character and all others that differ from it by case only, in ASCII or in Unicode."""
+    """The character and all that differ from it only by case, in ASCII or Unicode."""
     if unicode:
         return _families().get(_fold(char), char)
     return char.lower() + char.upper() if char.isascii() and char.isalpha() else char
 
 
 def variants_of_range(first: str, last: str, unicode: bool) -> Iterator[str]:
-    """Characters that are in the range after a change of case."""
+    """The characters that are in the range after a change of case."""
     if not unicode:
         for code in range(max(ord(first), 65), min(ord(last), 122) + 1):
             if chr(code).isalpha():

@@ -9,14 +9,14 @@ from runtime.api.java_compat.regex.escapes import literal
 
 
 def single(char: str, cursor: Cursor) -> str:
-    """A character, in any case if the flags ignore case."""
+    """A character, in any case if the flags ignore it."""
     spellings = variants(char, "u" in cursor.flags) if "i" in cursor.flags else char
     return literal(char) if len(spellings) == 1 else f"[{''.join(map(literal, spellings))}]"
 
 
 def character_class(cursor: Cursor, closes: bool = True) -> str:
-    """The class that begins at the cursor, or the right side of an intersection (`closes` False: up to the bracket)."""
-    found = ""  # the inside of a set, empty at first
+    """The class that starts at the cursor, or the right side of an intersection (`closes` is False)."""
+    found = ""  # the content of the set
     char = cursor.next()
     negated = char == "^" and cursor.chars[cursor.at - 1] == "["
     if negated:

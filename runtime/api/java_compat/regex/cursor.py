@@ -1,4 +1,4 @@
-"""The characters of a pattern and the current position, with the index that Java's errors report."""
+"""A cursor over the characters of a pattern, and errors with the index that Java reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LINE_ENDS = "\n\r\x85\u2028\u2029"
 
 
 class PatternError(Exception):
-    """A pattern that Java refuses; the message is that of Java's PatternSyntaxException."""
+    """An invalid pattern, with the message of java.util.regex.PatternSyntaxException."""
 
     def __init__(self, reason: str, pattern: str, index: int) -> None:
         near = f" near index {index}" if index >= 0 else ""
@@ -17,7 +17,7 @@ class PatternError(Exception):
 
 
 class Cursor:
-    """Two terminators follow the pattern, so looking ahead needs no check for the end."""
+    """The position in a pattern. Terminators follow the pattern, so that looking ahead needs no check for its end."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -28,33 +28,37 @@ class Cursor:
         self.flags = frozenset[str]()
 
     def error(self, reason: str) -> PatternError:
+        """The error at the current position."""
         return PatternError(reason, self.pattern, self.at - 1)
 
     @property
     def ended(self) -> bool:
+        """Whether the pattern has been read to its end."""
         return self.at >= self.length
 
     def peek(self) -> str:
-        """The next character, which stays unread; skips comments before it if comments are enabled."""
+        """The next character, which remains unread; skips comments before it if they are enabled (flag x)."""
         if "x" in self.flags:
             self._pass_comments()
         return self.chars[min(self.at, self.length + 1)]
 
     def read(self) -> str:
+        """Reads the next character."""
         char = self.peek()
         self.at += 1
         return char
 
     def next(self) -> str:
-        """Skips one character and returns the next one, which stays unread."""
+        """Skips a character and returns the next one, which remains unread."""
         self.at += 1
         return self.peek()
 
     def raw(self, ahead: int = 0) -> str:
-        """The next character, even if it would start a comment."""
+        """The character `ahead` of the position, even in a comment."""
         return self.chars[min(self.at + ahead, self.length + 1)]
 
     def expect(self, char: str, reason: str) -> None:
+        """Reads a character; PatternError if it is another one."""
         if self.read() != char:
             raise self.error(reason)
 

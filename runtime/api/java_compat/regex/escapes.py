@@ -17,7 +17,7 @@ _OCTAL = frozenset("01234567")
 
 
 def literal(char: str) -> str:
-    """A character as written inside and outside of sets."""
+    """A literal character, for use inside and outside of sets."""
     if char.isascii() and char.isalnum():
         return char
     code = ord(char)
@@ -25,7 +25,7 @@ def literal(char: str) -> str:
 
 
 def character_set(letter: str, cursor: Cursor) -> str | None:
-    r"""The set of \d, \W and their like; None for other letters."""
+    r"""The set of \d, \W, \s and similar escapes; None for other letters."""
     lower = letter.lower()
     if lower not in _SETS:
         return None
@@ -34,7 +34,7 @@ def character_set(letter: str, cursor: Cursor) -> str | None:
 
 
 def character(letter: str, cursor: Cursor) -> str | None:
-    """The single character that the escape stands for, read to its end; None for other escapes."""
+    """The character of an escape, which is read to its end; None for other escapes."""
     if letter in _CHARACTERS:
         return _CHARACTERS[letter]
     if letter == "0":

@@ -1,4 +1,4 @@
-"""Parses a pattern as java.util.regex.Pattern does and writes an equal pattern for the regex package."""
+"""Translates patterns of java.util.regex.Pattern to equivalent patterns of the regex package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REFERENCE = re.compile(r"\(\?#(\d+)\)")  # placeholder until the number of grou
 
 
 class PatternParser:
-    """One pattern; PatternError when Java refuses it."""
+    """Translates one pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._cursor = Cursor(pattern)
@@ -24,7 +24,7 @@ class PatternParser:
         self._names: dict[str, int] = {}
 
     def translation(self) -> str:
-        """The pattern for the regex package, version 1."""
+        """The pattern for the regex package (version 1); PatternError if it is invalid in Java."""
         cursor = self._cursor
         text = self._alternatives().text
         if cursor.at != cursor.length:
@@ -65,7 +65,7 @@ class PatternParser:
         if char == "\\":
             cursor.at += 1
             return self._escape()
-        if char == "{":  # Java repeats nothing here
+        if char == "{":  # in Java an empty expression with a quantifier
             return Fragment("", 0, 0)
         cursor.next()
         if char == "^":

@@ -1,4 +1,4 @@
-r"""The names that Java knows between the braces of \p{…}, as sets of the regex package."""
+r"""Java's character properties (\p{…}), as sets of the regex package."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def named_value(name: str, value: str, ignore_case: bool) -> str | None:
 
 
 def category_or_class(name: str, ignore_case: bool) -> str | None:
-    """A general category, one of POSIX' classes in ASCII, or a method of java.lang.Character."""
+    """A general category, a POSIX class in ASCII, or a method of java.lang.Character."""
     if ignore_case and name in ("Lu", "Ll", "Lt"):
         return _CASED
     if ignore_case and name in ("Lower", "Upper"):

@@ -1,4 +1,4 @@
-"""Replacement texts as java.util.regex.Matcher reads them."""
+"""Replacement texts of java.util.regex.Matcher."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DIGITS = "0123456789"
 
 
 class Replacement:
-    """A replacement as Matcher.replaceFirst() reads it: `$1`, `${name}`, and a backslash before a literal character."""
+    """A replacement of Matcher.replaceFirst(): `$1`, `${name}`, and a backslash before literal characters."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def expand(self, match: regex.Match[str]) -> str:
-        """The replacement of this match; IllegalArgumentError or NoSuchGroupError for an invalid one."""
+        """The replacement for a match; IllegalArgumentError or NoSuchGroupError if it is invalid."""
         text, parts, position = self._text, [], 0
         while position < len(text):
             char = text[position]
