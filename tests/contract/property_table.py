@@ -100,7 +100,7 @@ def of_worker(name: str) -> tuple[str, str]:
 
 
 def _reason(warning: str) -> str:
-    if warning.startswith("has no equal"):
+    if warning.startswith("has no equivalent"):
         return "the Kafka client here has no such setting"
     return warning.removeprefix("has no effect: ")
 
