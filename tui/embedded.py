@@ -43,13 +43,14 @@ class Embedded(NamedTuple):
         _runtime(["embedded", "detach", "--pid", str(os.getpid())])
 
 
-def attach() -> Embedded:
+def attach(quiet_start: float = QUIET_START) -> Embedded:
     """Starts the embedded cluster if necessary and attaches to it. Raises HeadraceError.
 
+    A start that takes longer than `quiet_start` seconds is announced.
     The runtime prints progress to standard error and the address as the last line of standard output."""
     check_installed()
     starting = "starting the embedded cluster (Kafka broker and worker); this takes a few seconds"
-    output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting)
+    output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting, quiet_start)
     try:
         answer = json.loads(output.strip().rpartition("\n")[2])
         return Embedded(answer["url"], answer["bootstrap"])
@@ -77,19 +78,19 @@ def _port(url: str) -> int | None:
     return urlsplit(url).port
 
 
-def _output(process: subprocess.Popen[str], doing: str) -> str:
+def _output(process: subprocess.Popen[str], doing: str, quiet: float) -> str:
     try:
-        return process.communicate(timeout=QUIET_START if doing else None)[0]
+        return process.communicate(timeout=quiet if doing else None)[0]
     except subprocess.TimeoutExpired:
         print(doing, file=sys.stderr, flush=True)
         return process.communicate()[0]
 
 
-def _runtime(words: Sequence[str], doing: str = "") -> str:
-    """The output of the command; `doing` is printed when the command takes longer than QUIET_START."""
+def _runtime(words: Sequence[str], doing: str = "", quiet: float = 0.0) -> str:
+    """The output of the command; `doing` is printed if the command takes longer than `quiet` seconds."""
     with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
         try:
-            output = _output(process, doing)
+            output = _output(process, doing, quiet)
         except BaseException:
             process.kill()
             raise

@@ -150,7 +150,7 @@ def _settings_problems(folder: Path) -> list[str]:
 
 
 def _screen(options: dict[str, Any]) -> int:
-    """Runs the screen, by default on the embedded cluster, to which it attaches for that time."""
+    """Runs the screen; without a URL or context, on the embedded cluster, from which it detaches at the end."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()

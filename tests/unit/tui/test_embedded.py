@@ -16,7 +16,6 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A script in place of the Python interpreter."""
     program = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(program))
-    monkeypatch.setattr(embedded, "QUIET_START", 0.2)
     return program
 
 
@@ -30,13 +29,13 @@ ANSWER = 'echo \'{"url": "http://127.0.0.1:1", "bootstrap": "b:1"}\''
 
 def test_a_slow_start_is_announced(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(runtime, f"sleep 0.6; {ANSWER}")
-    assert embedded.attach() == embedded.Embedded("http://127.0.0.1:1", "b:1")
+    assert embedded.attach(quiet_start=0.2) == embedded.Embedded("http://127.0.0.1:1", "b:1")
     assert capsys.readouterr().err.startswith("starting the embedded cluster")
 
 
 def test_a_running_cluster_is_not_announced(runtime: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(runtime, ANSWER)
-    embedded.attach()
+    embedded.attach(quiet_start=0.5)
     assert capsys.readouterr().err == ""
     put(runtime, "exit 3")
     with pytest.raises(HeadraceError, match="failed"):
