@@ -93,7 +93,7 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("{}\n")
     with Terminal("--replay", str(tmp_path / "x")) as terminal:
         assert terminal.exit_code() == 2
-        assert "is no recording" in terminal.text
+        assert "is not a recording" in terminal.text
 
 
 def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Shapes of the answers of the Connect REST API, as far as the console reads them.
 
-`fitting` checks each answer, so the code that uses the answer need not.
+`fitting` checks each answer, so that code which uses the answer need not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Connect REST API on one screen: one method an endpoint, over a transport that blocks or one that does not.
+"""The Connect REST API: one method for each endpoint, over a blocking or an asynchronous transport.
 
 `Connect` is written once, as coroutines. With the transport of `tui.wire.blocking` they never suspend, so `drive`
 steps them to their end without an event loop; with `tui.wire.evented` they run on the screen's loop.
@@ -30,16 +30,16 @@ class ApiCall(NamedTuple):
     method: str
     path: str  # quoted, with its query
     body: Json = None
-    headers: tuple[tuple[str, str], ...] = ()  # beyond those every request has
+    headers: tuple[tuple[str, str], ...] = ()  # in addition to those of every request
 
     @property
     def repeatable(self) -> bool:
-        """Sent twice it does what it does once, so it may be tried again when nobody knows whether it arrived."""
+        """Whether the request is idempotent, so that it may be sent again if its answer is lost."""
         return self.method != "POST"
 
     @property
     def is_text(self) -> bool:
-        """Answered with plain text; all others are JSON."""
+        """Whether the answer is plain text instead of JSON."""
         return self.path == "/metrics"
 
     @property
@@ -48,7 +48,7 @@ class ApiCall(NamedTuple):
 
 
 class ChangeOrigin(NamedTuple):
-    """Who asks for a change of offsets, and why: our workers keep it in their history, others ignore it."""
+    """The user and the reason of a change of offsets. Our workers store them in their history, others ignore them."""
 
     who: str = ""
     why: str = ""
@@ -93,15 +93,15 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _allow(call: ApiCall) -> None:
-    """The guard of a context that may change everything."""
+    """The guard of a context without restrictions."""
 
 
 def _silent(message: str) -> None:
-    """The narration nobody reads."""
+    """Discards notices."""
 
 
 def is_transient(error: Conflict) -> bool:
-    """A rebalance or a stale configuration, which passes by itself; not a name that is taken."""
+    """Whether the conflict is temporary, a rebalance or a stale configuration, and not a name that is taken."""
     return error.message.startswith(("Cannot complete request", "Request cannot be completed"))
 
 
@@ -109,7 +109,7 @@ class Connect:
     """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
 
     Answers to reads are checked for their shape; answers to changes are not, since the change has been made in any
-    case.
+    case. Requests raise the errors of `tui.errors`.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Connect:
         return await self._send("GET", "/", shape=answers.ROOT)
 
     async def expanded(self) -> dict[str, Json]:
-        """`{name: {"status": …, "info": …}}` at once; workers before 2.3 list names, and are asked for each."""
+        """`{name: {"status": …, "info": …}}` in one request; in one for each connector with workers before 2.3."""
         answer = await self._send("GET", EXPANDED_LIST)
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
@@ -133,7 +133,7 @@ class Connect:
         return answers.listed(answer)
 
     async def statuses(self) -> dict[str, Json]:
-        """`{name: status}` at once: less than half of `expanded`, for who only counts."""
+        """`{name: status}` in one request, less than half the size of `expanded`."""
         answer = await self._send("GET", "/connectors?expand=status")
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
@@ -159,7 +159,7 @@ class Connect:
         return await self._send("PUT", _of(name, "config"), config)
 
     async def patch_config(self, name: str, changed: Mapping[str, str | None]) -> Json:
-        """Only these keys; None takes one away. 405 where the worker is older than KIP-477."""
+        """Changes only these keys; None removes a key. Refused with 405 by workers without KIP-477."""
         return await self._send("PATCH", _of(name, "config"), changed)
 
     async def tasks(self, name: str) -> Json:
@@ -226,11 +226,11 @@ class Connect:
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
 
     async def resolve_offsets(self, name: str, target: Json) -> Json:
-        """Where a moment lies in a sink's topics; of our workers only. Changes nothing."""
+        """Resolves a position in a sink's topics; our workers only. Changes nothing."""
         return await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
 
     async def preview(self, name: str, body: Json) -> Json:
-        """What a chain would make of records; of our workers only. Changes nothing."""
+        """The result of a transformation chain for records; our workers only. Changes nothing."""
         return await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
 
     async def preview_plugin(self, plugin: str, body: Json) -> Json:
@@ -238,7 +238,7 @@ class Connect:
         return await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
 
     async def errors(self, name: str) -> Json:
-        """What became of failed records, by stage, with the newest of them; of our workers only."""
+        """Counts of failed records by stage, and the newest failures; our workers only."""
         return await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
 
     async def plugins(self, connectors_only: bool = True) -> Json:
@@ -293,7 +293,7 @@ class Connect:
         return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
 
     async def _answer(self, method: str, path: str, body: Json, origin: ChangeOrigin) -> Json:
-        """A conflict that passes by itself is tried again, a bounded number of times and audibly."""
+        """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
         call = ApiCall(method, path, body, origin.headers)
         self.guard(call)
         for wait in REBALANCE_WAITS:

@@ -1,4 +1,4 @@
-"""All clusters at a glance: each asked lightly, one request at a time, less often while it does not answer."""
+"""The overview of all clusters: one small request each, with back-off while a cluster does not answer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tui.contexts.profiles import Profile
 from tui.errors import TimedOut, error_line
 from tui.model import SEVERITY, Connector
 
-POLL_INTERVAL = 10.0  # seconds between two looks at a cluster
-POLL_TIMEOUT = 15.0  # seconds for one look
+POLL_INTERVAL = 10.0  # seconds
+POLL_TIMEOUT = 15.0  # seconds for one refresh
 FIRST_RETRY, LONGEST_RETRY = 2.0, 60.0
 JITTER = 0.2
 
@@ -25,12 +25,12 @@ Dial = Callable[[Profile], Connect]
 
 
 class ClusterSummary(NamedTuple):
-    """What is known of one cluster. `counts` has connectors by state; it stays while the cluster is lost."""
+    """A summary of one cluster. `counts` has the connectors by state, and is kept while the cluster is lost."""
 
     profile: Profile
     link: ClusterLink = ClusterLink()
     version: str = ""
-    kind: str = ""  # Headrace, or Apache for what everybody else runs
+    kind: str = ""  # Headrace, or Apache for other workers
     cluster_id: str = ""
     counts: Mapping[str, int] = {}
 
@@ -40,7 +40,7 @@ class ClusterSummary(NamedTuple):
 
     @property
     def worst(self) -> str:
-        """The state that wants attention most; empty without connectors."""
+        """The most severe state; empty without connectors."""
         return min(self.counts, key=severity, default="")
 
 
@@ -65,7 +65,7 @@ def about(root: object) -> dict[str, str]:
 
 
 class ClusterOverview:
-    """Watches while `run` runs. `changed` is called on the event loop after each look."""
+    """Watches all clusters while `run` runs. `changed` is called on the event loop after each refresh."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class ClusterOverview:
                 await connect.close()
 
     async def _look(self, label: str, connect: Connect) -> None:
-        """The root again after each silence: another worker, or another version, may be there now."""
+        """Refreshes a summary. After an outage it includes the root: worker or version may have changed."""
         try:
             async with asyncio.timeout(POLL_TIMEOUT):
                 if self.summaries[label].link.state is not LinkState.POLLING:

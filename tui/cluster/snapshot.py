@@ -1,4 +1,4 @@
-"""What the store hands out: immutable views of the cluster, of the connection to it, and what changed."""
+"""Immutable snapshots of a cluster and of the connection to it, and differences between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.model import Connector
 class LinkState(Enum):
     """How the cluster is being watched."""
 
-    CONNECTING = "connecting"  # nothing heard yet
+    CONNECTING = "connecting"  # no answer yet
     LIVE = "live"  # the worker's event stream
     POLLING = "polling"  # one request per interval
     LOST = "lost"  # what is shown is stale
@@ -21,8 +21,7 @@ class LinkState(Enum):
 
 class ClusterLink(NamedTuple):
     """The connection, in the clock's seconds. `heard_at` is the time of the last answer or event, None before the
-    first. `trouble` is
-    why the connection is lost or, while polling, why there is no event stream."""
+    first. `trouble` is why the connection is lost or, while polling, why there is no event stream."""
 
     state: LinkState = LinkState.CONNECTING
     heard_at: float | None = None
@@ -30,7 +29,7 @@ class ClusterLink(NamedTuple):
     trouble: str = ""
 
     def text(self, now: float) -> str:
-        """`stale 42 s, next try in 8 s: cannot reach …`; empty words would hide what is wrong."""
+        """A description such as `stale 42 s, next try in 8 s: cannot reach …`."""
         if self.state is LinkState.LOST:
             heard = "no answer yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
             wait = max(0.0, (self.next_try_at or now) - now)
@@ -39,8 +38,8 @@ class ClusterLink(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All connectors at one moment. `since` has the time at which a state was seen to begin; it is unknown (absent)
-    for states that were there before we looked."""
+    """All connectors at one moment. `since` has the time of each connector's last change of state, if that was
+    observed."""
 
     connectors: Mapping[str, Connector] = MappingProxyType({})
     since: Mapping[str, float] = MappingProxyType({})
@@ -48,7 +47,7 @@ class Snapshot(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Names that came, changed and went since the snapshot before; `link` if the connection's state did."""
+    """Connectors added, changed and removed since the previous snapshot; `link` if the connection changed."""
 
     added: frozenset[str] = frozenset()
     changed: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The store's books: raw answers beside what was made of them, so that only what changed is made anew."""
+"""Builds snapshots from raw answers, and parses only the connectors that have changed."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 from tui import model
 from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Snapshot
 
-SLICE_SIZE = 500  # connectors that are taken in before the event loop has its turn
+SLICE_SIZE = 500  # connectors parsed before other tasks of the event loop run
 
 
 class SnapshotBuilder:
-    """Connectors by name, each `{"status": …, "info": …}` as it was received."""
+    """The connectors of a cluster, raw (`{"status": …, "info": …}`) and parsed, with the time of their last change."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._raw: dict[str, Any] = {}
         self._connectors: dict[str, model.Connector] = {}
         self._since: dict[str, float] = {}
-        self._watching = False  # from the first answer on: what comes later came while one looked
+        self._watching = False  # after the first answer: only later changes of state have a known time
 
     def replace(self, raw: Mapping[str, Any]) -> None:
         """Replaces all connectors by those of a list answer. Raises Malformed without changing anything."""
         self._replace(raw, [self._read(name, part) for name, part in raw.items()])
 
-    async def replace_gently(self, raw: Mapping[str, Any]) -> None:
-        """The same, a slice at a time: keys are answered in between."""
+    async def replace_in_slices(self, raw: Mapping[str, Any]) -> None:
+        """Like `replace`, in slices, so that the screen stays responsive."""
         parts, found = iter(raw.items()), list[model.Connector | None]()
         while some := list(islice(parts, SLICE_SIZE)):
             found += [self._read(name, part) for name, part in some]
@@ -41,7 +41,7 @@ class SnapshotBuilder:
         self._put(name, part, self._read(name, part))
 
     def _read(self, name: str, part: Any) -> model.Connector | None:
-        """None where nothing has changed."""
+        """The parsed connector; None if it has not changed."""
         known = self._raw.get(name)
         if known is not None and (known is part or known == part):
             return None
@@ -71,10 +71,10 @@ class SnapshotBuilder:
 
 
 def difference(before: Snapshot, now: Snapshot) -> Diff:
-    """What did not change is the same object, so that 1,000 comparisons cost next to nothing."""
+    """The difference between two snapshots. Unchanged connectors are the same object, so comparing them is cheap."""
     old, new = before.connectors, now.connectors
     changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
-    # While lost, each failed try moves the time of the next one: that is news too. A mere sign of life is not.
+    # While lost, the time of the next attempt counts as a change; otherwise `heard_at` alone does not.
     lost = now.link.state is LinkState.LOST
     return Diff(
         added=frozenset(new.keys() - old.keys()),

@@ -1,9 +1,8 @@
-"""The cluster as the screen sees it: events or polling → snapshots → differences, to whoever subscribed.
+"""The cluster's store for the screen: events or polling → snapshots → differences → subscribers.
 
     CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
 
-Our worker has `GET /events`; where that is missing, refused or silent, the connector list is polled. Nothing here
-knows Textual.
+Our worker has `GET /events`; if that is missing, refused or silent, the connector list is polled. Free of Textual.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ Subscriber = Callable[[Snapshot, Diff], None]
 
 
 class StorePace(NamedTuple):
-    """How often to look and to try again, in seconds."""
+    """Intervals of polling and retries, in seconds."""
 
     interval: float = 2.0
     first_retry: float = 1.0
     longest_retry: float = 60.0
-    jitter: float = 0.2  # share of a pause, so that many consoles do not ask in step
-    patience: float = 15.0  # for one refresh
+    jitter: float = 0.2  # share of a pause, so that many consoles do not poll in step
+    patience: float = 15.0  # limit of one refresh
     opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
     listen_again: float = 60.0  # seconds until the next try of an event stream
-    reconnect: float = 0.25  # before an event stream that ended is taken up again
-    gather: float = 0.05  # events within it reach subscribers as one difference
-    spacing: float = 0.25  # between two differences made of events: a busy cluster is not drawn more often
+    reconnect: float = 0.25  # pause before an event stream that ended is opened again
+    gather: float = 0.05  # events within this time reach subscribers as one difference
+    spacing: float = 0.25  # at least, between two differences from events, to limit redrawing
 
 
 USUAL_PACE = StorePace()
@@ -59,7 +58,7 @@ class ClusterStore:
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._ledger = SnapshotBuilder(clock)
+        self._builder = SnapshotBuilder(clock)
         self._subscribers: list[Subscriber] = []
         self._listeners: list[Callable[[Notice], None]] = []
         self._followers: list[Callable[[Mapping[str, Any]], None]] = []
@@ -71,7 +70,7 @@ class ClusterStore:
         self.snapshot = Snapshot()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Calls it for every change from now on; the answer ends that."""
+        """Calls the subscriber for every change; the returned function ends the subscription."""
         self._subscribers.append(subscriber)
         return lambda: self._subscribers.remove(subscriber)
 
@@ -80,15 +79,15 @@ class ClusterStore:
         return lambda: self._listeners.remove(listener)
 
     def on_progress(self, follower: Callable[[Mapping[str, Any]], None]) -> None:
-        """Hears, by name, of connectors that got on: all at first, then every few seconds those that did."""
+        """Calls the follower with progress by connector: of all connectors first, then of those that advanced."""
         self._followers.append(follower)
 
     def refresh(self) -> None:
-        """Looks as soon as possible, without waiting for the interval or the back-off."""
+        """Refreshes as soon as possible, without waiting for the interval or the back-off."""
         self._wake.set()
 
     def heard(self) -> None:
-        """The cluster has answered somebody: one that was given up is looked at at once."""
+        """Refreshes a lost cluster at once, since it has answered another request."""
         if self.snapshot.link.state is LinkState.LOST:
             self.refresh()
 
@@ -105,7 +104,7 @@ class ClusterStore:
                 link = self.snapshot.link
                 self._publish(ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
                 if await self._pause(wait):
-                    failures -= 1  # a look that somebody asked for does not make the next pause longer
+                    failures -= 1  # a requested refresh does not extend the back-off
 
     async def _watch(self) -> None:
         """Follows the event stream, or polls while there is none; ends by raising the error."""
@@ -137,20 +136,20 @@ class ClusterStore:
     # Polling
 
     async def _poll(self, trouble: str = "") -> None:
-        """`trouble` is why there is no event stream."""
+        """Refreshes from the list of connectors. `trouble` is why there is no event stream."""
         try:
             async with asyncio.timeout(self.pace.patience):
                 answer = await self.connect.expanded()
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
-        await self._ledger.replace_gently(answer)
+        await self._builder.replace_in_slices(answer)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
         self._publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))
 
     # Listening
 
     async def _listen(self, lines: Lines) -> NoReturn:
-        """Follows the stream, and takes it up again where it ended; raises when that fails."""
+        """Follows the stream and resumes it from the last event; raises the error if that fails."""
         while True:
             seen = self._last_id
             try:
@@ -168,7 +167,7 @@ class ClusterStore:
                 async for event in sse.parse(self._heard(stream), seen):
                     self._take(event)
             except (TimedOut, MalformedAnswer):
-                self._last_id = ""  # missed events are unknown: the next stream begins with a snapshot
+                self._last_id = ""  # events may be missing: the next stream starts with a snapshot
                 raise
 
     def _take(self, event: sse.ServerEvent) -> None:
@@ -178,7 +177,7 @@ class ClusterStore:
             self._apply(event.name, answers.event(event.name, event.data))
 
     async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
-        """Each line, comments too, is a sign of life."""
+        """Passes lines on. Each line, comments included, shows that the worker is alive."""
         async for line in lines:
             self._link_live()
             yield line
@@ -201,17 +200,17 @@ class ClusterStore:
 
     def _apply(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind == "snapshot":
-            self._ledger.replace(data["connectors"])
+            self._builder.replace(data["connectors"])
             self._opened()
             self._publish(ClusterLink(LinkState.LIVE, self._clock()))
             self._got_on(data.get("progress") or {})
         elif kind == "progress":
             self._got_on(data["connectors"])
         elif kind == "connector":
-            self._ledger.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
+            self._builder.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
             self._flush_soon()
         elif kind == "removed":
-            self._ledger.remove(data["name"])
+            self._builder.remove(data["name"])
             self._flush_soon()
         else:
             self._notify(data)
@@ -231,7 +230,7 @@ class ClusterStore:
         for listener in list(self._listeners):
             listener(notice)
 
-    # What subscribers see of it
+    # Publishing
 
     def _flush_soon(self) -> None:
         if self._flush_handle is None:
@@ -245,15 +244,15 @@ class ClusterStore:
         self._publish(self.snapshot.link)
 
     def _publish(self, link: ClusterLink) -> None:
-        """Makes the ledger's state the snapshot, and tells subscribers what is different."""
-        before, self.snapshot = self.snapshot, self._ledger.snapshot(link)
+        """Takes a new snapshot, and passes the difference to subscribers."""
+        before, self.snapshot = self.snapshot, self._builder.snapshot(link)
         diff = difference(before, self.snapshot)
         if diff:
             for subscriber in list(self._subscribers):
                 subscriber(self.snapshot, diff)
 
     async def _pause(self, seconds: float) -> bool:
-        """Sleeps, unless somebody wants to know now: then it is true."""
+        """Sleeps; returns early, with True, if a refresh is requested."""
         waiters = [asyncio.ensure_future(self._wake.wait()), asyncio.ensure_future(self._sleep(seconds))]
         try:
             await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)

@@ -1,1 +1,1 @@
-"""How requests reach a cluster: one blocking transport for scripts, one on the event loop for the screen."""
+"""Transports: how requests reach a cluster, blocking for scripts and on the event loop for the screen."""

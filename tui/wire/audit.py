@@ -3,8 +3,8 @@
     {"time": "2026-…Z", "who": "ops@bastion", "context": "prod", "url": "http://…", "from": "script" | "screen",
      "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "answer": …}  or "error" for the answer
 
-`before` is what stood there: the config for changes of configs, the offsets for changes of offsets. Secrets are
-hidden. A log that cannot be written is said once, and holds nobody up.
+`before` is the replaced config for changes of configs, and the replaced offsets for changes of offsets. Secrets are
+hidden. If the log cannot be written, a warning is shown once and requests are sent all the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
 from tui.wire.wrapper import TransportWrapper
 
-MAX_LOG_BYTES = 8 * 1024 * 1024  # bytes; then the log becomes audit.jsonl.1, and a new one begins
+MAX_LOG_BYTES = 8 * 1024 * 1024  # beyond it the log is renamed to audit.jsonl.1 and a new one started
 
 
 def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -31,12 +31,12 @@ def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 class AuditedTransport(TransportWrapper):
-    """A transport that writes down what changes the cluster, before and after. Reads pass as they are."""
+    """A transport that logs each request which changes the cluster, with its answer."""
 
-    def __init__(self, inner: Transport, context: str, door: str, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, inner: Transport, context: str, door: str, warn: Callable[[str], None] | None = None) -> None:
         super().__init__(inner)
-        self._context, self._door, self._say = context, door, say
-        self._silenced = False
+        self._context, self._door, self._warn = context, door, warn
+        self._has_warned = False
 
     async def send(self, call: ApiCall) -> Any:
         if not call.changes:
@@ -65,7 +65,7 @@ class AuditedTransport(TransportWrapper):
         }
 
     async def _before(self, call: ApiCall) -> Any:
-        """What the change replaces, where that is a document of its own."""
+        """The config or the offsets that the request replaces; None for other requests."""
         path = call.path.partition("?")[0]
         if path.endswith(("/offsets", "/config")):
             where = path
@@ -82,9 +82,9 @@ class AuditedTransport(TransportWrapper):
         try:
             append(entry)
         except OSError as error:
-            if not self._silenced and self._say is not None:
-                self._say(f"the audit log {audit_file()} cannot be written: {error.strerror}")
-            self._silenced = True
+            if not self._has_warned and self._warn is not None:
+                self._warn(f"cannot write the audit log {audit_file()}: {error.strerror}")
+            self._has_warned = True
 
 
 def user_at_host() -> str:
@@ -106,14 +106,14 @@ def _connector(call: ApiCall) -> str:
 
 
 def append(entry: dict[str, Any]) -> None:
-    """A line in one write, so that two consoles do not mix theirs. Raises OSError."""
+    """Appends a line in one write, so that lines of two consoles do not mix. Raises OSError."""
     file = audit_file()
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file.exists() and file.stat().st_size > MAX_LOG_BYTES:
         file.replace(file.with_suffix(".jsonl.1"))
     line = json.dumps(entry, separators=(",", ":")) + "\n"
-    number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(number, line.encode("utf-8", "surrogateescape"))
+        os.write(descriptor, line.encode("utf-8", "surrogateescape"))
     finally:
-        os.close(number)
+        os.close(descriptor)

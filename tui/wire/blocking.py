@@ -1,6 +1,6 @@
-"""The transport of scripts: one connection, kept open; nothing suspends.
+"""The transport of scripts: one blocking connection that is kept open.
 
-Not httpx: importing it and making a client takes longer (0.11 s) than all else that a script line does.
+httpx is not used: importing it and creating a client takes longer (0.11 s) than the rest of a script line.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BlockingTransport:
         except OSError as error:
             if not (self._reused and call.repeatable):
                 raise self.endpoint.unreachable(_words(error), sent=True) from error
-        # The server closed a kept connection at the moment we used it.
+        # The server closed the idle connection just before the request.
         try:
             return decode(*self._exchange(call, headers), body_decoder(call))
         except OSError as error:
@@ -72,9 +72,9 @@ class BlockingTransport:
         return answer
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for so many seconds or as long as it is open."""
+        """The lines of a server-sent event stream, for `lasting` seconds or as long as it is open."""
         end = None if lasting is None else time.monotonic() + lasting
-        self._drop()  # a connection of its own: an open stream is in the way of everything else
+        self._drop()  # the stream needs a connection of its own
         connection = self._connect()
         try:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
@@ -94,7 +94,7 @@ class BlockingTransport:
             self._drop()
 
     def _target(self, path: str) -> str:
-        """What the request line asks for; a proxy wants the whole URL unless it tunnels."""
+        """The target of the request line: a path, or the whole URL for a proxy that does not tunnel."""
         parts = self.endpoint.parts
         return f"{self._prefix}{self._base}{path}" if parts.scheme == "http" else self._base + path
 
@@ -124,7 +124,7 @@ class BlockingTransport:
 
 
 def _connection(endpoint: Endpoint) -> tuple[Connection, str]:
-    """A connection that is open, and what stands before the path in a request line."""
+    """An open connection, and the prefix of paths in its request lines."""
     parts, proxy = endpoint.parts, proxy_of(endpoint)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     context = tls_context(endpoint) if parts.scheme == "https" else None
@@ -148,7 +148,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _line(connection: Connection, end: float | None) -> str | None:
-    """None when it is over, or time is up."""
+    """The next line; None at the end of the stream or of the time."""
     if end is not None and time.monotonic() >= end:
         return None
     try:
@@ -161,7 +161,7 @@ def _line(connection: Connection, end: float | None) -> str | None:
 
 
 def proxy_of(endpoint: Endpoint) -> SplitResult | None:
-    """The context's own proxy, or the one that the environment names for this host, as curl and httpx obey it."""
+    """The context's proxy, or the environment's for this host, chosen as curl and httpx do."""
     if endpoint.proxy:
         return None if endpoint.proxy == "none" else _parts(endpoint.proxy)
     if endpoint.is_local or not any(name.lower().endswith("_proxy") for name in os.environ):

@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection that stays open: requests written to a socket, answers read by httptools (Node's parser).
+"""A persistent HTTP/1.1 connection over a socket; answers are parsed by httptools (Node's parser).
 
-Not http.client: the mail parser and the ssl module that it brings took a fifth of a script line. TLS is loaded when a
-URL wants it.
+http.client is not used: importing the mail parser and the ssl module took a fifth of a script line. ssl is imported
+only for https.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from httptools import HttpParserError, HttpResponseParser
 if TYPE_CHECKING:
     import ssl
 
-READ_BYTES = 1 << 18  # bytes read at once
+READ_BYTES = 1 << 18  # per read
 NO_RESPONSE = "Remote end closed connection without response"
 PARTIAL_RESPONSE = "Remote end closed connection in the middle of its response"
 
@@ -42,7 +42,7 @@ class Connection:
             self.socket.settimeout(self.quiet)
 
     def tunnel(self, host: str, port: int, headers: Mapping[str, str]) -> None:
-        """Through a proxy, to where TLS is spoken."""
+        """Opens a tunnel through a proxy to a TLS server. Raises OSError."""
         there = authority(host, port)
         self.ask("CONNECT", there, {"Host": there, **headers}, None)
         while not self._answer.headed:
@@ -54,34 +54,34 @@ class Connection:
         self.socket = context.wrap_socket(self.socket, server_hostname=host)
 
     def ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> None:
-        """Sends a request. Without a body, methods that usually have one say that it is empty."""
+        """Sends a request. Methods that usually have a body get `Content-Length: 0` without one."""
         length = {} if body is None and method in ("GET", "CONNECT") else {"Content-Length": str(len(body or b""))}
         lines = [f"{method} {target} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in {**headers, "Accept-Encoding": "identity", **length}.items()]
         if any("\r" in line or "\n" in line for line in lines):
-            raise OSError("a header, or the path of the URL, has more than one line")
+            raise OSError("a header or the URL's path contains a line break")
         self._answer = _Answer()
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
 
     def answer(self) -> tuple[int, bytes]:
-        """The status and the whole body."""
+        """Reads the answer: status and body."""
         while not self._answer.complete:
             self._more()
         return self._answer.status, b"".join(self._answer.parts)
 
     @property
     def lasts(self) -> bool:
-        """Whether another request may follow the answer that has been read."""
+        """Whether the connection can be used for another request."""
         return self._answer.complete and self._answer.parser.should_keep_alive()
 
     def head(self) -> tuple[int, str]:
-        """The status, and the type of what follows."""
+        """Reads the head of the answer: status and content type."""
         while not self._answer.headed:
             self._more()
         return self._answer.status, self._answer.headers.get("content-type", "")
 
     def line(self) -> bytes:
-        """The next line of an endless body, with its newline; without one when the body ends."""
+        """Reads the next line of an endless body, with its newline; without a newline at the end of the body."""
         parts, looked = self._answer.parts, 0
         while not any(b"\n" in part for part in parts[looked:]) and not self._answer.complete:
             looked = len(parts)
@@ -106,11 +106,11 @@ class Connection:
             else:
                 raise ConnectionResetError(PARTIAL_RESPONSE if self._answer.headed else NO_RESPONSE)
         except HttpParserError as error:
-            raise OSError(f"what was answered is no HTTP: {error}") from error
+            raise OSError(f"the answer is not HTTP: {error}") from error
 
 
 class _Answer:
-    """What the parser has told of an answer. Those with 1xx are only announcements: the real one follows."""
+    """An answer as the parser reports it. Interim answers (1xx) are skipped: the final one follows."""
 
     def __init__(self) -> None:
         self.parser = HttpResponseParser(self)
@@ -121,7 +121,7 @@ class _Answer:
 
     @property
     def ends_with_connection(self) -> bool:
-        """Neither a length nor chunks: the body goes on until the server closes."""
+        """Whether the body ends when the server closes the connection: it has neither a length nor chunks."""
         return self.headed and self.headers.keys().isdisjoint(("content-length", "transfer-encoding"))
 
     def on_status(self, reason: bytes) -> None:
@@ -145,5 +145,5 @@ class _Answer:
 
 
 def authority(host: str, port: int) -> str:
-    """Host and port as a request names them."""
+    """Host and port as in a request line; IPv6 addresses in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

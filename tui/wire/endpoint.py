@@ -1,4 +1,4 @@
-"""Where a cluster is, and what its answers mean: shared by both transports, without any HTTP library."""
+"""Endpoints of workers, and the decoding of answers; shared by both transports, without an HTTP library."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ANSWER_TIMEOUT = 95.0  # Connect itself gives up after 90 s, with a message wort
 
 
 class Endpoint(NamedTuple):
-    """A worker's URL and how it wants to be spoken to; times in seconds."""
+    """A worker's URL with credentials, TLS files, proxy and timeouts (seconds)."""
 
     url: str
     username: str = ""
     password: str = ""
-    ca: str = ""  # a file of certificates to trust instead of the system's
+    ca: str = ""  # a file of trusted certificates instead of the system's
     connect_timeout: float = CONNECT_TIMEOUT
     answer_timeout: float = ANSWER_TIMEOUT
     token: str = ""
@@ -37,10 +37,10 @@ class Endpoint(NamedTuple):
     key: str = ""
     key_password: str = ""
     headers: tuple[tuple[str, str], ...] = ()
-    proxy: str = ""  # a URL; `none` for no proxy whatever the environment says
+    proxy: str = ""  # a URL; `none` ignores the environment's proxy
 
     def __repr__(self) -> str:
-        return f"Endpoint({self.shown!r})"  # nothing else: some are secrets
+        return f"Endpoint({self.shown!r})"  # other fields may be secrets
 
     @property
     def parts(self) -> SplitResult:
@@ -48,7 +48,7 @@ class Endpoint(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """On this machine: a proxy for the world must not catch it."""
+        """Whether the worker is on this machine, and so not behind the environment's proxy."""
         return self.parts.hostname in ("127.0.0.1", "localhost", "::1")
 
     @property
@@ -59,7 +59,7 @@ class Endpoint(NamedTuple):
         return without_user(self.url)
 
     def identification(self) -> dict[str, str]:
-        """The headers that say who we are, and those the context wants sent."""
+        """Credentials and the context's own headers."""
         found = {"Accept": "application/json", **dict(self.headers)}
         user, password = self.username, self.password
         if not user:
@@ -71,7 +71,7 @@ class Endpoint(NamedTuple):
         return found
 
     def unreachable(self, cause: str, *, sent: bool = False) -> Unreachable:
-        """`sent`: the request may have arrived all the same."""
+        """The error of a failed connection; `sent` if the request may have arrived."""
         error = Unreachable(f"cannot reach {self.shown}: {cause}")
         error.sent = sent
         return error
@@ -90,7 +90,7 @@ def basic_credentials(user: str, password: str) -> str:
 
 
 def tls_context(endpoint: Endpoint) -> Any:
-    """The TLS context of an https endpoint: whom it trusts, and who we are."""
+    """The TLS context of an https endpoint: trusted certificates and the client's own. Raises UsageError."""
     import ssl
 
     try:
@@ -99,7 +99,7 @@ def tls_context(endpoint: Endpoint) -> Any:
         raise UsageError(f"cannot read the certificates of {endpoint.ca}: {error}") from error
     if endpoint.certificate:
         try:
-            # Without a password an encrypted key is an error, not a question on the terminal.
+            # With this callback an encrypted key without a password is an error instead of a prompt.
             context.load_cert_chain(endpoint.certificate, endpoint.key or None, lambda: endpoint.key_password)
         except (OSError, ssl.SSLError) as error:
             raise UsageError(f"cannot use the certificate {endpoint.certificate}: {error}") from error
@@ -112,7 +112,7 @@ def encode(call: ApiCall) -> bytes | None:
 
 
 def body_decoder(call: ApiCall, loads: Callable[[bytes], Any] = json.loads) -> Callable[[bytes], Any]:
-    """What makes the answer of its bytes."""
+    """The function that decodes the body of an answer."""
     return _text if call.is_text else loads
 
 
@@ -121,7 +121,8 @@ def _text(body: bytes) -> str:
 
 
 def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads) -> Any:
-    """The JSON of an answer, or the error it stands for. `loads` raises ValueError for what is no JSON."""
+    """The decoded answer; None for an empty body. Raises Refused for an error status, and MalformedAnswer if
+    `loads` raises ValueError."""
     if not 200 <= status < 300:
         raise refusal(status, _message(status, body))
     if not body:
@@ -134,7 +135,7 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
 
 
 def _message(status: int, body: bytes) -> str:
-    """The server's own words; HTML pages of proxies and of Jetty are not worth a line."""
+    """The server's error message, taken from JSON or from an HTML page of a proxy or of Jetty."""
     try:
         message = parsed(body).get("message")
     except (ValueError, AttributeError):
@@ -148,7 +149,7 @@ def _message(status: int, body: bytes) -> str:
 
 
 def _reason(page: str) -> str:
-    """What a page of an error says: Jetty repeats it in a table, others in their heading or title."""
+    """The message of an HTML error page: from Jetty's table, or else from the heading or title."""
     import re
     from html import unescape
 

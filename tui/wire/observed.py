@@ -1,4 +1,4 @@
-"""A transport that tells of each answer: whatever the cluster says, it is there."""
+"""A transport that reports each answer, since any answer shows that the cluster is reachable."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tui.wire.wrapper import TransportWrapper
 
 
 class ObservedTransport(TransportWrapper):
-    """`heard` is called after each answer, refusals included; not when there was none."""
+    """Calls `heard` after each answer, including refusals, but not after a failed request."""
 
-    def __init__(self, inner: Transport, heard: Callable[[], None]) -> None:
+    def __init__(self, inner: Transport, answered: Callable[[], None]) -> None:
         super().__init__(inner)
-        self._heard = heard
+        self._answered = answered
 
     async def send(self, call: ApiCall) -> Any:
         try:
             answer = await self.inner.send(call)
         except Refused:
-            self._heard()
+            self._answered()
             raise
-        self._heard()
+        self._answered()
         return answer

@@ -1,11 +1,11 @@
-"""A session on tape: what was asked and answered, as JSONL that `--record` writes and `--replay` shows again.
+"""Recordings of sessions: requests and answers as JSONL, written by `--record` and shown by `--replay`.
 
     {"headrace": 1, "url": "http://…", "time": "2026-…"}                       the first line
     {"at": 0.2, "method": "GET", "path": "/…", "answer": …}                     seconds since the start
     {"at": 4.1, "method": "PUT", "path": "/…", "error": "Conflict", "status": 409, "message": "…"}
     {"at": 0.3, "stream": "/events", "line": "data: …"}
 
-Secrets are hidden before a line is written, and headers are never in it.
+Secrets are hidden before a line is written, and headers are never recorded.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Clock = Callable[[], float]
 
 
 class RecordingTransport(TransportWrapper):
-    """A transport that writes down what another one hears. Raises HeadraceError when the file cannot be written."""
+    """A transport that records requests and answers. Raises HeadraceError if the file cannot be created."""
 
     def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
         super().__init__(inner)
-        self._clock, self._began = clock, clock()
+        self._clock, self._started_at = clock, clock()
         try:
             number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
@@ -50,9 +50,9 @@ class RecordingTransport(TransportWrapper):
         try:
             answer = await self.inner.send(call)
         except HeadraceError as error:
-            said = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
+            failure = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
             status = {"status": error.status} if isinstance(error, Refused) else {}
-            self._note({**asked, **said, **status})
+            self._note({**asked, **failure, **status})
             raise
         self._note({**asked, "answer": scrubbed(answer)})
         return answer
@@ -63,10 +63,10 @@ class RecordingTransport(TransportWrapper):
             yield line
 
     def _note(self, entry: dict[str, Any]) -> None:
-        self._write({"at": round(self._clock() - self._began, 3), **entry})
+        self._write({"at": round(self._clock() - self._started_at, 3), **entry})
 
     def _write(self, entry: dict[str, Any]) -> None:
-        """A full disk must not take the screen away: the recording ends there."""
+        """Writes a line. An error, such as a full disk, ends the recording and not the session."""
         try:
             self._file.write(json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n")
         except (OSError, ValueError):
@@ -88,11 +88,11 @@ def _scrubbed_line(line: str) -> str:
 
 
 class ReplayTransport:
-    """A transport that answers as a recording says, at the recorded pace. After its end the last answers stay."""
+    """A transport that replays a recording at its recorded pace. After the end it repeats the last answers."""
 
     def __init__(self, path: str, clock: Clock = time.monotonic) -> None:
         self.url, entries = _read(path)
-        self._clock, self._began = clock, clock()
+        self._clock, self._started_at = clock, clock()
         self._answers: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._lines: dict[str, list[tuple[float, str]]] = defaultdict(list)
         for entry in entries:
@@ -103,7 +103,7 @@ class ReplayTransport:
 
     @property
     def _elapsed(self) -> float:
-        return self._clock() - self._began
+        return self._clock() - self._started_at
 
     async def send(self, call: ApiCall) -> Any:
         answers = self._answers.get((call.method, call.path))
@@ -124,7 +124,7 @@ class ReplayTransport:
             if at > self._elapsed:
                 await asyncio.sleep(at - self._elapsed)
             yield line
-        while True:  # what ended with the recording is not lost, and says so by staying open
+        while True:  # the end of the recording is not a lost connection, so the stream stays open
             await asyncio.sleep(10.0)
             yield ":"
 
@@ -147,7 +147,7 @@ def _error(entry: dict[str, Any]) -> HeadraceError:
 
 
 def recorded_url(path: str) -> str:
-    """Where a recording was made; raises UsageError when the file is none."""
+    """The URL of the recorded cluster. Raises UsageError if the file is not a recording."""
     return _read(path)[0]
 
 
@@ -158,12 +158,12 @@ def _read(path: str) -> tuple[str, list[dict[str, Any]]]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     head, *entries = _decoded(lines)
     if not isinstance(head, dict) or head.get("headrace") != 1:
-        raise UsageError(f"{path} is no recording", "they are made with: headrace --record FILE")
+        raise UsageError(f"{path} is not a recording", "create one with: headrace --record FILE")
     return str(head["url"]), entries
 
 
 def _decoded(lines: list[str]) -> list[Any]:
-    """Up to the first line that is broken: the last one is, when the console was killed while it wrote."""
+    """The lines up to the first damaged one: a console killed while writing leaves an incomplete last line."""
     found: list[Any] = []
     for line in lines:
         try:

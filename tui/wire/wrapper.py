@@ -1,4 +1,4 @@
-"""A transport over another one, which it leaves as it is: what all decorators of transports have in common."""
+"""The base class of transports that wrap another transport."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.client.client import Transport
 
 
 class TransportWrapper:
-    """All but `send`."""
+    """Forwards everything to the inner transport; subclasses override `send`."""
 
     def __init__(self, inner: Transport) -> None:
         self.inner = inner

@@ -90,5 +90,5 @@ async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{}\n", "plain words\n"])
 def test_another_file_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text)
-    with pytest.raises(UsageError, match="is no recording"):
+    with pytest.raises(UsageError, match="is not a recording"):
         ReplayTransport(str(tmp_path / "x"))
