@@ -72,8 +72,8 @@ class AsyncTransport:
         return found
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for `lasting` seconds or as long as it is open; the first line, empty,
-        means that the stream is open. Raises NotFound if the worker has no event stream."""
+        """The lines of a server-sent event stream, for `lasting` seconds or as long as it is open. An empty
+        first line means that the stream is open. Raises NotFound if the worker has no event stream."""
         end = None if lasting is None else asyncio.get_running_loop().time() + lasting
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
