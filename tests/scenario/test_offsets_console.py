@@ -36,7 +36,7 @@ def test_time_travel_of_a_running_sink(connect: Connect, broker: KafkaBroker, tm
     wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"kafka_offset": 5}])
     shown = console(f"patch offsets {name} --to -2 --dry-run", code=4)
     assert f"would set {topic}-0: offset 5 → offset 3, 2 read again" in shown.out + shown.err
-    assert "it is RUNNING" in shown.err, "a dry run says what would be refused"
+    assert "the connector is RUNNING" in shown.err, "a dry run reports the refusal"
     assert f"{topic}-0" in console(f"patch offsets {name} --to -2 --dry-run --stop").err
     assert console(f"patch offsets {name} --to -2", code=4).err.count("STOPPED") >= 1
     console(f"patch offsets {name} --to -2 --stop")

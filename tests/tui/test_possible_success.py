@@ -36,7 +36,7 @@ async def test_possible_success_is_told_apart_and_leaves_it_stopped(ours: Cluste
                 "The Connect framework-managed offsets for this connector have been altered successfully. However,",
                 "to do:",
                 "by hand before it is resumed",
-                "left STOPPED",
+                "remains STOPPED",
             )
             assert seen.home.view.offsets.query_one("#verdict").has_class("-possible")
             assert "definite" not in seen.text
