@@ -151,26 +151,33 @@ class CrashLoopGuard:
         self._plan_quiet()
 
     async def _in_turn(self, name: str, digest: str, start: Callable[[], Coroutine[Any, Any, _T]], last: bool) -> _T:
-        """Start a suspect while no other suspect starts."""
+        """Start a suspect while no other suspect starts. Before the death that would be its last, also while no other
+        suspect could still end the worker after its start."""
         self._waiting += 1
         try:
             await self._turn.acquire()
         finally:
             self._waiting -= 1
-        turn, loop = contextlib.ExitStack(), asyncio.get_running_loop()
+        turn, watch, loop = contextlib.ExitStack(), contextlib.ExitStack(), asyncio.get_running_loop()
         turn.callback(self._turn.release)
-        turn.callback(self._survived, name)
-        loop.call_later(TRIAL, turn.close)
+        watch.callback(turn.close)
+        watch.callback(self._survived, name)
+        loop.call_later(TRIAL, watch.close)
         self._starting[name] = digest
         try:
             await self._record()
             result = await start()
         except BaseException:
-            turn.close()
+            watch.close()
             raise
-        if last:
-            turn.callback(self._suspects.pop, name, None)
-        loop.call_later(self._timing.linger if last else 0.0, turn.close)
+        if not last:
+            watch.close()
+            return result
+        watch.callback(self._suspects.pop, name, None)
+        suspect = self._suspects.get(name)
+        if suspect is None or suspect.deaths < LIMIT - 1:
+            turn.close()
+        loop.call_later(self._timing.linger, watch.close)
         return result
 
     def _plan_quiet(self) -> None:
@@ -186,18 +193,17 @@ class CrashLoopGuard:
         self._each_start = False
         self._record_later()
 
-    def _record_later(self) -> None:
-        write = asyncio.get_running_loop().create_task(self._record())
-        self._writes.add(write)
-        write.add_done_callback(self._writes.discard)
-
     async def _record(self) -> None:
         """Write the present state. Starts do not depend on it: without Kafka they continue unrecorded."""
+        await asyncio.wait({self._record_later()}, timeout=self._timing.write)
+
+    def _record_later(self) -> asyncio.Task[None]:
+        """Write the present state, without waiting."""
         self._requested += 1
         write = asyncio.get_running_loop().create_task(self._write(self._requested))
         self._writes.add(write)
         write.add_done_callback(self._writes.discard)
-        await asyncio.wait({write}, timeout=self._timing.write)
+        return write
 
     async def _write(self, number: int) -> None:
         async with self._write_lock:

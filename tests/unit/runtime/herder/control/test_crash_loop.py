@@ -127,6 +127,31 @@ async def test_suspects_that_start_are_acquitted(workers: Workers) -> None:
     assert workers.documents.get("starts") is None
 
 
+async def test_suspects_of_one_death_do_not_wait_for_each_other_to_linger(workers: Workers) -> None:
+    """After one kill of a starting worker, which may have any reason, connectors start without delay."""
+    await workers.boot_and_die(*(f"c{number}" for number in range(30)))
+    guard = await workers.boot()
+    async with asyncio.timeout(30 * TIMING.linger / 2):
+        await asyncio.gather(*(workers.start(guard, f"c{number}") for number in range(30)))
+
+
+async def test_a_connector_that_kills_the_worker_after_its_start_is_quarantined(workers: Workers) -> None:
+    """The others that started at the same time are not."""
+    for _ in range(LIMIT):
+        guard = await workers.boot()
+
+        async def late(guard: CrashLoopGuard = guard) -> None:
+            asyncio.get_running_loop().call_later(TIMING.linger / 2, setattr, guard, "_documents", None)
+
+        late_start = guard.run("late", CALM, late, last=True)
+        await asyncio.gather(workers.start(guard, "a"), late_start, workers.start(guard, "b"))
+        await asyncio.sleep(TIMING.linger * 3)
+    guard = await workers.boot()
+    assert guard.quarantined("late", CALM)
+    assert not guard.quarantined("a", CALM)
+    assert not guard.quarantined("b", CALM)
+
+
 async def test_a_worker_that_stops_leaves_no_suspects(workers: Workers) -> None:
     guard = await workers.boot()
     await workers.start(guard, "a")
