@@ -2,6 +2,7 @@
 
 A planned change is written before the first offset is changed and removed after the last. A worker that finds one at
 its start finishes it. The offsets before each change are kept in a ring of MAX_HISTORY entries for each connector.
+Some classes share their names with the console's classes for the same data at the other end of the wire.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A standalone worker's properties and connector files."""
+"""Connector files of the command line."""
 
 from __future__ import annotations
 
@@ -6,35 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.config.standalone_config import FILE, standalone
-from runtime.config.worker_config import WorkerConfigError
 from runtime.model.states import TargetState
 from runtime.worker.connector_files import ConnectorFileError, read, read_all
-
-REQUIRED = {
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-    FILE: "/var/lib/offsets",
-}
-
-
-def test_nothing_of_a_group_is_needed() -> None:
-    config = standalone(REQUIRED)
-    assert config.offsets_file == Path("/var/lib/offsets")
-    assert config.worker.warnings == ()
-
-
-def test_properties_of_distributed_workers_have_no_effect_and_say_so() -> None:
-    config = standalone(
-        {**REQUIRED, "group.id": "g", "config.storage.topic": "t", "exactly.once.source.support": "enabled"}
-    )
-    assert len(config.worker.warnings) == 3
-    assert all("distributed workers" in w for w in config.worker.warnings)
-
-
-def test_without_a_file_there_is_no_worker() -> None:
-    with pytest.raises(WorkerConfigError, match=FILE.replace(".", r"\.")):
-        standalone({k: v for k, v in REQUIRED.items() if k != FILE})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +22,7 @@ def test_without_a_file_there_is_no_worker() -> None:
 )
 @pytest.mark.parametrize("name", ["c.json", "c.properties"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_every_shape_of_a_connector_file(
+def test_each_shape_of_a_connector_file(
     tmp_path: Path, content: str, initial: str | None, name: str, encoding: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding)
@@ -61,18 +34,18 @@ def test_every_shape_of_a_connector_file(
 @pytest.mark.parametrize(
     "content", ['{"name": ""}', '{"config": {"a": "b"}}', "{", "[1]", "", '{"name": "c", "config": {"a": []}}']
 )
-def test_what_is_no_connector_is_refused_with_the_files_name(tmp_path: Path, content: str) -> None:
+def test_the_error_of_an_invalid_file_names_the_file(tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
     with pytest.raises(ConnectorFileError, match=r"c\.json"):
         read(tmp_path / "c.json")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConnectorFileError, match="No such file"):
         read(tmp_path / "c.json")
 
 
-def test_two_files_of_one_connector_are_a_mistake(tmp_path: Path) -> None:
+def test_two_files_with_the_same_connector_are_an_error(tmp_path: Path) -> None:
     for name, connector in (("a", "x"), ("b", "y"), ("c", "x")):
         (tmp_path / name).write_text(f"name={connector}\nconnector.class=X\n")
     a, b, c = (str(tmp_path / name) for name in "abc")

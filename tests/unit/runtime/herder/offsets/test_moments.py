@@ -1,16 +1,13 @@
-"""Positions in topics: the cases that the worker and the console share, and targets that match no partition."""
+"""Positions in topics: the cases that the worker and the console share."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import cast
 
 import pytest
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
-from runtime.herder.offsets.seek import SeekResolver, SeekTarget
-from runtime.kafka.positions import Positions
 from tests.support.topic_positions import ERRORS, NOW, POSITIONS
 
 
@@ -41,24 +38,3 @@ def test_a_number_is_an_offset() -> None:
 def test_an_invalid_position_is_refused(text: object) -> None:
     with pytest.raises(BadRequest, match="expected earliest"):
         parse(text, NOW)
-
-
-class _NoTopics:
-    """The brokers, while none of a sink's topics is there."""
-
-    async def partitions(self) -> dict[str, list[int]]:
-        return {}
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        (SeekTarget(Edge(end=False)), "none of its topics exists"),
-        (SeekTarget(Edge(end=False), "t"), "no partitions of topic t "),
-        (SeekTarget(Edge(end=False), "t", 3), "no partition t-3 "),
-    ],
-)
-async def test_nowhere_to_go(target: SeekTarget, message: str) -> None:
-    travel = SeekResolver(cast("Positions", _NoTopics()))
-    with pytest.raises(BadRequest, match=message):
-        await travel.resolve({}, lambda topic: True, [target])

@@ -1,4 +1,4 @@
-"""What is told of a failure: the reason at its bottom, in one line."""
+"""Notices of failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Caused by: a.DataException: no JSON
 
 
 class _Statuses:
-    """Knows nothing yet, and takes all."""
+    """An empty status store."""
 
     def task_statuses(self, name: str) -> dict[int, Any]:
         return {}
@@ -38,10 +38,13 @@ class _Statuses:
         ("", ""),
     ],
 )
-def test_the_reason_of_a_failed_task(trace: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    events = EventLog()
-    monkeypatch.setattr(events, "notice", lambda level, message, name, task: told.append(message))
-    board = StatusBoard(cast("StatusStore", _Statuses()), events, "w:1", Secrets(), lambda name: None)
+def test_the_notice_of_a_failed_task_names_the_innermost_cause(trace: str, reason: str) -> None:
+    notices: list[str] = []
+
+    class Events(EventLog):
+        def notice(self, level: str, message: str, connector: str | None = None, task: int | None = None) -> None:
+            notices.append(message)
+
+    board = StatusBoard(cast("StatusStore", _Statuses()), Events(), "w:1", Secrets(), lambda name: None)
     board.task(TaskId("orders", 0), State.FAILED, "1", trace)
-    assert told == [f"orders-0 is FAILED: {reason}"]
+    assert notices == [f"orders-0 is FAILED: {reason}"]
