@@ -74,7 +74,7 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _unpaired(found: re.Match[str]) -> str:
-    """Half of a pair also consumes the next unit; the result is two unknown characters if that unit begins a pair."""
+    """Half of a pair also consumes the next unit; the result is two unknown characters if that unit starts a pair."""
     return _UNKNOWN * (2 if found.group()[-1] > "\uffff" else 1)
 
 

@@ -19,7 +19,7 @@ from runtime.transforms.definitions import MEDIUM, key
 from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "flattening"
-_NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # where no schema says what they are
+_NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # without a schema
 _Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new name, its default
 
 

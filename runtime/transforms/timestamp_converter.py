@@ -174,7 +174,7 @@ class TimestampConverterValue(KeyOrValueTransformation):
             return datetime_of(self._millis(value))
         if kind is str:
             if self._pattern is None:
-                raise NullPointerError(f"Could not parse timestamp: value ({value}), as there is no format")
+                raise NullPointerError(f"Could not parse timestamp: value ({value}), because format is not set")
             try:
                 return self._pattern.parse(value)
             except ValueError as error:

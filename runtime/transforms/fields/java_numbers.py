@@ -36,6 +36,6 @@ def nearest_single(value: int | Decimal) -> float:
         return math.inf if value > 0 else -math.inf
     if near == double or double == value:
         return float(near)
-    beside = math.nextafter(double, math.inf if value > double else -math.inf)
-    [odd] = [one for one in (double, beside) if struct.pack(">d", one)[-1] & 1]
+    neighbour = math.nextafter(double, math.inf if value > double else -math.inf)
+    [odd] = [number for number in (double, neighbour) if struct.pack(">d", number)[-1] & 1]
     return float(struct.unpack(">f", struct.pack(">f", odd))[0])

@@ -1,4 +1,4 @@
-"""The public plugin API: what `runtime.api` exports, and the example of docs/plugins.md."""
+"""The exports of `runtime.api`, and the example in docs/plugins.md."""
 
 from __future__ import annotations
 

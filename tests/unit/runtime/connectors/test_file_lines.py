@@ -1,4 +1,4 @@
-"""Splitting a file that arrives in pieces."""
+"""Splitting a file into lines block by block."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_positions_count_bytes() -> None:
     assert _feed("grün\n日本\nend\n".encode()) == [("grün", 6), ("日本", 13), ("end", 17)]
 
 
-def test_the_rest_is_given_when_nobody_will_end_the_line() -> None:
+def test_finish_returns_the_unterminated_line() -> None:
     buffer = LineBuffer(0)
     buffer.feed(b"a\nhal")
     assert (buffer.position, buffer.end) == (2, 5)

@@ -1,4 +1,4 @@
-"""FileStreamSink: every line in the file is a whole one."""
+"""FileStreamSink."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_values_become_lines(tmp_path: Path) -> None:
     assert file.read_bytes() == b"a\nnull\n1.0E8\n{a=null, b=1}\n[true, x]\ngr\xfcn\n"
 
 
-def test_the_connector_wants_a_file() -> None:
+def test_the_connector_requires_a_file() -> None:
     with pytest.raises(ConfigError, match="file"):
         FileStreamSinkConnector().start({})
     assert FileStreamSinkConnector().alter_offsets({}, {})

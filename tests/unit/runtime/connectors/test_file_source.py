@@ -1,4 +1,4 @@
-"""FileStreamSource on files that come, grow, shrink and are replaced."""
+"""FileStreamSource with files that appear, grow, shrink and are replaced."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "in.txt"
 
 
-def test_a_file_that_comes_late_and_grows(path: Path) -> None:
+def test_a_file_that_appears_later_and_grows(path: Path) -> None:
     follower = Follower(path)
     assert follower.read() == []
     path.write_bytes(b"full line\nhalf")
@@ -69,7 +69,7 @@ def test_batch_size_bounds_a_poll(path: Path) -> None:
     assert [len(follower.task.poll() or ()) for _ in range(4)] == [10, 10, 5, 0]
 
 
-def test_goes_on_from_a_position(path: Path) -> None:
+def test_resumes_from_a_position(path: Path) -> None:
     path.write_bytes("grün\ntwo\n".encode())
     assert Follower(path, 6).read() == [("two", 10)]
 
@@ -113,7 +113,7 @@ def test_an_idle_poll_is_cheap(path: Path) -> None:
     assert time.process_time() - started < 0.5
 
 
-def test_the_connector_wants_a_file() -> None:
+def test_the_connector_requires_a_file() -> None:
     with pytest.raises(ConfigError, match="file"):
         FileStreamSourceConnector().start({"topic": "t"})
 
@@ -134,7 +134,7 @@ P, FILE = {"filename": "x"}, {"file": "x"}
         (P, {"position": -1}, "The value for the 'position' key in the offset should be a non-negative value"),
     ],
 )
-def test_offsets_that_cannot_be(partition: Any, offset: Any, message: str) -> None:
+def test_invalid_offsets_are_refused(partition: Any, offset: Any, message: str) -> None:
     with pytest.raises(ConnectError) as caught:
         FileStreamSourceConnector().alter_offsets(FILE, [(P, {"position": 1}), (partition, offset)])
     assert str(caught.value) == message
@@ -146,7 +146,7 @@ def test_standard_input_has_no_offsets() -> None:
             FileStreamSourceConnector().alter_offsets({}, offsets)
 
 
-def test_offsets_that_can_be() -> None:
+def test_valid_offsets_are_accepted() -> None:
     assert FileStreamSourceConnector().alter_offsets(FILE, [(P, {"position": 0, "more": 1}), ({"y": 1}, None)])
 
 

@@ -1,3 +1,5 @@
+"""Reports of file changes."""
+
 from __future__ import annotations
 
 import sys

@@ -33,14 +33,14 @@ def test_a_line_torn_by_another_writer_is_moved_away_before_the_next_append(tmp_
     assert path.read_bytes() == b"one\ntwo\n"
 
 
-def test_what_is_no_regular_file_is_written_to_as_it_is() -> None:
+def test_a_device_is_written_without_checks() -> None:
     file = LineAppender("/dev/null")
     file.append(b"one\n")
     file.sync()
     file.close()
 
 
-def test_errors_name_the_file(tmp_path: Path) -> None:
+def test_errors_contain_the_path(tmp_path: Path) -> None:
     with pytest.raises(ConnectError, match="Cannot write to /dev/full: No space left on device"):
         LineAppender("/dev/full").append(b"one\n")
     with pytest.raises(ConnectError, match=f"Cannot open {tmp_path}: Is a directory"):

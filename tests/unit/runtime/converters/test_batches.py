@@ -1,4 +1,4 @@
-"""Converters give the same for many values at once as for each of them; or nothing, and then each is converted."""
+"""Batch methods of converters give the same results as conversion one by one."""
 
 from __future__ import annotations
 
@@ -123,14 +123,14 @@ def test_json_without_schemas(values: list[Any], envelopes: bool) -> None:
      b'{"schema":%b,"payload":}', b'{"schema":%b,"payload":1,"more":2}', b"", b"{}", b'{"schema":null,"payload":1}'],
 )  # fmt: skip
 @pytest.mark.parametrize("first", [True, False])
-def test_one_message_that_is_different(broken: bytes, first: bool) -> None:
+def test_a_batch_with_one_different_message(broken: bytes, first: bool) -> None:
     schema = b'{"type":"int32","optional":false}'
     good = b'{"schema":%b,"payload":7}' % schema
     odd = broken % schema if b"%b" in broken else broken
     _read_alike(_json(), [odd, good, good] if first else [good, good, odd])
 
 
-def test_alike_messages_do_go_together() -> None:
+def test_messages_of_one_schema_are_read_as_a_batch() -> None:
     converter = _json()
     rows = [{"a": n, "b": f"text {n}", "c": n % 2 == 0} for n in range(5)]
     data = converter.from_connect_batch("t", ValueBatch(FLAT, rows))
@@ -174,7 +174,7 @@ def test_texts_of_structs() -> None:
     assert java_texts(ValueBatch(None, [JavaMap.copy_of({"a": 1}), None])) == ["{a=1}", "null"]
 
 
-def test_a_converter_that_says_something_else_is_asked_for_each() -> None:
+def test_an_overridden_method_disables_the_inherited_batch_method() -> None:
     class Loud(StringConverter):
         def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
             return INT32_SCHEMA, 7

@@ -49,7 +49,7 @@ def test_integers_of_any_size_are_written(value: Any, text: bytes) -> None:
     assert _json().from_connect("t", None, value) == text
 
 
-def test_schemas_that_differ_in_the_sign_of_a_zero_share_nothing() -> None:
+def test_defaults_zero_and_minus_zero_have_separate_cache_entries() -> None:
     converter = _json(schemas=True)
     plus, minus = (Schema(Type.FLOAT64, default=zero) for zero in (0.0, -0.0))
     assert plus != minus and Schema(Type.FLOAT64, default=0.0) == plus

@@ -23,7 +23,7 @@ def test_header_literals(text: str, kind: Type, value: Any) -> None:
     assert (schema.type, found) == (kind, value)
 
 
-def test_headers_there_and_back() -> None:
+def test_headers_round_trip() -> None:
     converter = SimpleHeaderConverter()
     for value in ("text", 17, True, {"a": 1}, [1, 2], None, 1.5):
         data = converter.from_connect_header("t", "h", None, value)

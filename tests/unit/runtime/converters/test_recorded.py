@@ -1,4 +1,4 @@
-"""Converters against what Apache Connect 4.3.0 made of the same texts (java_answers.json)."""
+"""Converters against recorded results of Apache Kafka Connect 4.3.0 (java_answers.json)."""
 
 from __future__ import annotations
 

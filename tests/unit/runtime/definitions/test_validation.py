@@ -1,4 +1,4 @@
-"""Validation of whole connector configurations; the messages are those of a real Connect 4.3.0."""
+"""Validation of connector configurations, with the messages of Apache Kafka Connect 4.3.0."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ def test_a_converters_own_keys_are_validated() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_converter(name: str, text: str, message: str) -> None:
+def test_a_class_that_is_not_a_converter_is_refused(name: str, text: str, message: str) -> None:
     result = source(**{name: text})
     assert errors(result) == {name: [message]}
 
 
-def test_a_java_converter_is_told_from_a_typing_error() -> None:
+def test_the_message_for_a_java_converter_explains_why() -> None:
     (message,) = errors(source(value__converter="io.debezium.converters.ByteBufferConverter"))["value.converter"]
     assert message.endswith("is a Java plugin; this worker runs Python plugins only")
 
@@ -169,7 +169,7 @@ def test_transformations_bring_their_keys() -> None:
     assert (found[2]["required"], found[2]["display_name"], found[2]["width"]) == (True, "spec", "NONE")
 
 
-def test_what_is_wrong_with_transformations() -> None:
+def test_errors_of_transformations() -> None:
     result = source(
         transforms="a,b,a,c,d,e", transforms__a__type=f"{TRANSFORMS}HoistField", transforms__c__type="Nope",
         transforms__d__type="RegexRouter", transforms__d__regex="(", transforms__d__replacement="x",
@@ -198,7 +198,7 @@ def test_what_is_wrong_with_transformations() -> None:
     assert result["groups"][-2:] == ["Transforms: e", "Predicates: p"]
 
 
-def test_a_predicate_that_is_not_defined_is_no_matter_of_validation() -> None:
+def test_validation_ignores_undefined_predicates() -> None:
     assert errors(source(transforms="a", transforms__a__type="Filter", transforms__a__predicate="p")) == {}
 
 

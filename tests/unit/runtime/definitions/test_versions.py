@@ -1,4 +1,4 @@
-"""Plugin versions and ranges of them."""
+"""Plugin versions and version ranges."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_matches(wanted: str, accepted: bool) -> None:
     assert matches(wanted, "4.3.0") is accepted
 
 
-def test_what_is_no_range() -> None:
+def test_invalid_ranges_are_refused() -> None:
     with pytest.raises(ConfigError, match="Unbounded range"):
         matches("[4.0,", "4.3.0")
 
 
-def test_a_prerelease_comes_before_its_release() -> None:
+def test_a_prerelease_sorts_before_its_release() -> None:
     assert matches("(,4.3)", "4.3-rc1")
 
 

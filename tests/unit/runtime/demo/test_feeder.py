@@ -1,4 +1,4 @@
-"""The demo's lines."""
+"""The lines of the demo."""
 
 from __future__ import annotations
 

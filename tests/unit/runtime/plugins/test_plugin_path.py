@@ -51,6 +51,6 @@ def test_java_plugins_are_ignored_with_a_warning(tmp_path: Path, caplog: pytest.
     ]
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_folder_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert PluginRegistry([str(tmp_path / "none")]).entries(True) == entries(True)
     assert "is not a folder" in caplog.text

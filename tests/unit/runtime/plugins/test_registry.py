@@ -1,4 +1,4 @@
-"""The registry: names, aliases, order, laziness, and folders of Python plugins."""
+"""The plugin registry: names, aliases, order and lazy imports."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def test_unknown_names(name: str) -> None:
         load("source", name)
 
 
-def test_a_plugin_of_another_kind_is_not_found() -> None:
+def test_a_plugin_of_another_type_is_not_found() -> None:
     with pytest.raises(LookupError, match="There is no converter plugin named FileStreamSource"):
         load("converter", "FileStreamSource")
 
 
-def test_entries_are_in_connects_order() -> None:
+def test_entries_have_the_order_of_connect() -> None:
     found = entries(connectors_only=False)
     assert list(dict.fromkeys(e["type"] for e in found)) == [kind.value for kind in PluginType]
     for kind in PluginType:
@@ -82,7 +82,7 @@ def test_importing_the_registry_imports_no_plugin() -> None:
     assert not {"pyspark", "confluent_kafka", "orjson"} & set(modules)
 
 
-def test_an_alias_of_two_plugins_names_neither(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_ambiguous_alias_is_not_available(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for module in ("hr_one", "hr_two"):
         (tmp_path / f"{module}.py").write_text(CONNECTOR.format(name="SameSource"))
     registry = PluginRegistry([str(tmp_path)])

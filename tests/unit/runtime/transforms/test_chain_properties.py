@@ -1,4 +1,4 @@
-"""A compiled chain gives what its transformations give when each record goes through them alone."""
+"""A compiled chain gives the same results as its transformations one by one."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _one_by_one(steps: list[ChainStep], records: list[Any]) -> tuple[list[Record
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
-def test_as_one_by_one(steps: list[ChainStep], records: list[SinkRecord]) -> None:
+def test_the_chain_equals_single_transformations(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected, failed = _one_by_one(steps, records)
     outcome = chain(*steps).run(copies := [record.copy() for record in records])
     assert [_seen(r) for r in outcome.records] == [_seen(r) for r in expected]
@@ -96,7 +96,7 @@ def test_as_one_by_one(steps: list[ChainStep], records: list[SinkRecord]) -> Non
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
-def test_what_fails_is_left_out_where_errors_are_tolerated(steps: list[ChainStep], records: list[SinkRecord]) -> None:
+def test_failed_records_are_skipped_if_errors_are_tolerated(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected: list[Record] = []
     failures = 0
     for record in records:
@@ -124,7 +124,7 @@ class Flaky(Transformation):
         return record
 
 
-def test_what_may_succeed_later_is_tried_again() -> None:
+def test_retriable_errors_are_retried() -> None:
     errors = tolerance(retry_timeout=-1.0, retry_delay=0.001)
     records = [SinkRecord("t", 0, None, None, None, n, n) for n in range(3)]
     outcome = chain(ChainStep(Flaky()), errors=errors).run(records)
@@ -132,7 +132,7 @@ def test_what_may_succeed_later_is_tried_again() -> None:
     assert (errors.counts.retries, errors.counts.failures, errors.counts.errors) == (6, 6, 0)
 
 
-def test_without_a_timeout_nothing_is_tried_again() -> None:
+def test_nothing_is_retried_without_a_timeout() -> None:
     outcome = chain(ChainStep(Flaky())).run([SinkRecord("t", 0, None, None, None, 1, 0)])
     assert outcome.records == []
     assert str(outcome.error) == "Tolerance exceeded in error handler"
@@ -153,7 +153,7 @@ def test_a_predicate_that_raises_fails_its_record() -> None:
 
 
 @pytest.mark.parametrize("name", ["Cast$Value", "MaskField$Key", "HeaderFrom$Value"])
-def test_values_of_others_are_not_changed(name: str) -> None:
+def test_shared_values_are_not_modified(name: str) -> None:
     config = {"spec": "a:string", "fields": "a", "headers": "h", "operation": "move"}
     own = {"Cast$Value": ["spec"], "MaskField$Key": ["fields"], "HeaderFrom$Value": ["fields", "headers", "operation"]}
     shared: dict[str, Any] = {"a": 1}

@@ -1,4 +1,4 @@
-"""The worked examples of the documentation's section on transformations."""
+"""The examples in the documentation of Connect's transformations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _json(record: Any) -> str:
     return (converter.from_connect("t", record.value_schema, record.value) or b"").decode()
 
 
-def test_lines_of_a_file_become_maps_that_tell_their_source() -> None:
+def test_lines_of_a_file_become_maps_with_their_source() -> None:
     lines = [SourceRecord({}, {}, "connect-test", line, STRING_SCHEMA) for line in ("foo", "bar", "hello world")]
     assert [_json(record) for record in lines] == ['"foo"', '"bar"', '"hello world"']
     make_map = ChainStep(made("HoistField$Value", {"field": "line"}))
@@ -36,7 +36,7 @@ def _keyed(topic: str) -> SinkRecord:
     return SinkRecord(topic, 0, None, {"other_field": f"other of {topic}", "x": 1}, None, "v", 0)
 
 
-def test_one_topic_is_filtered_out_and_another_left_alone() -> None:
+def test_only_one_topic_is_filtered() -> None:
     is_foo = predicate("TopicNameMatches", {"pattern": "foo"})
     is_bar = predicate("TopicNameMatches", {"pattern": "bar"})
     steps = (
@@ -52,13 +52,13 @@ def test_one_topic_is_filtered_out_and_another_left_alone() -> None:
     ]
 
 
-def test_records_without_a_value_can_be_told() -> None:
+def test_predicate_for_tombstones() -> None:
     records = [SinkRecord("t", 0, None, None, None, value, 0) for value in ("a", None)]
     drop = ChainStep(made("Filter", {}), predicate("RecordIsTombstone", {}))
     assert [record.value for record in chain(drop).run(records).records] == ["a"]
 
 
-def test_records_with_a_header_can_be_told() -> None:
+def test_predicate_for_headers() -> None:
     records = [
         SinkRecord("t", 0, None, None, None, "a", 0, headers=[("h", None, None)]),
         SinkRecord("t", 0, None, None, None, "b", 0),

@@ -1,4 +1,4 @@
-"""Every transformation against what Apache Connect 4.3.0 made of the same records (java_answers.jsonl)."""
+"""Transformations against recorded results of Apache Kafka Connect 4.3.0 (java_answers.jsonl)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times with a connector's time zone are converted to the same time in UTC."""
+"""TimestampConverter with time zones and distant years."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import datetime as dt
 
 import pytest
 
-from runtime.api.data.logical import TIMESTAMP_SCHEMA
+from runtime.api.data.logical import TIMESTAMP_SCHEMA, time_millis
 from runtime.api.data.record import SourceRecord
+from runtime.api.data.schema import INT64_SCHEMA
 from runtime.api.errors import DataError
 from tests.support.transforms import made
 
@@ -31,3 +32,11 @@ def test_beyond_the_years(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(1, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
     with pytest.raises(DataError, match="outside the years 1 to 9999"):
         made(name, config).apply(record)
+
+
+@pytest.mark.parametrize("ms", [253_402_300_800_000, 253_402_300_800_000 + 3_723_004, (1 << 63) - 1])
+def test_the_time_of_day_of_unix_time_beyond_the_year_9999(ms: int) -> None:
+    record = SourceRecord({}, {}, "t", ms, INT64_SCHEMA)
+    changed = made("TimestampConverter$Value", {"target.type": "Time"}).apply(record)
+    assert changed is not None
+    assert time_millis(changed.value) == ms % 86_400_000

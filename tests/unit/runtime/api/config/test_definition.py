@@ -16,7 +16,7 @@ def errors(definition: ConfigDef, config: Mapping[str, Any]) -> dict[str, list[s
     return {v.name: v.errors for v in definition.validate(config) if v.errors}
 
 
-def test_a_bad_number_fails_its_validator_too() -> None:
+def test_an_invalid_number_also_fails_its_validator() -> None:
     definition = ConfigDef(ConfigKey("n", ConfigType.INT, 1, validator=validators.at_least(1)))
     assert errors(definition, {"n": "x"}) == {
         "n": [
@@ -34,7 +34,7 @@ def test_missing_keys_and_defaults() -> None:
         definition.parse({})
 
 
-def test_keys_that_are_not_defined_are_passed_over() -> None:
+def test_undefined_keys_are_ignored() -> None:
     assert ConfigDef().validate({"zzz": "1"}) == []
 
 
@@ -53,7 +53,7 @@ class OnlyWithSsl:
         return bool(parsed.get("ssl"))
 
 
-def test_recommenders_see_the_other_values() -> None:
+def test_recommenders_receive_the_other_values() -> None:
     definition = ConfigDef(
         ConfigKey("ssl", ConfigType.BOOLEAN, False),
         ConfigKey("store", ConfigType.STRING, "jks", recommender=OnlyWithSsl()),

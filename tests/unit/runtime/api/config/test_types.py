@@ -1,4 +1,4 @@
-"""Texts of configuration values, read and written as Connect does."""
+"""Parsing and formatting of configuration values."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def test_texts_of_values() -> None:
     assert shown(["a", None]) == "[a, null]"
 
 
-def test_trim_is_javas() -> None:
+def test_trim_works_as_in_java() -> None:
     assert java_trim("\x00\t a \x07") == "a"
     assert java_trim("\u2003a") == "\u2003a"

@@ -1,4 +1,4 @@
-"""AvroConverter against a stand-in of the schema registry (tests.support.schema_registry)."""
+"""AvroConverter with a stub of the schema registry (tests.support.schema_registry)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ VALUE = {
 }  # fmt: skip
 
 
-def test_every_type_there_and_back(stub: StubRegistry) -> None:
+def test_every_type_round_trips(stub: StubRegistry) -> None:
     data = made(stub).from_connect("t", EVERYTHING, VALUE)
     assert data is not None
     assert data[:5] == b"\x00\x00\x00\x00\x01"
@@ -96,7 +96,7 @@ def test_every_type_there_and_back(stub: StubRegistry) -> None:
     assert schema == EVERYTHING
 
 
-def test_what_is_registered_is_avro_that_others_read(stub: StubRegistry) -> None:
+def test_registered_schemas_are_valid_avro(stub: StubRegistry) -> None:
     data = made(stub).from_connect("t", EVERYTHING, VALUE) or b""
     document = json.loads(stub.schemas[0]["schema"])
     fields = {field["name"]: field for field in document["fields"]}
@@ -115,7 +115,7 @@ def test_what_is_registered_is_avro_that_others_read(stub: StubRegistry) -> None
     assert (read["i64"], read["price"], read["home"]) == (2**63 - 1, Decimal("-12.30"), HOME)
 
 
-def test_subjects_ids_and_how_seldom_the_registry_is_asked(stub: StubRegistry) -> None:
+def test_subjects_ids_and_caching(stub: StubRegistry) -> None:
     key, value = made(stub, True), made(stub)
     for _ in range(3):
         assert (key.from_connect("t", STRING_SCHEMA, "k") or b"")[5:] == b"\x02k"
@@ -131,7 +131,7 @@ def test_subjects_ids_and_how_seldom_the_registry_is_asked(stub: StubRegistry) -
         assert subject in stub.subjects
 
 
-def test_nulls_and_what_has_no_schema(stub: StubRegistry) -> None:
+def test_nulls_and_values_without_a_schema(stub: StubRegistry) -> None:
     converter = made(stub)
     assert converter.to_connect("t", None) == (None, None)
     assert converter.from_connect("t", None, None) is None
@@ -180,7 +180,9 @@ AVRO = [
 
 
 @pytest.mark.parametrize(("document", "schema", "avro", "connect"), AVRO, ids=lambda value: str(value)[:30])
-def test_what_others_have_written(stub: StubRegistry, document: Any, schema: Schema, avro: Any, connect: Any) -> None:
+def test_data_of_other_writers_is_read(
+    stub: StubRegistry, document: Any, schema: Schema, avro: Any, connect: Any
+) -> None:
     number = stub.add("any", document)
     plain = json.loads(json.dumps(document).replace("logicalType", "ignored"))
     out = io.BytesIO()
@@ -199,7 +201,7 @@ def test_references_between_schemas(stub: StubRegistry) -> None:
     assert schema == record(("i", record(("n", INT32_SCHEMA), name="a.b.Inner")), name="c.Outer")
 
 
-def test_enums_and_the_newest_schema(stub: StubRegistry) -> None:
+def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     enum = AVRO[4][1]
     assert isinstance(enum, Schema)
     data = made(stub, enhanced_avro_schema_support="true").from_connect("t", enum, "B")
@@ -215,7 +217,7 @@ def test_enums_and_the_newest_schema(stub: StubRegistry) -> None:
     assert (data[4], made(stub).to_connect("l", data)[1]) == (number, {"n": 1, "more": "x"})
 
 
-def test_what_the_registry_refuses(stub: StubRegistry) -> None:
+def test_errors_of_the_registry(stub: StubRegistry) -> None:
     stub.refuse.add("t-value")
     with pytest.raises(DataError, match="409 Schema being registered is incompatible"):
         made(stub).from_connect("t", STRING_SCHEMA, "a")
@@ -249,14 +251,14 @@ def test_several_registries_and_credentials() -> None:
         stub.close()
 
 
-def test_a_rehearsal_registers_nothing(stub: StubRegistry) -> None:
+def test_a_preview_registers_no_schema(stub: StubRegistry) -> None:
     converter = made(stub)
     converter.disable_registration()
     assert converter.from_connect("t", STRING_SCHEMA, "a") == b"\x00\x00\x00\x00\x00\x02a"
     assert stub.subjects == {}
 
 
-def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runtime.converters.avro.avro.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'headrace\[avro\]'"):
         AvroConverter().configure({"schema.registry.url": "http://x"}, False)

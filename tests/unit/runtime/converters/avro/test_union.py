@@ -1,4 +1,4 @@
-"""AvroConverter's unions: the branch in the bytes is the one that Connect's struct has, and the other way round."""
+"""AvroConverter with unions: each branch is read and written as the field of Connect's struct."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_branch_in_the_bytes_is_read_and_written(document: Avro, body: bytes
         assert written[5:] == body or document[1] == "null"
 
 
-def test_a_union_may_be_all_there_is() -> None:
+def test_a_union_may_be_the_whole_schema() -> None:
     converter, registry = made()
     schema, found = converter.to_connect("t", framed(registry.add(["null", CREATED, DELETED]), b"\x04\x0e"))
     assert found == {"Deleted": {"id": 7}}
@@ -138,7 +138,7 @@ def test_unions_in_records_in_arrays_in_maps_in_unions() -> None:
     assert (converter.from_connect("t", schema, value) or b"")[5:] == out.getvalue()
 
 
-def test_namespaces_hold_in_branches() -> None:
+def test_namespaces_apply_in_branches() -> None:
     """A name in a branch means what it does outside of it."""
     document = record("e.R", u=["string", {"type": "record", "name": "P", "fields": [{"name": "n", "type": "int"}]}])
     document["fields"].append({"name": "p", "type": "P"})
@@ -149,7 +149,7 @@ def test_namespaces_hold_in_branches() -> None:
     assert [schema.fields[1].schema.name, schema.fields[0].schema.fields[1].schema.name] == ["e.P", "e.P"]
 
 
-def test_nullable_values_have_no_struct_around() -> None:
+def test_nullable_values_are_not_wrapped_in_a_struct() -> None:
     converter, registry = made()
     document = record("R", u=["null", CREATED], v=[LETTERS, "null"])
     schema, found = converter.to_connect("t", framed(registry.add(document), b"\x02\x0e\x00\x02"))
@@ -181,7 +181,7 @@ def written_as(document: Avro, schema: Schema, value: Any) -> bytes:
     return (converter.from_connect("t", whole, {"u": value}) or b"")[5:]
 
 
-def test_the_newest_schema_has_its_branches_elsewhere() -> None:
+def test_the_latest_schema_has_another_order_of_branches() -> None:
     event = union(
         ("Created", Schema(Type.STRUCT, name="e.Created", fields=(Field("id", INT32_SCHEMA),))),
         ("Deleted", Schema(Type.STRUCT, name="e.Deleted", fields=(Field("id", INT32_SCHEMA),))),
@@ -197,7 +197,7 @@ def test_the_newest_schema_has_its_branches_elsewhere() -> None:
             written_as(other, event, {"Deleted": {"id": 7}})
 
 
-def test_plain_values_to_unions_of_the_newest_schema() -> None:
+def test_plain_values_in_unions_of_the_latest_schema() -> None:
     assert written_as(["null", "int", "long"], INT64_SCHEMA, 5) == b"\x04\x0a"
     assert written_as(["null", "string", LETTERS], STRING_SCHEMA, "A") == b"\x02\x02A"
     assert written_as(["null", LETTERS, "int"], STRING_SCHEMA, "A") == b"\x02\x00"
@@ -209,7 +209,7 @@ def test_plain_values_to_unions_of_the_newest_schema() -> None:
             written_as([CREATED, DELETED, "int"], schema, value)
 
 
-def test_a_default_of_the_newest_schema() -> None:
+def test_a_default_of_the_latest_schema() -> None:
     converter, registry = made(use_latest_version="true")
     document = record("R", a="int", u=["int", "string"])
     document["fields"][1]["default"] = 5
@@ -226,7 +226,7 @@ def test_structs_without_names() -> None:
     assert (converter.from_connect("t", schema, {"first": {"id": 7}, "second": None}) or b"")[5:] == b"\x00\x0e"
 
 
-def test_what_cannot_be_told_apart_is_refused() -> None:
+def test_ambiguous_unions_are_refused() -> None:
     converter, registry = made()
     twice = union(("a", INT8_SCHEMA), ("b", INT32_SCHEMA))
     with pytest.raises(DataError, match="have the Avro type int, so they cannot be distinguished"):
@@ -256,7 +256,7 @@ def test_a_union_has_one_value(value: Any, has: str) -> None:
         converter.from_connect("t", schema, 1)
 
 
-def test_logical_types_are_Connects_in_branches() -> None:
+def test_logical_types_in_branches() -> None:
     converter, registry = made()
     schema, found = converter.to_connect("t", framed(registry.add(["null", "string", MOMENT]), b"\x04\x00"))
     assert schema == union(("string", STRING_SCHEMA), ("long", TIMESTAMP_SCHEMA), optional=True)
@@ -308,7 +308,7 @@ class _Random:
         return {**head, "symbols": ["A", "B"], "size": 2}, self._random.choice(_SIMPLE[kind])
 
 
-def test_bytes_and_values_there_and_back() -> None:
+def test_unions_round_trip() -> None:
     """Whatever the union: what is read and written again is the same bytes, and reads as the same value."""
     converter, registry = made(enhanced_avro_schema_support="true")  # enums that stand alone are text else
     for seed in range(400):

@@ -1,3 +1,5 @@
+"""JsonConverter with 32-bit floats."""
+
 from __future__ import annotations
 
 import pytest

@@ -61,7 +61,7 @@ def test_json_with_schemas() -> None:
         (Schema(Type.BOOLEAN, optional=True), None),
     ],
 )
-def test_json_envelopes_there_and_back(schema: Schema, value: Any) -> None:
+def test_json_envelopes_round_trip(schema: Schema, value: Any) -> None:
     converter = _json()
     data = converter.from_connect("t", schema, value)
     assert data is not None
@@ -90,7 +90,7 @@ def test_json_reads_other_scalars_as_java_does(schema: str, payload: str, value:
     assert _json().to_connect("t", data)[1] == value
 
 
-def test_json_refuses_what_the_schema_does_not_say() -> None:
+def test_json_refuses_values_that_do_not_match_the_schema() -> None:
     for schema, value in ((STRING_SCHEMA, None), (Schema(Type.INT8), 200), (Schema(Type.INT32), "x"), (LINE, "x")):
         with pytest.raises(DataError):
             _json().from_connect("t", schema, value)

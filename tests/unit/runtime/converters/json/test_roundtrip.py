@@ -1,4 +1,4 @@
-"""JsonConverter with schemas gives every schema and value back as it was."""
+"""JsonConverter with schemas returns every schema and value unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.schema_strategies import TYPED
 
 @settings(max_examples=400, deadline=None)
 @given(st.data(), st.sampled_from(("BASE64", "NUMERIC")))
-def test_there_and_back(data: st.DataObject, decimals: str) -> None:
+def test_every_value_round_trips(data: st.DataObject, decimals: str) -> None:
     schema, values = data.draw(TYPED)
     first, second = data.draw(values), data.draw(values)
     writer, reader = JsonConverter(), JsonConverter()

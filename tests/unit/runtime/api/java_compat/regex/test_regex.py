@@ -1,5 +1,4 @@
-"""Java's regular expressions against what java.util.regex of Java 17 made of them (java_regexes.jsonl): whether the
-whole text matches, and what replaceFirst() gives."""
+"""Java's regular expressions against recorded results of java.util.regex in Java 17 (java_regexes.jsonl)."""
 
 from __future__ import annotations
 
