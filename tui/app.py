@@ -116,7 +116,7 @@ class HeadraceApp(App[int]):
 
     @property
     def losses(self) -> list[str]:
-        """PaletteEntries that quitting would lose: requests under way and edited texts, one line each."""
+        """Everything that quitting would lose: requests under way and edited texts, one line each."""
         return self.home.losses
 
     def say(self, text: str, kind: str = "info") -> None:

@@ -21,8 +21,8 @@ class Pane(Vertical):
     DEFAULT_CSS = """
     Pane > .note { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     """
-    HOME: ClassVar[str] = ""  # selector of the widget that takes the focus
-    every: ClassVar[float] = 0.0  # seconds between calls of `look` while the tab is visible; 0: no periodic calls
+    FOCUS: ClassVar[str] = ""  # selector of the widget that takes the focus
+    interval: ClassVar[float] = 0.0  # seconds between calls of `fetch` while the tab is visible; 0: no periodic calls
 
     def __init__(self, services: ClusterServices, id: str) -> None:
         super().__init__(id=id)
@@ -50,8 +50,8 @@ class Pane(Vertical):
             self.unsay()
 
     def on_mount(self) -> None:
-        if self.every:
-            self.set_interval(self.every, self._look_again)
+        if self.interval:
+            self.set_interval(self.interval, self._fetch_again)
 
     @property
     def name_shown(self) -> str:
@@ -66,31 +66,31 @@ class Pane(Vertical):
     def is_seen(self) -> bool:
         return self.screen.is_current and self.is_open
 
-    def _look_again(self) -> None:
+    def _fetch_again(self) -> None:
         if self.connector is not None and self.is_seen and not self.services.is_stale:
-            self.look()
+            self.fetch()
 
     def show(self, connector: Connector | None) -> None:
         """Shows another connector, or a new snapshot of the same one."""
         another = (connector.name if connector else "") != self.name_shown
         self.connector = connector
         if another:
-            self.begin()
+            self.reset()
         if self.is_open:
             self.draw()
             if another and connector is not None:
-                self.look()
+                self.fetch()
 
     def opened(self) -> None:
         """The tab has become visible."""
         self.draw()
         if self.connector is not None:
-            self.look()
+            self.fetch()
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         """Forgets what belongs to the connector shown before."""
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         """Reads the contents of the tab from the cluster."""
 
     def draw(self) -> None:
@@ -104,7 +104,7 @@ class Pane(Vertical):
         return False
 
     def take_focus(self) -> None:
-        self.query_one(self.HOME, Widget).focus()
+        self.query_one(self.FOCUS, Widget).focus()
 
 
 class Note(Static):

@@ -96,7 +96,7 @@ class LevelMenu(ModalScreen[LevelChange | None]):
 
 
 class LoggersScreen(Screen[None]):
-    """What `GET /admin/loggers` says; `set_level` is a tracked operation."""
+    """Shows the answer of `GET /admin/loggers`; `set_level` is run as a logged operation."""
 
     DEFAULT_CSS = """
     LoggersScreen { background: $background; color: $foreground; }

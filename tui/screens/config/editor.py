@@ -33,11 +33,11 @@ class ConfigEditor(JsonArea):
     ]
 
     class Command(Message):
-        """A key of the bindings was pressed; `what` is its action."""
+        """A key of the bindings was pressed; `action` is the name of its action."""
 
-        def __init__(self, what: str) -> None:
+        def __init__(self, action: str) -> None:
             super().__init__()
-            self.what = what
+            self.action = action
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -36,7 +36,7 @@ BROAD = 110  # columns from which documentation is shown beside the keys
 class ConfigPane(Pane):
     """Drafts are kept by connector as long as the program runs."""
 
-    HOME = "#keys"
+    FOCUS = "#keys"
     DEFAULT_CSS = """
     ConfigPane #editing { display: none; height: 1fr; layout: vertical; }
     ConfigPane.-editing #editing { display: block; }
@@ -99,12 +99,12 @@ class ConfigPane(Pane):
     def take_focus(self) -> None:
         (self.editor if self.is_editing else self.reading.grid).focus()
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.reading.keys = {}
         self.remove_class("-editing")
         self.tell(None)
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if self.connector is not None and not self.reading.keys:
             self.services.do(self._read_keys(self.connector))
 
@@ -238,13 +238,13 @@ class ConfigPane(Pane):
 
     def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
         event.stop()
-        if event.what == "leave":
+        if event.action == "leave":
             self.leave()
         elif self.editor.read_only:
             return
-        elif event.what == "apply":
+        elif event.action == "apply":
             self.apply()
-        elif event.what == "turn":
+        elif event.action == "turn":
             self.turn()
         elif self.connector is not None:
             self.unsay()
@@ -280,20 +280,20 @@ class ConfigPane(Pane):
         if place.line:
             self.editor.move_cursor((place.line - 1, place.column - 1))
 
-    def applied(self, name: str, said: Content) -> None:
+    def applied(self, name: str, text: Content) -> None:
         self.drafts.pop(name, None)
         if name == self.name_shown:
             self.remove_class("-editing")
-            self.tell(said)
+            self.tell(text)
             self.draw()
             self.reading.grid.focus()
             self.refresh_bindings()
 
-    def refused(self, name: str, said: Content) -> None:
+    def refused(self, name: str, text: Content) -> None:
         """Shows the reason and keeps the text."""
         if name == self.name_shown and self.is_editing:
             self._load(self.drafts[name])
-            self.tell(said, "-refused")
+            self.tell(text, "-refused")
             self.check()
 
     def tell(self, content: Content | None, kind: str = "") -> None:

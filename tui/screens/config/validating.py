@@ -54,7 +54,7 @@ class Validator:
             self.validation = of_validation(await self._connect().validate(plugin, config))
             self.trouble = ""
         except (BadRequest, NotFound) as error:  # unknown class: the list of known classes is long
-            said = one_line(error.message).partition(", available connectors are")[0]
-            self.validation, self.trouble = Validation(refusal=said[:300]), ""
+            message = one_line(error.message).partition(", available connectors are")[0]
+            self.validation, self.trouble = Validation(refusal=message[:300]), ""
         except HeadraceError as error:
             self.validation, self.trouble = None, one_line(error.message)[:300]

@@ -35,7 +35,7 @@ LEVELS = {"ERROR": "$error", "FATAL": "$error", "WARN": "$warning", "WARNING": "
 class EventsPane(Pane):
     """Events since the console was opened, newest first."""
 
-    HOME = "#happened"
+    FOCUS = "#happened"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy", tooltip="copy these events as text")]
 
     def __init__(self, services: ClusterServices, id: str = "events") -> None:
@@ -89,8 +89,8 @@ def _clock(at: float) -> str:
 class LogPane(Pane):
     """The last lines that a Headrace worker logged for the connector and its tasks."""
 
-    HOME = "#lines"
-    every = 2.0
+    FOCUS = "#lines"
+    interval = 2.0
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "follow", "follow", tooltip="stay at the newest line"),
         Binding("w", "warnings", "warnings only", tooltip="all lines, or warnings and errors"),
@@ -107,7 +107,7 @@ class LogPane(Pane):
         yield Note("log-note")
         yield Pager(id="lines")
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.lines, self.instead = (), "reading the log…"
 
     def show(self, connector: Connector | None) -> None:
@@ -115,9 +115,9 @@ class LogPane(Pane):
         news = connector is not self.connector
         super().show(connector)
         if news and self.is_seen:
-            self.look()
+            self.fetch()
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if self.connector is not None and not self._asking:
             self._asking = True
             self.services.do(self._read(self.connector))

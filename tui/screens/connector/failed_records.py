@@ -52,8 +52,8 @@ def folded(last: Sequence[Mapping[str, Json]]) -> list[tuple[Mapping[str, Json],
 
 
 def _stage(name: str, counts: Mapping[str, Json]) -> Content:
-    said = [f"{int(number):,} {what.replace('_', ' ')}" for what, number in counts.items() if number]
-    return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(said), "\n")
+    counted_texts = [f"{int(number):,} {outcome.replace('_', ' ')}" for outcome, number in counts.items() if number]
+    return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(counted_texts), "\n")
 
 
 def _place(one: Mapping[str, Json]) -> str:
@@ -66,8 +66,8 @@ def _place(one: Mapping[str, Json]) -> str:
 def _record(one: Mapping[str, Json], times: int) -> Content:
     at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
     where = f" {_place(one)}" if one.get("topic") else ""
-    said = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
-    message = one_line(said)
+    text = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
+    message = one_line(text)
     return Content.assemble(
         (f"{at} ", "$text-muted"),
         (visible(f"task {one.get('task')}{where} {one.get('stage', '')}: "), "$text-muted"),

@@ -36,8 +36,8 @@ COLUMNS = (
 class MetricsPane(Pane):
     """Rates come from Headrace's worker; with other workers, offsets are sampled while the tab is open."""
 
-    HOME = "#rates"
-    every = 2.0
+    FOCUS = "#rates"
+    interval = 2.0
     DEFAULT_CSS = """
     MetricsPane #curves { height: auto; padding: 0 1; }
     MetricsPane #rates { height: 1fr; min-height: 3; margin: 1 0 0 0; }
@@ -59,13 +59,13 @@ class MetricsPane(Pane):
     def history(self) -> SampleHistory:
         return self.sampler.of(self.name_shown)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.trouble = ""
 
     def on_resize(self) -> None:
         self.draw()
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if self.connector is not None and not self._asking:
             self._asking = True
             self.services.do(self._read(self.connector))

@@ -29,8 +29,8 @@ MAX_CURVE = 60  # cells
 class OverviewPane(Pane):
     """Sends no requests to workers of other projects."""
 
-    HOME = "#facts"
-    every = 5.0
+    FOCUS = "#facts"
+    interval = 5.0
 
     def __init__(self, services: ClusterServices, notices: Mapping[str, Sequence[str]], id: str = "overview") -> None:
         super().__init__(services, id)
@@ -41,10 +41,10 @@ class OverviewPane(Pane):
     def compose(self) -> ComposeResult:
         yield Pager(id="facts")
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.remarks, self.errors, self.warning, self._is_new = OffsetWarnings(), Content(""), "", True
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if self.connector is not None and self.services.is_ours:
             self.services.do(self._read(self.connector))
 
@@ -96,6 +96,6 @@ class OverviewPane(Pane):
         course = self.services.course(self.name_shown)
         width = max(8, min(MAX_CURVE, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
-        told = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
-        inks = ["$error" if text.startswith("STALLED") else "$warning" for text in told]
-        return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(told, inks, strict=True))]
+        texts = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
+        inks = ["$error" if text.startswith("STALLED") else "$warning" for text in texts]
+        return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(texts, inks, strict=True))]

@@ -26,8 +26,8 @@ DEAD_LETTER_ROLE = "dead letters"  # workers do not track whether they have writ
 class TopicsPane(Pane):
     """Uses the endpoints of KIP-558. If topic tracking is disabled, shows the worker's message."""
 
-    HOME = "#topics-used"
-    every = 5.0
+    FOCUS = "#topics-used"
+    interval = 5.0
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "forget", "reset", tooltip="reset the list of topics that the connector has used")
     ]
@@ -42,10 +42,10 @@ class TopicsPane(Pane):
         yield Grid(COLUMNS, id="topics-used")
         yield Note("topics-note")
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.used, self.trouble, self.is_read = [], "", False
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if self.connector is not None:
             self.services.do(self._read(self.connector))
 
@@ -95,7 +95,7 @@ class TopicsPane(Pane):
         if await self.ask(Dialog(f"reset the used topics of {name}?", body, "reset"), "reset topics"):
             async with self.services.tracked("reset topics", name) as (_, connect):
                 await connect.reset_topics(name)
-            self.look()
+            self.fetch()
 
 
 def named_topics(config: Mapping[str, str]) -> dict[str, str]:

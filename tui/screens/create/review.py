@@ -150,8 +150,8 @@ class ReviewScreen(ModalScreen[str]):
         try:
             async with self.services.tracked("create", name, (), self.passwords) as (operation, connect):
                 answer = await connect.create(self.new.body())
-                said = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
-                self.services.operations.note(operation, model.verdict(said).message or "created")
+                response = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
+                self.services.operations.note(operation, model.verdict(response).message or "created")
         except HeadraceError as error:
             self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
         else:

@@ -30,7 +30,7 @@ VALIDATE_DELAY = 0.3  # seconds after the last key
 COLUMNS = (
     Column("key", "KEY", 24, grows=True),
     Column("value", "VALUE", 18, grows=True),
-    Column("said", "", 20, rank=1, grows=True),
+    Column("message", "", 20, rank=1, grows=True),
 )
 
 
@@ -102,7 +102,7 @@ class CreateScreen(Page):
     def draw(self) -> None:
         errors = self.errors
         rows = self.new.rows(self.keys, self.shows_all)
-        wide = {"key": min(44, max(map(len, rows))), "value": 40, "said": 60}
+        wide = {"key": min(44, max(map(len, rows))), "value": 40, "message": 60}
         self.query_one("#fields", Grid).show(rows, lambda key: self._cells(key, errors.get(key, ())), wide)
         text = self.validator.trouble or (f"{counted(len(errors), 'key')} to fix" if errors else "✓ valid")
         end = text if self.validator.settled else "… validating"
@@ -116,9 +116,9 @@ class CreateScreen(Page):
         shown = Cell(MASK if self._is_secret(name) else value, "grid--strong")
         if not value:
             shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
-        said = one_line(errors[0]) if errors else ("required" if key and key.required and not value else "")
+        message = one_line(errors[0]) if errors else ("required" if key and key.required and not value else "")
         ink = "grid--error" if errors else "grid--strong" if key and key.required else ""
-        return {"key": Cell(mark + name, ink), "value": shown, "said": Cell(said, "grid--error")}
+        return {"key": Cell(mark + name, ink), "value": shown, "message": Cell(message, "grid--error")}
 
     def _is_secret(self, name: str) -> bool:
         return hides(name, self.new.values.get(name, ""), passwords(self.keys))
@@ -127,10 +127,10 @@ class CreateScreen(Page):
         name = self.query_one("#fields", Grid).current
         if name is None:
             return
-        said = [Content.assemble((f"✗ {visible(text)}\n", "$error")) for text in self.errors.get(name, ())]
+        errors = [Content.assemble((f"✗ {visible(text)}\n", "$error")) for text in self.errors.get(name, ())]
         key = self.keys.get(name)
         doc = words.documentation(name, key) if key or self.keys else words.nothing()
-        self.query_one("#about", Pager).put(Content.assemble(*said, doc), top=True)
+        self.query_one("#about", Pager).put(Content.assemble(*errors, doc), top=True)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

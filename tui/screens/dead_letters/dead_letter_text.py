@@ -1,4 +1,4 @@
-"""What the screen says of a dead letter: its row, why it failed, what it holds."""
+"""Texts about a dead letter: its row in the table, error, contents, and the question before a replay."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
 
 def warning(letters: Sequence[DeadLetter], again: int) -> Content:
     """The text of the question before a replay; `again` letters were replayed before."""
-    told = sum(letter.origin is not None for letter in letters)
+    known = sum(letter.origin is not None for letter in letters)
     place = (
         "to their original partitions"
-        if told
+        if known
         else "to partitions chosen by key (no header names the original partition)"
     )
-    if 0 < told < len(letters):
-        place += f", or chosen by key if no header names it ({len(letters) - told:,})"
+    if 0 < known < len(letters):
+        place += f", or chosen by key if no header names it ({len(letters) - known:,})"
     lines = [
         f"The records are produced again with their keys, values and original headers, {place}; "
         "every consumer of the topic reads them. A record that fails again becomes another dead letter."

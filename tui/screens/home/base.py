@@ -129,7 +129,7 @@ class HomeBase(Screen[None]):
             self.say(self.status.text)
 
     def is_elsewhere(self, name: str) -> bool:
-        """Whether the page of another connector is open, so that only the list shows news of this one."""
+        """Whether the page of another connector is open, so that only the list shows changes of this connector."""
         return self.is_detail and self.view.name_shown != name
 
     def on_resize(self) -> None:

@@ -1,4 +1,4 @@
-"""What takes more than one step: questions, requests, and reporting their results. Imported after the first paint."""
+"""Actions of several steps: question, request, result. Imported after the first paint."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HomeController:
     def put(self, dialog: Dialog) -> Future[bool]:
         """Shows the question at once, so that keys already typed reach the question and not the list."""
         answer: Future[bool] = get_running_loop().create_future()
-        self.home.app.push_screen(dialog, lambda said: None if answer.done() else answer.set_result(bool(said)))
+        self.home.app.push_screen(dialog, lambda yes: None if answer.done() else answer.set_result(bool(yes)))
         return answer
 
     async def agreed(self, answer: Future[bool], title: str) -> bool:

@@ -22,11 +22,11 @@ class Editor(JsonArea):
     ]
 
     class Command(Message):
-        """A key of the bindings was pressed; `what` is its action."""
+        """A key of the bindings was pressed; `action` is the name of its action."""
 
-        def __init__(self, what: str) -> None:
+        def __init__(self, action: str) -> None:
             super().__init__()
-            self.what = what
+            self.action = action
 
     def action_apply(self) -> None:
         self.post_message(self.Command("apply"))

@@ -36,7 +36,7 @@ CHECK_DELAY = 0.08  # seconds after the last key
 class OffsetsPane(Pane):
     """Shows and edits offsets; the controller sends the requests."""
 
-    every = 3.0
+    interval = 3.0
     DEFAULT_CSS = """
     OffsetsPane #editing { display: none; height: 1fr; layout: vertical; }
     OffsetsPane.-editing #editing { display: block; }
@@ -111,20 +111,20 @@ class OffsetsPane(Pane):
             self.drafts[connector.name] = kept.with_connector(connector)
         super().show(connector)
 
-    def begin(self) -> None:
+    def reset(self) -> None:
         self.offsets, self.lags, self.trouble, self._want_edit = None, {}, "", False
         self.remove_class("-editing")
         self.tell(None)
         self.table("reading the offsets…" if self.connector else "")
 
-    def look(self) -> None:
+    def fetch(self) -> None:
         if not self.is_editing:
             self.read()
 
-    def _look_again(self) -> None:
+    def _fetch_again(self) -> None:
         """Also runs while the worker does not answer, to show the age of the offsets."""
         self.draw_age()
-        super()._look_again()
+        super()._fetch_again()
 
     def tell(self, content: Content | None, kind: str = "") -> None:
         self.query_one(Banner).tell(content, kind)
@@ -169,7 +169,7 @@ class OffsetsPane(Pane):
     def draw_age(self) -> None:
         """The age of the offsets; empty while they are fresh."""
         age = time.time() - self.read_at
-        is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.every)
+        is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.interval)
         self.reading.tell_age(wording.age(age, self.trouble) if is_old else "")
 
     # Editing
@@ -249,14 +249,14 @@ class OffsetsPane(Pane):
 
     def on_editor_command(self, event: Editor.Command) -> None:
         event.stop()
-        if event.what == "leave":
+        if event.action == "leave":
             self.leave()
-        elif event.what == "reload" and not self.editor.read_only:
+        elif event.action == "reload" and not self.editor.read_only:
             self.unsay()
             self.drafts.pop(self.name_shown, None)
             self.offsets, self._want_edit = None, True
             self.read()
-        elif event.what == "apply" and not self.editor.read_only:
+        elif event.action == "apply" and not self.editor.read_only:
             self.apply()
 
     def leave(self) -> None:

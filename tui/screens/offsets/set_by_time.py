@@ -60,7 +60,7 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
         self.scope = 0
         self.seek_plan: SeekPlan | None = None
         self._target: SeekRequest | None = None  # being resolved now
-        self._looked_for: str | None = None  # the text of the preview
+        self._resolved_text: str | None = None  # the text of the preview
         self._chosen = False  # Enter was pressed before the preview: it is taken as soon as it arrives
         self._typed = ""  # the text that is completed
         self._timer: Timer | None = None
@@ -96,19 +96,19 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
         return self.query_one(Input).value.strip()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if self.text != self._looked_for:  # Enter may arrive before the text's change event
+        if self.text != self._resolved_text:  # Enter may arrive before the text's change event
             self.changed()
 
     def changed(self) -> None:
-        self.seek_plan, self._target, self._chosen, self._looked_for = None, None, False, None
+        self.seek_plan, self._target, self._chosen, self._resolved_text = None, None, False, None
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(PREVIEW_DELAY, self.look)
+        self._timer = self.set_timer(PREVIEW_DELAY, self.resolve_position)
 
-    def look(self) -> None:
+    def resolve_position(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._looked_for = text = self.text
+        self._resolved_text = text = self.text
         if not text:
             self.say(Content.assemble((EXPECTED, "$text-muted")))
             return
@@ -156,9 +156,9 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
 
     def action_choose(self) -> None:
         """Takes the plan into the editor; a plan without changes stays here, with a text that says so."""
-        if self.seek_plan is None or self.text != self._looked_for:
+        if self.seek_plan is None or self.text != self._resolved_text:
             self.seek_plan, self._chosen = None, True
-            self.look()
+            self.resolve_position()
         elif self.seek_plan.changes:
             self.dismiss(self.seek_plan)
 

@@ -48,5 +48,5 @@ class OffsetTable(Grid):
 
     @property
     def place(self) -> int:
-        """Of the cursor."""
+        """The index of the row under the cursor."""
         return self.keys.index(self.cursor) if self.cursor in self.keys else 0

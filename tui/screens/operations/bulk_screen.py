@@ -31,7 +31,7 @@ from tui.widgets.text import visible
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True),
     Column("step", "STEP", 12),
-    Column("said", "LAST MESSAGE", 24, rank=1, grows=True),
+    Column("message", "LAST MESSAGE", 24, rank=1, grows=True),
 )
 
 
@@ -113,7 +113,7 @@ class BulkScreen(ModalScreen[None]):
     BulkScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
     BulkScreen #title { text-style: bold; color: $accent; }
     BulkScreen Grid { height: 1fr; background: $panel; }
-    BulkScreen #said { height: auto; min-height: 1; max-height: 6; border-top: solid $border; }
+    BulkScreen #message { height: auto; min-height: 1; max-height: 6; border-top: solid $border; }
     BulkScreen KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -134,7 +134,7 @@ class BulkScreen(ModalScreen[None]):
         with Vertical():
             yield Bar(id="title")
             yield Grid(COLUMNS)
-            yield Static(id="said", markup=False)
+            yield Static(id="message", markup=False)
             yield KeyBar()
 
     def on_mount(self) -> None:
@@ -149,14 +149,14 @@ class BulkScreen(ModalScreen[None]):
         grid = self.query_one(Grid)
         self._moved = self._moved or (self._first in rows and grid.current != self._first)
         widest = max((len(name) for name in rows), default=0)
-        grid.show(list(rows), lambda name: _cells(rows[name]), {"name": min(widest, 60), "said": 400})
+        grid.show(list(rows), lambda name: _cells(rows[name]), {"name": min(widest, 60), "message": 400})
         if rows and not self._moved:
             self._first = next(iter(rows))
             grid.go(self._first)
         retry = f"f retries {self.bulk.retryable}" if self.check_action("retry", ()) else ""
         self.query_one("#title", Bar).put(Content(visible(self.bulk.summary())), Content(retry))
         current = rows.get(grid.current or "")
-        self.query_one("#said", Static).update(Content(visible(current.message) if current else ""))
+        self.query_one("#message", Static).update(Content(visible(current.message) if current else ""))
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -183,7 +183,7 @@ class BulkScreen(ModalScreen[None]):
     def action_copy(self) -> None:
         names = " ".join(map(quote, self.bulk.names))
         self.app.copy_to_clipboard(f"{self.bulk.action.command.verb} {names}")
-        self.query_one("#said", Static).update(Content(visible(program.of(self).copied)))
+        self.query_one("#message", Static).update(Content(visible(program.of(self).copied)))
 
 
 def _rank(target: BulkTarget) -> tuple[int, str]:
@@ -197,5 +197,5 @@ def _cells(target: BulkTarget) -> Mapping[str, Cell]:
     return {
         "name": Cell(target.name, "grid--strong"),
         "step": Cell(step, ink),
-        "said": Cell(target.message, "grid--error" if phase and phase.is_bad else "grid--muted"),
+        "message": Cell(target.message, "grid--error" if phase and phase.is_bad else "grid--muted"),
     }

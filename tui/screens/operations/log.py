@@ -30,7 +30,7 @@ COLUMNS = (
     Column("time", "TIME", 8),
     Column("what", "OPERATION", 24, grows=True),
     Column("phase", "STEP", 11),
-    Column("said", "LAST MESSAGE", 20, rank=1, grows=True),
+    Column("message", "LAST MESSAGE", 20, rank=1, grows=True),
 )
 
 
@@ -70,7 +70,7 @@ class OperationsScreen(ModalScreen[None]):
         grid = self.query_one(Grid)
         newest = self.operations.log[::-1]
         widest = max((len(one.title) for one in newest), default=0)
-        grid.show([str(one.id) for one in newest], self.cells, {"what": widest, "said": 400})
+        grid.show([str(one.id) for one in newest], self.cells, {"what": widest, "message": 400})
         self.query_one("#title", Label).update(self._title())
         self.detail()
 
@@ -94,7 +94,7 @@ class OperationsScreen(ModalScreen[None]):
             "time": Cell(_clock(one.started), "grid--muted"),
             "what": Cell(one.title, "grid--strong"),
             "phase": Cell(f"{GLYPHS[one.phase]} {one.phase.value}", INKS.get(one.phase, "")),
-            "said": Cell(one.last, "grid--muted"),
+            "message": Cell(one.last, "grid--muted"),
         }
 
     def detail(self) -> None:

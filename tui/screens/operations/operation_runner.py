@@ -57,8 +57,8 @@ class OperationRunner:
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
         else:
-            said = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
-            self.operations.done(operation, said)
+            message = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
+            self.operations.done(operation, message)
         return operation
 
     async def preview(self, command: Command) -> Result | None:
@@ -98,11 +98,11 @@ class OperationRunner:
         return self.operations.begin(line, "", lines=(line,), doing="doing")
 
     def _close(self, operation: Operation, result: Result) -> None:
-        said = summary(result.outcomes)
+        message = summary(result.outcomes)
         if result.exit_code:
-            self.operations.failed(operation, said)
+            self.operations.failed(operation, message)
         else:
-            self.operations.done(operation, said)
+            self.operations.done(operation, message)
 
     def _follow(self, command: Command, result: Result) -> None:
         """Waits for the states of the connectors that a typed verb concerns, as after a key."""

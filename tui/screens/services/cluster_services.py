@@ -76,7 +76,7 @@ class ClusterServices:
 
     @property
     def version(self) -> str:
-        """ChangeKind and version of the worker, for example `Apache 4.3.0`; empty before the first answer."""
+        """Kind and version of the worker, for example `Apache 4.3.0`; empty before the first answer."""
         return f"{self.root.get('kind', '')} {self.root.get('version', '')}".strip()
 
     async def read_root(self) -> str:
