@@ -56,7 +56,7 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
         await seen.press("escape")
 
 
-async def test_cancel_has_the_focus_and_early_keys_do_not_count(
+async def test_cancel_has_the_focus_and_early_keys_are_ignored(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 2.0)
@@ -76,7 +76,7 @@ async def test_cancel_has_the_focus_and_early_keys_do_not_count(
         assert cluster.state(name) == "RUNNING 1/1" and not seen.home.operations.log
 
 
-async def test_delete_wants_the_name(cluster: Cluster) -> None:
+async def test_delete_requires_the_name(cluster: Cluster) -> None:
     name = cluster.source()
     cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url) as seen:
@@ -96,7 +96,7 @@ async def test_delete_wants_the_name(cluster: Cluster) -> None:
         assert not isinstance(seen.app.screen, Dialog)
 
 
-async def test_a_name_that_looks_like_a_pattern_is_this_name_only(cluster: Cluster) -> None:
+async def test_a_name_that_looks_like_a_pattern_is_taken_literally(cluster: Cluster) -> None:
     from urllib.parse import quote
 
     prefix = unique("glob")
@@ -114,7 +114,7 @@ async def test_a_name_that_looks_like_a_pattern_is_this_name_only(cluster: Clust
         assert cluster.state(other) == "RUNNING 1/1"
 
 
-async def test_read_only_refuses_before_anything_is_sent(cluster: Cluster) -> None:
+async def test_read_only_refuses_before_sending(cluster: Cluster) -> None:
     name = cluster.source()
     cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url, read_only=True, name="prod", production=True) as seen:
@@ -159,7 +159,7 @@ async def test_quit(cluster: Cluster, key: str) -> None:
         await seen.until(lambda: seen.app.return_code is not None or not seen.app.is_running)
 
 
-async def test_ctrl_c_by_habit_does_no_harm(cluster: Cluster) -> None:
+async def test_a_single_ctrl_c_does_not_quit(cluster: Cluster) -> None:
     async with console(cluster.url) as seen:
         await seen.sees("polling")
         await seen.press("ctrl+c")

@@ -35,7 +35,7 @@ def mine(accent: str) -> str:
     return dark.replace('"headrace-dark"', '"mine"').replace("#6cb6e8", accent)
 
 
-async def test_a_theme_of_the_users_is_read_again_when_it_changes(folder: Path) -> None:
+async def test_a_user_theme_is_reloaded_when_its_file_changes(folder: Path) -> None:
     write(folder / "themes" / "mine.toml", mine("#ffffff"))
     write(folder / "config.toml", 'theme = "mine"\n')
     async with recorded(80, 24) as seen:
@@ -50,7 +50,7 @@ async def test_a_theme_of_the_users_is_read_again_when_it_changes(folder: Path) 
         await seen.until(lambda: seen.app.theme == "headrace-light", "the other theme")
 
 
-async def test_keys_by_id_and_clashes(folder: Path) -> None:
+async def test_keys_are_set_by_id_and_conflicts_reported(folder: Path) -> None:
     write(folder / "config.toml", '[keys]\nhelp = "f1,question_mark"\nfilter = "n"\nnope = "x"\n')
     async with recorded(80, 24) as seen:
         await seen.sees("orders-log")
@@ -77,7 +77,7 @@ NAMED = (
 )
 
 
-async def test_all_mistakes_are_reported(folder: Path) -> None:
+async def test_all_errors_in_settings_are_reported(folder: Path) -> None:
     write(folder / "config.toml", WRONG)
     async with recorded(100, 24) as seen:
         await seen.sees("has the unknown key 'bogus'", "and 4 more, see `:config`")
@@ -90,7 +90,7 @@ async def test_all_mistakes_are_reported(folder: Path) -> None:
         assert all(named in page.content(80).plain for named in NAMED)
 
 
-def test_the_command_names_them_too(folder: Path) -> None:
+def test_the_config_command_reports_them_too(folder: Path) -> None:
     write(folder / "config.toml", WRONG)
     words = [sys.executable, "-m", "tui.main", "config", "-o", "json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
@@ -100,7 +100,7 @@ def test_the_command_names_them_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["headrace-ansi", "headrace-safe", "headrace-mono"])
-async def test_every_screen_can_be_painted(folder: Path, name: str) -> None:
+async def test_every_screen_is_drawn_in_every_theme(folder: Path, name: str) -> None:
     write(folder / "config.toml", f'theme = "{name}"\n')
     async with recorded(120, 40) as seen:
         await seen.sees("orders-log")
@@ -113,7 +113,7 @@ async def test_every_screen_can_be_painted(folder: Path, name: str) -> None:
         assert seen.app.is_running
 
 
-async def test_a_screenshot_is_a_file_that_asks_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_screenshot_is_a_self_contained_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(folder))
     async with recorded(80, 24) as seen:
         await seen.sees("orders-log")

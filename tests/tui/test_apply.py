@@ -112,7 +112,7 @@ async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faul
     assert past["before"][0]["offset"] == {"position": 1000} and past["after"][0]["offset"] == {"position": 10}
 
 
-async def test_a_lost_answer_is_asked_for_again(
+async def test_a_request_without_answer_is_repeated(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     lost: list[ApiCall] = []
@@ -129,7 +129,7 @@ async def test_a_lost_answer_is_asked_for_again(
     assert wire.calls.count("PATCH offsets") == 2
 
 
-async def test_what_was_done_without_an_answer_is_found(
+async def test_a_change_applied_without_answer_is_detected(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     wire.fault = on("PATCH", "offsets", TimedOut("no answer within 95 s"))
@@ -153,7 +153,7 @@ async def test_unreachable_before_the_change_took_effect(
     assert book.pending.of(running) is None
 
 
-async def test_gone_for_good_is_noted_and_finished_later(
+async def test_a_change_lost_in_an_outage_is_recorded_and_finished_later(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     gone: list[ApiCall] = []
@@ -203,7 +203,9 @@ async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Fault
     assert len(book.histories.read(running)) == 1
 
 
-async def test_a_refusal_leaves_it_running(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
+async def test_a_refused_change_leaves_the_connector_running(
+    cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
+) -> None:
     base = tuple(Offset(*entry) for entry in cluster.offsets(running))
     bad = changes(base, [Offset(base[0].partition, {"position": -5})])
     with pytest.raises(OffsetsNotApplied, match="non-negative") as caught:
@@ -213,7 +215,7 @@ async def test_a_refusal_leaves_it_running(cluster: Cluster, running: str, wire:
     assert position(cluster, running) == 1000 and not book.histories.read(running)
 
 
-async def test_somebody_resumes_it_in_between(
+async def test_the_connector_is_resumed_by_someone_else_meanwhile(
     cluster: Cluster, stopped_source: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, stopped_source, 10)
@@ -229,7 +231,7 @@ async def test_somebody_resumes_it_in_between(
     assert not caught.value.stopped and caught.value.exit_code == 4
 
 
-async def test_a_running_one_that_moved_on_is_no_conflict(
+async def test_progress_of_a_running_connector_is_not_a_conflict(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, running, 10)
@@ -238,7 +240,7 @@ async def test_a_running_one_that_moved_on_is_no_conflict(
     assert done.verdict.certainty is Certainty.DEFINITE
 
 
-async def test_a_conflict_leaves_it_as_it_was(
+async def test_a_conflict_changes_nothing(
     cluster: Cluster, stopped_source: str, wire: Faulty, book: ChangeStore
 ) -> None:
     one = plan(cluster, stopped_source, 10)
@@ -253,7 +255,7 @@ BLIPS = (("PUT", "stop"), ("GET", "status"), ("GET", "offsets"), ("PATCH", "offs
 
 
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before it is sent", "its answer is lost"])
-async def test_a_blip_at_each_request(cluster: Cluster, running: str, book: ChangeStore, is_sent: bool) -> None:
+async def test_a_short_outage_at_each_request(cluster: Cluster, running: str, book: ChangeStore, is_sent: bool) -> None:
     """All connections die, and the port is closed until somebody has noticed; nobody is left STOPPED."""
     async with Forwarder(cluster.url) as forwarder:
         wire = Faulty(forwarder.url)
@@ -313,7 +315,7 @@ async def test_killed_before_each_request_and_settled_afterwards(
         assert altered == ([10 + number] if way == "finish" else undone), step
 
 
-async def test_after_a_kill_others_are_respected(
+async def test_after_a_kill_changes_by_others_are_kept(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
     wire.before = killed("PATCH", "offsets")

@@ -27,7 +27,7 @@ async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
         ("abc", ("tab", *"target yw restored", "enter", *"abc", "enter")),
     ],
 )
-async def test_a_reason_is_typed_beside_the_answer(name: str, keys: tuple[str, ...]) -> None:
+async def test_a_reason_is_typed_before_the_answer(name: str, keys: tuple[str, ...]) -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("alter?", Content("this"), "alter", name=name, why="")
         answers = await asked(seen, dialog)
@@ -36,7 +36,7 @@ async def test_a_reason_is_typed_beside_the_answer(name: str, keys: tuple[str, .
         assert (answers, dialog.why) == ([True], "target yw restored")
 
 
-async def test_without_a_reason_nothing_is_in_the_way() -> None:
+async def test_a_reason_is_optional() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("alter?", Content("this"), "alter", why="undo: change 3")
         answers = await asked(seen, dialog)
@@ -49,7 +49,7 @@ async def test_without_a_reason_nothing_is_in_the_way() -> None:
         assert "why" not in seen.text
 
 
-async def test_read_only_is_refused_before_anything_is_asked() -> None:
+async def test_read_only_refuses_before_asking() -> None:
     async with console(NO_CLUSTER, read_only=True) as seen:
         await detach_store(seen)
         update(seen, connector("orders"), connector("payments"))
@@ -67,7 +67,7 @@ async def test_read_only_is_refused_before_anything_is_asked() -> None:
         await seen.sees("setting a level refused: the context")
 
 
-async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_typed_after_a_verb_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """As over a slow line, or pasted: `Dr` would have resumed what the question was about."""
     monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 1.0)
     async with console(NO_CLUSTER) as seen:
@@ -86,7 +86,7 @@ async def test_keys_behind_the_one_that_asks_never_reach_the_list(monkeypatch: p
         assert not seen.home.operations.log
 
 
-async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> None:
+async def test_a_name_starting_with_n_is_typed_and_a_wrong_name_reported() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete nine?", Content("for good"), "delete", name="nine")
         answers = await asked(seen, dialog)
@@ -104,7 +104,7 @@ async def test_a_name_that_begins_with_n_is_typed_and_a_wrong_one_is_told() -> N
         assert left == [False]
 
 
-async def test_a_name_is_pasted_and_nothing_confirmed() -> None:
+async def test_pasting_the_name_does_not_confirm() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
         answers = await asked(seen, dialog)
@@ -121,7 +121,7 @@ async def test_a_name_is_pasted_and_nothing_confirmed() -> None:
         await seen.until(lambda: answers == [True])
 
 
-async def test_a_paste_is_no_answer_to_a_yes_or_no() -> None:
+async def test_a_paste_does_not_answer_a_question() -> None:
     async with console(NO_CLUSTER) as seen:
         answers = await asked(seen, Dialog("stop?", Content("this"), "stop"))
         paste(seen, "y\n")

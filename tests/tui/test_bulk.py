@@ -32,7 +32,7 @@ async def filtered(seen: Console, text: str, *names: str) -> None:
     await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"those of /{text}")
 
 
-async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluster) -> None:
+async def test_marks_belong_to_names_and_bulk_acts_only_on_them(cluster: Cluster) -> None:
     prefix = unique("bulk")
     names = sorted(cluster.source(prefix) for _ in range(4))
     for name in names:
@@ -59,7 +59,7 @@ async def test_marks_belong_to_names_and_bulk_acts_on_them_alone(cluster: Cluste
         assert [cluster.state(name)[:7] for name in names] == ["STOPPED", "STOPPED", "RUNNING", "RUNNING"]
 
 
-async def test_bulk_on_the_filter_leaves_out_what_makes_no_sense(cluster: Cluster) -> None:
+async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: Cluster) -> None:
     prefix = unique("bulk")
     names = sorted(cluster.source(prefix) for _ in range(3))
     other = cluster.source(unique("other"))
@@ -86,7 +86,7 @@ async def test_bulk_on_the_filter_leaves_out_what_makes_no_sense(cluster: Cluste
         await seen.sees(f"stop {names[0]}", f"stop {names[2]}")
 
 
-async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
+async def test_failed_targets_are_retried(cluster: Cluster) -> None:
     """The cluster goes away between the question and the answer; what could not be asked is asked once it is back."""
     prefix = unique("bulk")
     names = sorted(cluster.source(prefix) for _ in range(6))
@@ -123,7 +123,7 @@ async def test_what_failed_is_tried_again(cluster: Cluster) -> None:
         await gate.shut()
 
 
-async def test_read_only_refuses_before_it_asks(cluster: Cluster) -> None:
+async def test_read_only_refuses_before_asking(cluster: Cluster) -> None:
     name = cluster.source()
     async with console(cluster.url, read_only=True, name="prod") as seen:
         await seen.go(name)

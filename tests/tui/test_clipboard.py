@@ -55,7 +55,7 @@ def test_obstacles(environ: dict[str, str], answers: dict[str, str], why: str) -
     assert why in found and bool(why) == bool(found)
 
 
-def test_too_long_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
+def test_a_long_text_is_written_to_a_private_file(tmp_path: Path) -> None:
     done = copy("x" * (MAX_BYTES + 1), {"TERM": "xterm"}, tmp_path / "state", silent, lambda text: False)
     file = tmp_path / "state" / "copied.txt"
     assert done.sequence == "" and str(file) in done.message
@@ -63,7 +63,7 @@ def test_too_long_goes_into_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("takes", [True, False])
-def test_tmux_without_passthrough_is_asked_to_copy(tmp_path: Path, takes: bool) -> None:
+def test_tmux_without_passthrough_copies_itself(tmp_path: Path, takes: bool) -> None:
     loaded: list[bytes] = []
 
     def load(text: bytes) -> bool:
@@ -78,7 +78,7 @@ def test_tmux_without_passthrough_is_asked_to_copy(tmp_path: Path, takes: bool) 
     assert len(loaded) == 1, "only the tmux that we are in"
 
 
-async def test_the_screen_says_where_it_went(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_screen_shows_where_the_copy_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "linux")
     monkeypatch.delenv("TMUX", raising=False)

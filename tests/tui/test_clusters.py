@@ -28,7 +28,9 @@ def contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContextsFile:
     return ContextsFile(tmp_path / "headrace" / "contexts.toml")
 
 
-async def test_every_context_with_its_state_and_enter_goes_there(cluster: Cluster, contexts: ContextsFile) -> None:
+async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
+    cluster: Cluster, contexts: ContextsFile
+) -> None:
     contexts.put(Profile(cluster.url, "orders [/prod]", production=True, read_only=True))
     contexts.put(Profile("http://127.0.0.1:1", "gone"))
     source = cluster.source()
@@ -88,7 +90,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.until(lambda: not seen.app.is_running)
 
 
-async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts: ContextsFile) -> None:
+async def test_an_invalid_context_is_listed_with_the_reason(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.put(Profile(cluster.url, "fine"))
     with contexts.path.open("a") as file:
         file.write('[contexts.odd]\nurl = "http://me:hunter2@h:1"\ntimeout = "soon"\n')
@@ -105,7 +107,7 @@ async def test_a_wrong_context_is_there_and_says_why(cluster: Cluster, contexts:
         await seen.until(lambda: isinstance(seen.app.screen, Home))
 
 
-async def test_a_broken_contexts_file_is_said(cluster: Cluster, contexts: ContextsFile) -> None:
+async def test_an_unreadable_contexts_file_is_reported(cluster: Cluster, contexts: ContextsFile) -> None:
     contexts.path.parent.mkdir(parents=True)
     contexts.path.write_text("contexts = [")
     async with console(cluster.url) as seen:
@@ -129,7 +131,7 @@ class Silent(InMemory):
         raise Unreachable("cannot reach http://nobody:1: refused")
 
 
-async def test_who_does_not_answer_is_asked_ever_less(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_cluster_is_polled_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     heard: list[ClusterSummary] = []
 
@@ -158,7 +160,7 @@ def test_kinds() -> None:
     }
 
 
-async def test_a_context_has_its_colour_with_ink_that_can_be_read() -> None:
+async def test_the_color_of_a_context_has_readable_text() -> None:
     async with console("http://127.0.0.1:1", name="berlin", colour="#ffe9a0", read_only=True) as seen:
         title = seen.home.query_one(TitleBar)
         assert title.styles.background.hex == "#FFE9A0" and title.styles.color.brightness < 0.5

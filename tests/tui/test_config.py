@@ -48,7 +48,7 @@ async def test_each_key_has_its_documentation_and_secrets_are_hidden(cluster: Cl
         assert MASK in seen.app.clipboard and "hunter2" not in seen.app.clipboard
 
 
-async def test_errors_at_their_lines_then_a_diff_then_only_the_change_is_sent(cluster: Cluster, name: str) -> None:
+async def test_errors_are_marked_and_only_the_difference_is_sent(cluster: Cluster, name: str) -> None:
     async with console(cluster.url, 100, 60) as seen:
         await opened(seen, name)
         await seen.press("e")
@@ -71,7 +71,7 @@ async def test_errors_at_their_lines_then_a_diff_then_only_the_change_is_sent(cl
     assert (found["tasks.max"], found["db.password"], found["own.url"]) == ("2", "hunter2", REFERENCE)
 
 
-async def test_somebody_else_was_quicker_and_the_text_is_kept(cluster: Cluster, name: str) -> None:
+async def test_the_text_is_kept_after_a_conflict(cluster: Cluster, name: str) -> None:
     async with console(cluster.url, 100, 60) as seen:
         await opened(seen, name)
         await seen.press("e")

@@ -80,7 +80,7 @@ async def test_browse_explain_replay_export(
     assert [one.offset for one in older.letters] == [0] and not older.has_older
 
 
-async def test_what_is_missing_is_said(cluster: Cluster) -> None:
+async def test_missing_settings_are_reported(cluster: Cluster) -> None:
     plain = cluster.source()
     name = cluster.sink("none", **{"errors.deadletterqueue.topic.name": "none-dead", "errors.tolerance": "all",
                                    "errors.deadletterqueue.topic.replication.factor": "1"})  # fmt: skip

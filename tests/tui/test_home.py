@@ -66,7 +66,7 @@ async def test_the_cursor_belongs_to_the_name() -> None:
         assert seen.home.connector_list.current == "c151"
 
 
-async def test_keys_in_one_packet_reach_the_prompt_and_nobody_else() -> None:
+async def test_keys_in_one_packet_reach_only_the_prompt() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("one"), connector("two"))
@@ -92,7 +92,7 @@ async def test_themes_and_palette() -> None:
         await seen.until(lambda: seen.app.theme == "headrace-mono")
 
 
-async def test_what_the_worker_says_is_seen() -> None:
+async def test_notices_of_the_worker_are_shown() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("one"))
@@ -108,7 +108,7 @@ async def test_what_the_worker_says_is_seen() -> None:
         await seen.sees("no offsets committed yet; e sets initial offsets")
 
 
-async def test_quitting_asks_for_text_that_would_be_lost() -> None:
+async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         one = connector("one", "STOPPED", ())
@@ -130,7 +130,7 @@ async def test_quitting_asks_for_text_that_would_be_lost() -> None:
         await seen.until(lambda: not seen.app.is_running)
 
 
-async def test_many_partitions_stay_quick_and_the_question_fits() -> None:
+async def test_many_partitions_are_edited_without_delay() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("one", "STOPPED", (), topics="t"))

@@ -40,7 +40,7 @@ async def test_every_page_of_every_connector(size: tuple[int, int], still: None)
         assert seen.app.is_running
 
 
-async def test_markup_is_shown_as_such(still: None) -> None:
+async def test_markup_is_shown_literally(still: None) -> None:
     async with recorded(120, 40, HOSTILE) as seen:
         await seen.sees("[/oops]", "[red]not red[/red]", "a/b c?d#e%2F")
         for key in ("question_mark", "o", "C", "W", "L", "P"):

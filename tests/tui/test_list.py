@@ -11,7 +11,7 @@ from tests.tui.gate import Gate
 from tui.screens.base.too_small import TooSmall
 
 
-async def test_failures_first_live_and_n_goes_to_them(cluster: Cluster) -> None:
+async def test_failures_are_first_and_n_moves_to_them(cluster: Cluster) -> None:
     source = cluster.source("aaa")
     cluster.wait(source, "RUNNING 1/1")
     async with console(cluster.url) as seen:
@@ -36,7 +36,7 @@ async def test_failures_first_live_and_n_goes_to_them(cluster: Cluster) -> None:
         assert seen.home.connector_list.has_focus and seen.home.connector_list.cursor == failing
 
 
-async def test_filter_as_it_is_typed(cluster: Cluster) -> None:
+async def test_the_filter_applies_while_typing(cluster: Cluster) -> None:
     one, other = cluster.source("first"), cluster.source("second")
     async with console(cluster.url) as seen:
         await seen.until(lambda: {one, other} <= set(seen.home.connector_list.keys))
@@ -70,7 +70,7 @@ async def test_columns_by_width(cluster: Cluster) -> None:
         await seen.sees(name)
 
 
-async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluster) -> None:
+async def test_the_page_is_beside_the_list_on_broad_screens(cluster: Cluster) -> None:
     cluster.source()
     name = cluster.source()
     async with console(cluster.url, 200, 50) as seen:
@@ -88,7 +88,7 @@ async def test_beside_the_list_when_broad_instead_of_it_when_not(cluster: Cluste
         await seen.sees("connector.class FileStreamSource")
 
 
-async def test_what_the_server_sends_is_text(cluster: Cluster) -> None:
+async def test_control_characters_of_the_server_are_not_interpreted(cluster: Cluster) -> None:
     names = [unique(name) for name in ("[red]oops[bold]", "日本語の名前", "a" * 90)]
     for name in names:
         config = {"connector.class": "FileStreamSource", "file": "/[bold]none[/]", "topic": "x\x07[/oops]"}
@@ -108,7 +108,7 @@ async def test_what_the_server_sends_is_text(cluster: Cluster) -> None:
         assert "\x07" not in "".join(seen.lines)
 
 
-async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
+async def test_the_list_is_dimmed_while_the_worker_is_away(cluster: Cluster) -> None:
     name = cluster.source()
     gate = Gate(cluster.url)
     await gate.open()
@@ -128,7 +128,7 @@ async def test_losing_the_worker_dims_and_comes_back(cluster: Cluster) -> None:
         await gate.shut()
 
 
-async def test_nobody_there_at_all() -> None:
+async def test_no_worker_at_the_address() -> None:
     async with console("http://127.0.0.1:1") as seen:
         await seen.sees("unreachable: http://127.0.0.1:1: Connection refused", "next try in")
         await seen.press("question_mark")

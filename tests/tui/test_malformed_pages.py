@@ -73,7 +73,7 @@ async def test_a_malformed_list_is_stale_until_the_next_valid_answer(answer: Any
         assert FAULT not in seen.text
 
 
-async def test_events_that_fail_are_named_and_the_list_is_polled() -> None:
+async def test_a_failed_event_stream_is_reported_and_the_list_polled() -> None:
     answers = {LIST: {"one": listed("one")}, "/": ROOT, "/events": Raw(b"<html>", 502)}
     async with stub_worker(answers) as worker, console(worker.url) as seen:
         await seen.sees("one", "polling (events: HTTP 502)", within=5)

@@ -58,7 +58,7 @@ async def test_syntax_shape_and_difference_while_typing(cluster: Cluster, stoppe
         await seen.until(lambda: "1000" in seen.home.view.offsets.editor.text)
 
 
-async def test_alter_of_a_stopped_one_and_undo(cluster: Cluster, stopped_source: str) -> None:
+async def test_alter_a_stopped_connector_and_undo(cluster: Cluster, stopped_source: str) -> None:
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)
         await write(seen, "1000", "500")
@@ -95,7 +95,7 @@ async def test_in_one_step_from_running(cluster: Cluster, stopped_source: str) -
     wait_until(lambda: cluster.offsets(name)[0][1] == {"position": 1000}, 60, "read on to the end", every=0.2)
 
 
-async def test_paused_goes_back_to_paused(cluster: Cluster, stopped_source: str) -> None:
+async def test_a_paused_connector_is_paused_again(cluster: Cluster, stopped_source: str) -> None:
     cluster.request("PUT", f"/connectors/{stopped_source}/pause")
     cluster.wait(stopped_source, "PAUSED 0/0")
     async with console(cluster.url) as seen:
@@ -110,7 +110,7 @@ async def test_paused_goes_back_to_paused(cluster: Cluster, stopped_source: str)
     cluster.wait(stopped_source, "PAUSED 0/0")
 
 
-async def test_somebody_else_was_quicker(cluster: Cluster, stopped_source: str) -> None:
+async def test_a_conflict_is_shown_and_the_text_kept(cluster: Cluster, stopped_source: str) -> None:
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)
         await write(seen, "1000", "500")
@@ -129,7 +129,7 @@ async def test_somebody_else_was_quicker(cluster: Cluster, stopped_source: str) 
         assert cluster.offsets(stopped_source)[0][1] == {"position": 500}
 
 
-async def test_reset_wants_the_name(cluster: Cluster, stopped_source: str) -> None:
+async def test_reset_requires_the_name(cluster: Cluster, stopped_source: str) -> None:
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)
         await write(seen, '{"position": 1000}', "null")
@@ -140,7 +140,7 @@ async def test_reset_wants_the_name(cluster: Cluster, stopped_source: str) -> No
         assert cluster.offsets(stopped_source) == []
 
 
-async def test_refusals_of_the_server_are_shown_in_its_words(cluster: Cluster, stopped_source: str) -> None:
+async def test_refusals_of_the_server_are_shown_verbatim(cluster: Cluster, stopped_source: str) -> None:
     """A sink's partition that does not exist: only the server can know."""
     sink = cluster.sink(stopped_source)
     cluster.wait(sink, "RUNNING 1/1")
@@ -158,7 +158,7 @@ async def test_refusals_of_the_server_are_shown_in_its_words(cluster: Cluster, s
         assert seen.home.view.offsets.is_editing
 
 
-async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_source: str) -> None:
+async def test_editor_and_review_are_side_by_side_on_broad_screens(cluster: Cluster, stopped_source: str) -> None:
     async with console(cluster.url, 260, 50) as seen:
         await edit(seen, stopped_source)
         editor = seen.home.view.offsets.editor.region
@@ -167,7 +167,7 @@ async def test_the_editor_side_by_side_when_broad(cluster: Cluster, stopped_sour
 
 
 @pytest.mark.parametrize("is_typed", [False, True], ids=["editor", "typed"])
-async def test_a_cluster_that_stays_away_too_long(
+async def test_an_outage_longer_than_the_retries(
     cluster: Cluster, stopped_source: str, is_typed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left to do is asked as soon as it is back, not only at the next start."""
@@ -201,7 +201,7 @@ async def test_a_cluster_that_stays_away_too_long(
     cluster.wait(name, "RUNNING 1/1")
 
 
-async def test_only_the_keys_that_do_something_here(cluster: Cluster, stopped_source: str) -> None:
+async def test_only_working_keys_are_shown(cluster: Cluster, stopped_source: str) -> None:
     """Offsets of a source are no positions in topics."""
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)

@@ -42,7 +42,7 @@ async def opened(seen: Console, name: str = "one") -> None:
 
 
 @pytest.mark.parametrize("later", [Raw(b'{"message":"the broker is away"}', 500), HANG], ids=["refused", "silent"])
-async def test_offsets_that_cannot_be_read_again_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_outdated_offsets_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets.OffsetsPane, "every", 0.2)
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await opened(seen)
@@ -58,7 +58,7 @@ async def test_offsets_that_cannot_be_read_again_show_their_age(later: Any, monk
             await seen.until(lambda: "20" in seen.text and "ago" not in seen.text)
 
 
-async def test_a_kept_draft_is_compared_with_the_offsets_of_now() -> None:
+async def test_a_kept_draft_is_compared_with_the_current_offsets() -> None:
     async with stub_worker(answers(10, 10)) as worker, console(worker.url) as seen:
         await opened(seen)
         await seen.press("e", "backspace", "5")
@@ -73,7 +73,7 @@ async def test_a_kept_draft_is_compared_with_the_offsets_of_now() -> None:
         assert '{"kafka_offset": 40}' in seen.home.view.offsets.editor.text, "what was not edited is not set back"
 
 
-async def test_a_kept_config_is_compared_with_the_config_of_now() -> None:
+async def test_a_kept_config_is_compared_with_the_current_config() -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await seen.sees("one", "polling")
         await seen.go("one")
@@ -108,7 +108,7 @@ async def test_a_read_only_context_offers_no_changes_on_any_page() -> None:
         assert "x reset" not in seen.lines[-1]
 
 
-async def test_a_terminal_that_became_too_small_asks_before_it_quits() -> None:
+async def test_quitting_asks_in_a_terminal_that_is_too_small() -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await opened(seen)
         await seen.press("e", "backspace", "7")
@@ -135,7 +135,7 @@ async def test_a_long_error_can_be_read_completely(monkeypatch: pytest.MonkeyPat
         await seen.until(lambda: "not known" in seen.text or "resolution" in seen.text or "resolve" in seen.text)
 
 
-async def test_the_overview_of_a_source_shows_that_it_waits_for_its_file() -> None:
+async def test_the_overview_of_a_source_shows_that_its_file_is_missing() -> None:
     one = listed("one", config={"connector.class": "FileStreamSource", "file": "/nope"})
     one["status"]["type"] = "source"
     line = {
@@ -153,7 +153,7 @@ async def test_the_overview_of_a_source_shows_that_it_waits_for_its_file() -> No
         await seen.sees("/nope does not exist; waiting for it")
 
 
-async def test_dead_letters_are_not_called_unused() -> None:
+async def test_a_dead_letter_topic_is_not_shown_as_unused() -> None:
     """Workers do not track them."""
     config = {"errors.deadletterqueue.topic.name": "dlq"}
     some = {**answers(10), LIST: {"one": listed("one", config=config)}}

@@ -98,7 +98,7 @@ def moved(seen: Console) -> None:
 
 
 @sizes
-async def test_what_our_worker_tells(size: tuple[int, int], ours: Path) -> None:
+async def test_pages_of_a_headrace_worker(size: tuple[int, int], ours: Path) -> None:
     async with recorded(*size, ours) as seen:
         await seen.sees("orders-log")
         moved(seen)

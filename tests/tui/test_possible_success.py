@@ -16,7 +16,7 @@ def ours(our_connect_url: str, tmp_path: Path) -> Cluster:
     return Cluster(our_connect_url, tmp_path)
 
 
-async def test_possible_success_is_told_apart_and_leaves_it_stopped(ours: Cluster) -> None:
+async def test_possible_success_is_distinguished_and_leaves_the_connector_stopped(ours: Cluster) -> None:
     name = "possible-on-screen"
     ours.create(name, {"connector.class": "headrace_test_plugins.CountingConnector", "topic": name})
     try:

@@ -51,7 +51,7 @@ class Counting(InMemory):
         return {"offsets": [{"lag": {"records": 3, "ms": 1}}]}
 
 
-async def test_a_few_at_a_time_and_not_too_often() -> None:
+async def test_progress_requests_are_limited_in_number_and_rate() -> None:
     now = [100.0]
     transport = Counting()
     progress = ProgressMonitor(Connect(transport), lambda: None, lambda: now[0])
@@ -66,7 +66,7 @@ async def test_a_few_at_a_time_and_not_too_often() -> None:
     assert list(progress.known) == ["c1"]
 
 
-async def test_the_column_comes_where_the_worker_tells(ours: Cluster) -> None:
+async def test_the_progress_column_appears_if_the_worker_reports_progress(ours: Cluster) -> None:
     source = ours.source()
     sink = ours.sink(source)
     ours.wait(sink, "RUNNING 1/1")
@@ -79,7 +79,7 @@ async def test_the_column_comes_where_the_worker_tells(ours: Cluster) -> None:
         await seen.until(lambda: "TYPE" not in seen.text)
 
 
-async def test_no_column_on_apaches_worker(cluster: Cluster) -> None:
+async def test_no_progress_column_on_apaches_worker(cluster: Cluster) -> None:
     source = cluster.source()
     async with console(cluster.url, 120, 30) as seen:
         await seen.go(source)
@@ -87,7 +87,7 @@ async def test_no_column_on_apaches_worker(cluster: Cluster) -> None:
         assert "PROGRESS" not in seen.text and seen.home.progress is not None and not seen.home.progress.known
 
 
-async def test_what_our_worker_adds(ours: Cluster) -> None:
+async def test_the_overview_of_a_headrace_worker(ours: Cluster) -> None:
     source = ours.source()
     tolerant = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "errors.tolerance": "all"}
     sink = ours.sink(source, "tolerant", **tolerant)
@@ -104,7 +104,7 @@ async def test_what_our_worker_adds(ours: Cluster) -> None:
         await seen.sees("slots", "by slot 0:", "records written", "records failed")
 
 
-async def test_a_task_that_gets_nowhere_is_said_in_the_list(ours: Cluster) -> None:
+async def test_a_stalled_task_is_shown_in_the_list(ours: Cluster) -> None:
     source = ours.source()
     async with console(ours.url, 120, 30) as seen:
         await seen.go(source)

@@ -44,7 +44,7 @@ class Boxed(App[None]):
         self.push_screen(self.box, self.found.append)
 
 
-async def test_enter_before_the_answer_takes_it_when_it_is_there() -> None:
+async def test_enter_before_the_preview_takes_it_on_arrival() -> None:
     slow = Slow()
     app = Boxed(slow)
     async with app.run_test() as pilot:
@@ -58,7 +58,7 @@ async def test_enter_before_the_answer_takes_it_when_it_is_there() -> None:
     assert app.found[0] is not None and app.found[0].changes[0].after == {"kafka_offset": 0}
 
 
-async def test_what_is_typed_after_it_takes_enter_back() -> None:
+async def test_typing_after_enter_cancels_it() -> None:
     slow = Slow()
     app = Boxed(slow)
     async with app.run_test() as pilot:
@@ -74,7 +74,7 @@ async def test_what_is_typed_after_it_takes_enter_back() -> None:
     assert not app.found
 
 
-async def test_where_nothing_moves_the_box_stays_and_says_so() -> None:
+async def test_a_position_without_changes_keeps_the_dialog_open() -> None:
     slow = Slow(moves=False)
     app = Boxed(slow)
     async with app.run_test() as pilot:

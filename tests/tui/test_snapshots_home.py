@@ -23,7 +23,7 @@ sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{siz
 
 
 @sizes
-async def test_many(size: tuple[int, int]) -> None:
+async def test_bulk_screens(size: tuple[int, int]) -> None:
     async with recorded(*size) as seen:
         await seen.sees("orders-log")
         await seen.press("slash", *"orders", "enter", "asterisk")
@@ -44,7 +44,9 @@ async def test_many(size: tuple[int, int]) -> None:
 
 
 @sizes
-async def test_beside_the_cluster(size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_screens_of_clusters_workers_and_loggers(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     contexts = ContextsFile(tmp_path / "headrace" / "contexts.toml")
     contexts.put(Profile("https://connect.example.org", "payments", production=True))

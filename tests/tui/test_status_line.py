@@ -27,7 +27,7 @@ async def typed(seen: Console, line: str) -> None:
     seen.home.controller.typed(line)
 
 
-async def test_a_wait_says_how_it_ended() -> None:
+async def test_the_result_of_a_wait_is_shown() -> None:
     async with recorded(80, 24) as seen:
         await typed(seen, "wait audit-log PAUSED")
         await seen.until(lambda: said(seen) == ("audit-log: PAUSED", "good"), "the end")
@@ -36,7 +36,7 @@ async def test_a_wait_says_how_it_ended() -> None:
         assert said(seen)[0] == "audit-log: not RUNNING within 0.2 s: PAUSED, tasks 0/1"
 
 
-async def test_a_document_that_was_written_is_not_under_way(tmp_path: Path) -> None:
+async def test_a_written_document_is_reported_as_done(tmp_path: Path) -> None:
     async with recorded(80, 24) as seen:
         file = tmp_path / "offsets.json"
         await typed(seen, f"export offsets payments-log -f {file}")
@@ -49,7 +49,7 @@ def failed(seen: Console, name: str) -> None:
     seen.home.noticed(Notice(0.0, "ERROR", f"{name} is FAILED: Boom", name))
 
 
-async def test_news_of_a_connector_go_with_their_cause() -> None:
+async def test_a_notice_is_cleared_with_its_cause() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         failed(seen, "bad")
@@ -67,7 +67,7 @@ async def test_news_of_a_connector_go_with_their_cause() -> None:
         assert said(seen)[0] == "bad: no such file"
 
 
-async def test_pages_are_free_of_news_of_others() -> None:
+async def test_a_page_shows_no_notices_of_other_connectors() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         failed(seen, "bad")
@@ -85,7 +85,7 @@ async def test_pages_are_free_of_news_of_others() -> None:
         assert said(seen)[0] == "the worker stops", "what is of no connector is everybody's"
 
 
-async def test_the_cluster_is_back() -> None:
+async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
@@ -103,7 +103,7 @@ async def test_the_cluster_is_back() -> None:
         assert said(seen) == ("", "")
 
 
-async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         failed(seen, "bad")
@@ -119,7 +119,7 @@ async def test_news_do_not_stay_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
         assert said(seen)[0], "an answer to a key stays until the next"
 
 
-def test_a_pause_that_leaves_failed_tasks_says_so() -> None:
+def test_a_pause_reports_tasks_that_stay_failed() -> None:
     said: list[str] = []
     operations = Operations(lambda: 0.0, lambda one: said.append(one.last))
     for name in ("bad", "good"):
@@ -143,7 +143,7 @@ async def test_a_read_only_cluster_offers_no_changes() -> None:
         await seen.sees("a recording is read-only")
 
 
-async def test_results_wait_for_what_is_being_typed() -> None:
+async def test_results_wait_until_the_prompt_is_closed() -> None:
     async with recorded(80, 24) as seen:
         await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
         await seen.press("colon", *"inf")
@@ -155,7 +155,7 @@ async def test_results_wait_for_what_is_being_typed() -> None:
         await seen.sees(":get plugins", "FileStreamSource")
 
 
-async def test_where_a_copy_was_written_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_result_of_a_copy_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     async with recorded(80, 24) as seen:
         await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
         operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")

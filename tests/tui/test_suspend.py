@@ -15,7 +15,7 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def test_suspended_and_back_with_the_whole_screen() -> None:
+def test_the_screen_is_restored_after_suspension() -> None:
     with Terminal("http://127.0.0.1:1") as terminal:
         terminal.sees("headrace", "unreachable", "? help")
         terminal.press("ctrl+z")

@@ -111,7 +111,7 @@ def test_sizes(cluster: Cluster, source: str) -> None:
         assert terminal.exit_code() == 0
 
 
-def test_nothing_is_left_in_the_terminal(cluster: Cluster) -> None:
+def test_the_terminal_is_restored_at_exit(cluster: Cluster) -> None:
     with Terminal(cluster.url) as terminal:
         terminal.sees("connector")
         terminal.press("q")

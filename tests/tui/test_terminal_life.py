@@ -15,7 +15,7 @@ REPLAY = ("--replay", str(RECORDING))
 
 
 @pytest.mark.parametrize("term", ["xterm", "xterm-256color", "screen-256color", "tmux-256color", "linux", "vt100"])
-def test_terms_as_ssh_brings_them(term: str) -> None:
+def test_values_of_term_over_ssh(term: str) -> None:
     with Terminal(*REPLAY, TERM=term, COLORTERM="") as terminal:
         terminal.sees("READ-ONLY", "orders-search", "FAILED", "9 connectors")
         terminal.press("t")
@@ -64,7 +64,7 @@ def test_sizes_from_too_small_to_large() -> None:
         assert terminal.exit_code() == 0
 
 
-def test_what_is_replayed_cannot_be_changed() -> None:
+def test_a_recording_is_read_only() -> None:
     with Terminal(*REPLAY) as terminal:
         terminal.sees("orders-search", "9 connectors")
         terminal.press("s")
@@ -73,7 +73,7 @@ def test_what_is_replayed_cannot_be_changed() -> None:
         assert terminal.exit_code() == 0
 
 
-def test_a_cluster_that_goes_away_and_comes_back(tmp_path: Path) -> None:
+def test_an_outage_and_recovery(tmp_path: Path) -> None:
     """The answers of a real worker, then none for a while, then those again."""
     entries = [json.loads(line) for line in RECORDING.read_text("utf-8").splitlines()]
     listing = next(entry for entry in entries if "expand=info" in entry.get("path", ""))
@@ -89,14 +89,14 @@ def test_a_cluster_that_goes_away_and_comes_back(tmp_path: Path) -> None:
         assert terminal.exit_code() == 0
 
 
-def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recording(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("{}\n")
     with Terminal("--replay", str(tmp_path / "x")) as terminal:
         assert terminal.exit_code() == 2
         assert "is not a recording" in terminal.text
 
 
-def test_a_recording_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:
+def test_an_unwritable_recording_is_reported_at_start(tmp_path: Path) -> None:
     taken = tmp_path / "taken.jsonl"
     taken.write_text("of yesterday")
     with Terminal("http://127.0.0.1:1", "--record", str(taken)) as terminal:

@@ -51,7 +51,7 @@ def pairs(theme: themes.Theme) -> Iterator[tuple[str, str]]:
         yield "paper.background", painted
 
 
-def test_there_is_one_for_everybody() -> None:
+def test_the_builtin_themes() -> None:
     found = themes.by_name(themes.bundled())
     assert themes.DEFAULT in found
     assert {"dark", "light", "contrast", "safe", "ansi", "mono"} <= {name.removeprefix("headrace-") for name in found}
@@ -59,7 +59,7 @@ def test_there_is_one_for_everybody() -> None:
 
 
 @pytest.mark.parametrize("theme", themes.bundled(), ids=lambda theme: theme.name)
-def test_ink_on_paper(theme: themes.Theme) -> None:
+def test_contrast_of_text(theme: themes.Theme) -> None:
     least = 7.0 if theme.name == "headrace-contrast" else 4.5
     for ink, paper in pairs(theme):
         found = contrast(theme.colours[ink], theme.colours[paper])
@@ -74,7 +74,7 @@ BLINDNESS = {
 
 
 @pytest.mark.parametrize("kind", BLINDNESS)
-def test_states_are_told_apart_without_red_or_green(kind: str) -> None:
+def test_states_differ_without_red_and_green(kind: str) -> None:
     theme = themes.by_name(themes.bundled())["headrace-safe"]
 
     def seen(state: str) -> list[float]:
@@ -95,16 +95,16 @@ def test_states_are_told_apart_without_red_or_green(kind: str) -> None:
         ({"TERM": "xterm", "NO_COLOR": "1"}, "headrace-mono"),
     ],
 )
-def test_where_nobody_has_chosen(environ: dict[str, str], name: str) -> None:
+def test_the_default_theme(environ: dict[str, str], name: str) -> None:
     assert themes.default_for(environ) == name
 
 
 @pytest.mark.parametrize("theme", themes.bundled(), ids=lambda theme: theme.name)
-def test_lines_are_seen(theme: themes.Theme) -> None:
+def test_contrast_of_lines(theme: themes.Theme) -> None:
     assert contrast(theme.colours["ink.border"], theme.colours["paper.background"]) >= 1.7
 
 
-def test_the_users_theme_replaces_and_a_bad_one_is_named(tmp_path: Path) -> None:
+def test_a_user_theme_replaces_a_builtin_and_an_invalid_one_is_reported(tmp_path: Path) -> None:
     good = (files("themes") / "headrace-dark.toml").read_text("utf-8").replace("#6cb6e8", "#ffffff")
     (tmp_path / "mine.toml").write_text(good)
     (tmp_path / "bad.toml").write_text('name = "bad"\n[ink]\nmuted = "grey"\n')
@@ -127,6 +127,6 @@ MIXED = (files("themes") / "headrace-dark.toml").read_text("utf-8").replace("#6c
         (MIXED, "all colours must be of one kind"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, word: str) -> None:
+def test_errors_in_themes_are_reported(text: str, word: str) -> None:
     with pytest.raises(HeadraceError, match=word):
         themes.parse(text, "x.toml")

@@ -22,7 +22,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
     one.close()
 
 
-def test_find_the_failed_one_read_why_mend_it_restart_it(cluster: Cluster) -> None:
+def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> None:
     source = cluster.source("tour")
     name = cluster.failing(source)
     cluster.wait_failed(name)

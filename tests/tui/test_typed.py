@@ -32,7 +32,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_filters_complete_from_what_is_there() -> None:
+def test_filters_complete_from_existing_connectors() -> None:
     some = [connector("orders"), connector("pay", tasks=("FAILED",))]
     assert complete("st", some) == ["state:"]
     assert complete("state:", some) == ["state:failed", "state:running"]
@@ -51,7 +51,7 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     assert command_history.load(path) == []
 
 
-async def test_words_of_the_screen_and_contexts_complete(folders: Path) -> None:
+async def test_screen_commands_and_contexts_complete(folders: Path) -> None:
     ContextsFile(folders / "config" / "headrace" / "contexts.toml").put(Profile(NO_CLUSTER, "berlin"))
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
@@ -84,7 +84,7 @@ def burst(seen: Console, *keys: str) -> None:
 
 
 @pytest.mark.parametrize("first", [(), ("slash",)], ids=["all of it", "behind the open line"])
-async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, ...]) -> None:
+async def test_a_key_after_enter_acts_on_the_filtered_list(first: tuple[str, ...]) -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",)))
@@ -95,7 +95,7 @@ async def test_a_key_behind_enter_means_what_the_filter_left(first: tuple[str, .
         assert (seen.home.view.name_shown, seen.home.filter_text) == ("payments", "payments")
 
 
-async def test_keys_of_editing_are_not_overtaken() -> None:
+async def test_editing_keys_are_processed_in_order() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("one", "STOPPED", (), topics="t"))
@@ -119,7 +119,7 @@ async def test_keys_of_editing_are_not_overtaken() -> None:
     ],
     ids=lambda keys: "".join(key if len(key) == 1 else f"<{key}>" for key in keys),
 )
-async def test_keys_of_a_typed_confirmation_act_in_their_order(keys: tuple[str, ...]) -> None:
+async def test_keys_of_a_typed_confirmation_are_processed_in_order(keys: tuple[str, ...]) -> None:
     async with console(NO_CLUSTER) as seen:
         answers: list[bool | None] = []
         dialog = Dialog("delete abcdef?", Content("gone"), "delete", name="abcdef", why="")
@@ -130,7 +130,7 @@ async def test_keys_of_a_typed_confirmation_act_in_their_order(keys: tuple[str, 
         assert (answers, dialog.why) == ([True], "why" if "tab" in keys else "")
 
 
-async def test_a_reason_typed_behind_w_confirms_nothing() -> None:
+async def test_typing_a_reason_does_not_confirm() -> None:
     """`wy` would have been a yes."""
     async with console(NO_CLUSTER) as seen:
         answers: list[bool | None] = []
@@ -159,7 +159,7 @@ class Moments(SeekPlanner):
 
 
 @pytest.mark.parametrize("seen_before", [(), ("+", "7")], ids=["at once", "after a look"])
-async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tuple[str, ...]) -> None:
+async def test_keys_of_the_position_field_are_processed_in_order(seen_before: tuple[str, ...]) -> None:
     """Enter applies the text as typed, not an earlier one that was previewed."""
     async with console(NO_CLUSTER) as seen:
         chosen: list[SeekPlan | None] = []
@@ -175,7 +175,7 @@ async def test_keys_of_the_field_of_moments_act_in_their_order(seen_before: tupl
         assert chosen[0] is not None and chosen[0].changes[0].after == {"kafka_offset": len(moments.asked) + 1}
 
 
-async def test_results_are_never_folded_within_a_cell(folders: Path) -> None:
+async def test_table_cells_of_results_are_not_folded(folders: Path) -> None:
     """Columns that are only wide are left out where they do not fit; the rest goes sideways."""
     columns = ("NAME", "STATE", "WORKER")
     rows = tuple((f"connector-{n}" * 4, "RUNNING", "worker " * 4) for n in range(3))

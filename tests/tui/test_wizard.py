@@ -12,12 +12,12 @@ from tui.screens.create.review import ReviewScreen
 from tui.screens.create.wizard import CreateScreen
 
 
-def test_a_converter_is_listed_for_each_of_its_uses() -> None:
+def test_a_converter_is_listed_for_each_of_its_types() -> None:
     uses = [{"class": "o.JsonConverter", "type": use, "version": "1"} for use in ("converter", "header_converter")]
     assert len({one.id for one in plugins(uses)}) == 2
 
 
-async def test_plugins_are_found_and_their_keys_explained(cluster: Cluster) -> None:
+async def test_plugins_are_searched_and_their_keys_documented(cluster: Cluster) -> None:
     async with console(cluster.url, 100, 60) as seen:
         await seen.until(lambda: seen.home.services and not seen.home.is_stale)
         await seen.press("P")
@@ -32,7 +32,7 @@ async def test_plugins_are_found_and_their_keys_explained(cluster: Cluster) -> N
         assert not isinstance(seen.app.screen, PluginsScreen)
 
 
-async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_connector_is_created_in_the_wizard(cluster: Cluster, tmp_path: Path) -> None:
     name = unique("made")
     cluster.made.append(name)
     async with console(cluster.url, 100, 60) as seen:
@@ -76,7 +76,7 @@ async def test_a_connector_is_made_key_by_key(cluster: Cluster, tmp_path: Path) 
     assert config["topic"] == name and "file" not in config and config["db.password"] == "hunter2"
 
 
-async def test_what_was_given_is_kept_and_refusals_are_shown(cluster: Cluster) -> None:
+async def test_entered_values_are_kept_and_errors_shown(cluster: Cluster) -> None:
     there = cluster.source("there")
     async with console(cluster.url, 100, 60) as seen:
         await seen.until(lambda: there in seen.home.connector_list.keys)

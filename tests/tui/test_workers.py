@@ -23,7 +23,7 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
     one.close()
 
 
-async def test_what_each_worker_runs_and_enter_shows_it(cluster: Cluster) -> None:
+async def test_workers_are_listed_and_enter_shows_their_connectors(cluster: Cluster) -> None:
     source = cluster.source()
     failing = cluster.failing(source)
     cluster.wait_failed(failing)
@@ -32,7 +32,7 @@ async def test_what_each_worker_runs_and_enter_shows_it(cluster: Cluster) -> Non
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed)
         await seen.press("W")
         await seen.until(lambda: isinstance(seen.app.screen, WorkersScreen))
-        await seen.sees("1 worker with work", "✗ FAILED", "healthy: Worker has completed startup", "Apache")
+        await seen.sees("1 active worker", "✗ FAILED", "healthy: Worker has completed startup", "Apache")
         worker = seen.home.snapshot.connectors[failing].worker
         await seen.press("enter")
         await seen.until(lambda: seen.home.filter_text == f"worker:{worker}" and seen.home.connector_list.has_focus)
@@ -41,14 +41,14 @@ async def test_what_each_worker_runs_and_enter_shows_it(cluster: Cluster) -> Non
         await seen.until(lambda: seen.app.screen is seen.home)
 
 
-def test_tasks_count_where_they_run() -> None:
+def test_tasks_count_for_their_own_worker() -> None:
     found = loads([connector("a", tasks=("RUNNING", "FAILED")), connector("b", "PAUSED", ("PAUSED",))])
     assert list(found) == ["w:8083"] and found["w:8083"].worst == "FAILED"
     assert found["w:8083"].connectors == {"RUNNING": 1, "PAUSED": 1}
     assert found["w:8083"].tasks == {"RUNNING": 1, "FAILED": 1, "PAUSED": 1}
 
 
-async def test_levels_are_set_here_and_everywhere(ours: Cluster) -> None:
+async def test_levels_are_set_on_one_worker_and_on_all(ours: Cluster) -> None:
     logger = unique("some.logger").replace("-", ".")
     async with console(ours.url) as seen:
         await seen.until(lambda: seen.home.services)
@@ -79,7 +79,7 @@ async def test_levels_are_set_here_and_everywhere(ours: Cluster) -> None:
         ]
 
 
-async def test_a_worker_without_loggers_says_so_and_read_only_sets_none(cluster: Cluster) -> None:
+async def test_a_worker_without_loggers_and_a_read_only_context(cluster: Cluster) -> None:
     async with console(cluster.url, read_only=True, name="prod") as seen:
         await seen.until(lambda: seen.home.services)
         await seen.press("colon", *"loggers", "enter")

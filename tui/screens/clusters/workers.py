@@ -110,7 +110,7 @@ class WorkersScreen(Screen[str | None]):
         grid.show(list(found), self.cells, widest)
         tasks = sum(load.tasks.total() for load in found.values())
         count = len([name for name in found if name != NOWHERE])
-        words = f"{counted(count, 'worker')} with work, {counted(tasks, 'task')}"
+        words = f"{counted(count, 'active worker')}, {counted(tasks, 'task')}"
         head = Content.assemble(("headrace", "bold $accent"), f"  workers of {visible(self.label)}")
         self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
 

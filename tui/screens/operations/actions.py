@@ -72,7 +72,7 @@ ACTIONS = {
             Delete,
             "DELETED",
             "deleting",
-            "The config is deleted for good. Committed offsets are kept.",
+            "Deletes the config for good; keeps committed offsets.",
             "`:delete NAME --with-offsets` resets them too.",
         ),
     )
