@@ -1,4 +1,4 @@
-"""A Connect worker of Apache's for the screens, and connectors of the test's own on it."""
+"""Apache's Connect worker for the tests of the screens, and connectors that belong to a test."""
 
 from __future__ import annotations
 

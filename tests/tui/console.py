@@ -1,4 +1,4 @@
-"""Driving the console in a test: the real program on a real cluster, without a terminal."""
+"""Drives the console in a test: the real application on a real cluster, without a terminal."""
 
 from __future__ import annotations
 

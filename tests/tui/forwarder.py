@@ -1,4 +1,4 @@
-"""A TCP forwarder in front of a worker that dies, with all its connections, and comes back at the same port."""
+"""A TCP forwarder in front of a worker that can be stopped with all its connections and restarted on the same port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TCP gate in front of a worker: shut it, and the worker is lost; open it, and it is back."""
+"""A TCP gate in front of a worker: while it is closed, the worker is unreachable."""
 
 from __future__ import annotations
 

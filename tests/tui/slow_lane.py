@@ -1,4 +1,4 @@
-"""An HTTP proxy in front of a worker that can hold back the requests of one method: time to kill whoever sent them."""
+"""An HTTP proxy that delays the requests of one method, so that a test can kill the client meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a screen looks like, as text kept beside the tests: a change of a screen is a change of a file.
+"""Snapshots of screens as text files: a change of a screen appears as a change of a file.
 
 HEADRACE_SNAPSHOTS=update pytest tests/tui/test_snapshots.py        writes them anew; look at `git diff`
 """

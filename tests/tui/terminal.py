@@ -1,4 +1,4 @@
-"""The real program in a real terminal: a pseudo terminal, and an emulator that says what stands on the screen."""
+"""The real program in a pseudo terminal, with an emulator that reports the contents of the screen."""
 
 from __future__ import annotations
 

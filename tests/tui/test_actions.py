@@ -1,4 +1,4 @@
-"""Keys that change something: asked first, sent to this very name, watched until it is seen."""
+"""Keys of verbs: confirmation, request for exactly one connector, observation of the new state."""
 
 from __future__ import annotations
 

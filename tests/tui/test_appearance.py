@@ -1,4 +1,4 @@
-"""Themes and keys of the user: read at start, read again when the files change, and what is wrong with them is said."""
+"""Themes and keys of the user: read at start and after each change of the files; errors are reported."""
 
 from __future__ import annotations
 

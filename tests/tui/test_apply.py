@@ -1,4 +1,4 @@
-"""A change of offsets is one operation: what breaks on the way leaves things as they were, or is finished later."""
+"""A change of offsets is one operation: a failure changes nothing, or the change is finished later."""
 
 from __future__ import annotations
 

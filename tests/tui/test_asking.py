@@ -1,4 +1,4 @@
-"""Questions before a change: the reason that may be given, and none at all where nothing may be changed."""
+"""Confirmation of changes: optional reasons, and refusal in read-only contexts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs for many connectors: marks and filters, a question with all targets, a result for each, the failed again."""
+"""Verbs for many connectors: marks and filters, question with all targets, results, retry."""
 
 from __future__ import annotations
 

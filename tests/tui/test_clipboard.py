@@ -1,4 +1,4 @@
-"""Copying through the terminal: past tmux and screen, or into a file that is named."""
+"""Copying through the terminal, also in tmux and screen, or into a file."""
 
 from __future__ import annotations
 

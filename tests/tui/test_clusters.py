@@ -1,4 +1,4 @@
-"""All clusters in one view, and the way from one to the other without a restart."""
+"""All clusters in one view, and switching between them without a restart."""
 
 from __future__ import annotations
 

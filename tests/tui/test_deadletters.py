@@ -1,4 +1,4 @@
-"""Dead letters of a sink on Apache's worker: why they failed, replay to the original topic, export to a file."""
+"""Dead letters of a sink on Apache's worker: errors, replay to the original topic, export to a file."""
 
 from __future__ import annotations
 

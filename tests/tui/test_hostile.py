@@ -1,4 +1,4 @@
-"""Whatever a server sends is text: on every screen, for every connector of a cluster full of odd names and values."""
+"""Text of a server is shown literally on every page of a cluster with unusual names and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a server sends is text, off the connector's pages too: messages, questions, plugins, dead letters, logs."""
+"""Text of a server is shown literally in messages, questions, plugins, dead letters and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offset editor: checked while typing, shown as a difference, refused when others were quicker, applied, undone."""
+"""The offset editor: checked while typing, shown as a difference, refused after a conflict, applied, undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only our workers tell, and dead letters, as they look at 80×24, 120×40 and 200×50."""
+"""Snapshots of pages of a Headrace worker and of dead letters at 80×24, 120×40 and 200×50."""
 
 from __future__ import annotations
 

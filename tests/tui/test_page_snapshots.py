@@ -1,4 +1,4 @@
-"""Plugins, the wizard, its review and the editor of a config, drawn over what a worker of Apache's answered."""
+"""Snapshots of plugins, wizard, review and config editor with answers of Apache's worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connector that says nothing about its offsets: the answer is a possible success, and must look like one."""
+"""A connector that does not confirm its offsets: the result is shown as a possible success."""
 
 from __future__ import annotations
 

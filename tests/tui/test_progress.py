@@ -1,4 +1,4 @@
-"""Progress in the list: where the worker tells it, for the rows that are seen, a few at a time."""
+"""Progress in the list: from events of the worker, or requested for the visible rows."""
 
 from __future__ import annotations
 

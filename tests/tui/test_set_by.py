@@ -1,4 +1,4 @@
-"""The box that sets a sink by time: Enter counts also before the brokers have answered."""
+"""The dialog that sets a sink by time: Enter also counts before the brokers have answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each screen looks like at 80×24, 120×40 and 200×50, over what a worker of Apache's answered."""
+"""Snapshots of each screen at 80×24, 120×40 and 200×50 with answers of Apache's worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What marks, bulk operations, clusters, workers and loggers look like at 80×24, 120×40 and 200×50."""
+"""Snapshots of marks, bulk operations, clusters, workers and loggers at 80×24, 120×40 and 200×50."""
 
 from __future__ import annotations
 

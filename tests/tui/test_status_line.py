@@ -1,4 +1,4 @@
-"""The line at the bottom: what was under way says how it ended, and bad news go when they are not so any more."""
+"""The status line: results of operations, and notices that are cleared when their cause has ended."""
 
 from __future__ import annotations
 

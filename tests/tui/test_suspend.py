@@ -1,4 +1,4 @@
-"""To the shell and back: ^Z stops the program, and what `fg` brings back is the whole screen."""
+"""Suspension: ^Z stops the program, and `fg` restores the whole screen."""
 
 from __future__ import annotations
 

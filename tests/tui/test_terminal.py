@@ -1,4 +1,4 @@
-"""The operator's whole way at 80×24, on Apache's worker and on ours: the real program in a real terminal."""
+"""A change of offsets at 80×24 on Apache's worker and on Headrace's: the real program in a real terminal."""
 
 from __future__ import annotations
 

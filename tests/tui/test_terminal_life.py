@@ -1,4 +1,4 @@
-"""The program in real terminals of many kinds, over a recording: starts, shows, is left, and leaves nothing behind."""
+"""The program in several kinds of terminals, with a recording: start, display, exit, restored terminal."""
 
 from __future__ import annotations
 

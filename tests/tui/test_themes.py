@@ -1,4 +1,4 @@
-"""Every bundled theme can be read at 3 a.m.: each ink on each paper, measured as WCAG does."""
+"""Contrast of every bundled theme: each text color on each background, measured as in WCAG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first half of a newcomer's tour, on Apache's worker and on ours: find what failed, read why, mend its config,
+"""The first half of a newcomer's tour, on Apache's worker and on ours: find a failure, read its trace, fix the config,
 restart it; in a real terminal, and the same as a script judged by its exit codes. The second half: test_time_travel."""
 
 from __future__ import annotations

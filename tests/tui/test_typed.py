@@ -1,4 +1,4 @@
-"""The typed line: completion of filters, commands and screens; what was typed in an earlier session."""
+"""The prompt: completion of filters, commands and screens; history of earlier sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A password in the cluster's URL stands on no screen, in no table and in no file of ours."""
+"""A password in the URL of a cluster appears on no screen, in no table and in no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins found by typing, and a connector made with the worker's help."""
+"""Search for plugins, and the wizard for a new connector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers and loggers of a cluster, on Apache's worker and on ours."""
+"""Workers and loggers of a cluster, on Apache's worker and on Headrace's."""
 
 from __future__ import annotations
 
