@@ -41,7 +41,7 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
         await seen.confirm("y")
         assert (await ended(seen, "pause", name)).phase is Phase.OBSERVED
         await seen.press("p")
-        await seen.sees(f"{name} is PAUSED already")
+        await seen.sees(f"{name} is already PAUSED")
         await seen.press("r")
         await ended(seen, "resume", name)
         await seen.press("R")

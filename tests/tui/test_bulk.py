@@ -74,7 +74,7 @@ async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: 
         await seen.sees(f"3 connectors: those shown by /{prefix}", "s stop", "D delete")
         await seen.press("s")
         await question(seen)
-        await seen.sees("stop 2 connectors? type 2", "left out: 1 connector", f"{names[1]} is STOPPED already")
+        await seen.sees("stop 2 connectors? type 2", "left out: 1 connector", f"{names[1]} is already STOPPED")
         await seen.press("3", "enter")
         assert isinstance(seen.app.screen, Dialog), "another number is no answer"
         await seen.press("backspace", "2", "enter")

@@ -187,7 +187,7 @@ async def test_an_outage_longer_than_the_retries(
         forwarder.dies_of = f"PUT /connectors/{name}/stop".encode()
         await seen.confirm("y")
         await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "given up")
-        await seen.sees("cannot reach" if is_typed else "could not be set going again")
+        await seen.sees("cannot reach" if is_typed else "could not be resumed")
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list knows that nobody answers")
         await forwarder.revive()

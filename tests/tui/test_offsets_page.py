@@ -69,7 +69,7 @@ async def test_a_kept_draft_is_compared_with_the_current_offsets() -> None:
             lambda: seen.home.view.offsets.offsets and seen.home.view.offsets.offsets[0].offset == {"kafka_offset": 30}
         )
         await seen.press("e")
-        await seen.sees("would change 1 partition", "offset 30 → offset 15", "compared with the offsets of now")
+        await seen.sees("would change 1 partition", "offset 30 → offset 15", "compared with the current offsets")
         assert '{"kafka_offset": 40}' in seen.home.view.offsets.editor.text, "what was not edited is not set back"
 
 

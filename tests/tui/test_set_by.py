@@ -69,7 +69,7 @@ async def test_typing_after_enter_cancels_it() -> None:
         await asyncio.wait_for(slow.asked.wait(), 10)
         slow.go.set()
         async with asyncio.timeout(10):
-            while "would move" not in app.box.query_one(Pager).content.plain:
+            while "would change" not in app.box.query_one(Pager).content.plain:
                 await pilot.pause()
     assert not app.found
 

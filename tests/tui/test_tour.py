@@ -35,7 +35,7 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
         terminal.press("G", "enter")
         terminal.sees(f'{WRONG}"', "no change yet")
         terminal.press(*["backspace"] * len(WRONG), *RIGHT)
-        terminal.sees("would change 1 key", "the worker finds it valid")
+        terminal.sees("would change 1 key", "✓ valid")
         terminal.press("ctrl+s")
         terminal.sees(f"change the config of {name}?", "Only these keys are sent", "y yes")
         terminal.press("y")

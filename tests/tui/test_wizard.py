@@ -40,7 +40,7 @@ async def test_a_connector_is_created_in_the_wizard(cluster: Cluster, tmp_path: 
         await seen.press("P")
         await seen.sees("FileStreamSource")
         await seen.press("slash", *"streamsource", "enter", "c")
-        await seen.sees("a connector needs a name", "2 keys to mend", "Globally unique name")
+        await seen.sees("a connector needs a name", "2 keys to fix", "Globally unique name")
         await seen.press("ctrl+s")
         await seen.sees("fix name first")
         await seen.press("g", "enter", *name, "enter", "down", "enter", *name, "enter")

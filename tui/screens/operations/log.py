@@ -67,6 +67,8 @@ class OperationsScreen(ModalScreen[None]):
         self.draw()
 
     def draw(self) -> None:
+        if not self.query(Grid):  # steps of operations may arrive before the screen is composed
+            return
         grid = self.query_one(Grid)
         newest = self.operations.log[::-1]
         widest = max((len(one.title) for one in newest), default=0)
