@@ -49,7 +49,7 @@ async def test_a_connector_is_created_in_the_wizard(cluster: Cluster, tmp_path: 
         assert isinstance(screen, CreateScreen)
         screen.query_one("#fields").go("tasks.max")  # type: ignore[attr-defined]
         await seen.press("enter", "x")
-        await seen.sees("Not a number of type INT", "1 key to mend")
+        await seen.sees("Not a number of type INT", "1 key to fix")
         await seen.press("escape")
         await seen.sees("✓ valid")
         await seen.press("a")
