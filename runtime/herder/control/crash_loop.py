@@ -4,8 +4,8 @@ A plugin may kill the worker, and the worker's supervisor starts the worker agai
 Before connectors start, their names are therefore written to Headrace's own topic:
 
 a worker finds names there ─ its predecessor died while these connectors were starting: counted, they are suspects
-suspects start one at a time ─ the worker survives: acquitted
-                             └ the worker dies again: counted; after LIMIT deaths the connector is FAILED
+suspects start one after another ─ the worker survives: acquitted
+                                 └ the worker dies again: counted; after LIMIT deaths the connector is FAILED
 """
 
 from __future__ import annotations

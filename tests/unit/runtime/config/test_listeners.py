@@ -1,4 +1,4 @@
-"""Listeners, what is advertised, and whose `ssl.` settings hold."""
+"""Listeners, the advertised address, and `ssl.*` settings."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_listeners() -> None:
             parse("listeners", bad)
 
 
-def test_admin_listeners_are_the_same_none_or_their_own() -> None:
+def test_admin_listeners_are_shared_disabled_or_separate() -> None:
     assert admin(None) is None
     assert admin([]) == admin([""]) == ()
     assert admin(["http://h:1"]) == (Listener("http", "h", 1),)
 
 
-def test_what_is_advertised() -> None:
+def test_the_advertised_address() -> None:
     both = parse("listeners", ["https://0.0.0.0:8443", "http://h:8083"])
     assert advertised(NONE, both).scheme == "http"
     assert advertised(NONE, both[:1]).url(both[0], 8443) == "https://127.0.0.1:8443"
@@ -40,7 +40,7 @@ def test_what_is_advertised() -> None:
         advertised({**NONE, "rest.advertised.listener": "https"}, both[1:])
 
 
-def test_prefixed_settings_alone_hold_when_there_are_any() -> None:
+def test_prefixed_settings_replace_the_workers_own() -> None:
     plain = {"ssl.keystore.location": "a", "ssl.client.auth": "required"}
     assert https_settings(plain) == plain
     assert https_settings({**plain, "listeners.https.ssl.keystore.location": "b"}) == {"ssl.keystore.location": "b"}

@@ -45,8 +45,8 @@ def test_lines_end_where_java_ends_them(tmp_path: Path) -> None:
     assert properties.load(file) == {"a": "1", "b": "2", "c": "3\fd\x85e\u2028f"}
 
 
-def test_a_file_of_java_s_own_encoding(tmp_path: Path) -> None:
-    """UTF-8 is what people write; what is not is what Java takes it for."""
+def test_a_file_in_latin_1(tmp_path: Path) -> None:
+    """UTF-8 is tried first; other files are read as ISO 8859-1, as in Java."""
     file = tmp_path / "worker.properties"
     file.write_bytes("topic=grün".encode())
     assert properties.load(file) == {"topic": "grün"}

@@ -1,4 +1,4 @@
-"""Variables in configurations: what is put in their place, what is left, and what is refused."""
+"""Variables in configurations: resolved, unknown and refused ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def secrets_file(tmp_path: Path) -> Path:
     return file
 
 
-def test_values_take_the_place_of_variables(secrets_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_resolved(secrets_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_TOKEN", "abcdef")
     (secrets_file.parent / "whole").write_text("line\n")
     found = made().resolve(
@@ -45,7 +45,7 @@ def test_values_take_the_place_of_variables(secrets_file: Path, monkeypatch: pyt
     assert found.secrets == {"me", "hunter2", "line\n", "abcdef"}
 
 
-def test_what_is_unknown_is_left_and_answers_are_not_looked_into(secrets_file: Path) -> None:
+def test_unknown_variables_remain_and_values_are_not_resolved_again(secrets_file: Path) -> None:
     left = {
         "a": "${vault:x:y}",
         "b": f"${{file:{secrets_file}:nothing}}",
@@ -70,7 +70,7 @@ def test_what_is_unknown_is_left_and_answers_are_not_looked_into(secrets_file: P
         ("${env:path:HOME}", "Path is not supported"),
     ],
 )
-def test_what_is_not_allowed_is_refused(
+def test_paths_that_are_not_allowed_are_refused(
     variable: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADRACE_TEST_TOKEN", "abcdef")
@@ -87,14 +87,14 @@ def test_what_is_not_allowed_is_refused(
         found.resolve({"a": variable})
 
 
-def test_providers_of_java_alone_are_refused() -> None:
+def test_java_providers_are_refused() -> None:
     with pytest.raises(ConfigError, match="does not have this class"):
         providers({"config.providers": "vault", "config.providers.vault.class": "com.example.Vault"})
     with pytest.raises(ConfigError, match="does not exist"):
         made(file__allowed_paths="/no/such/folder")
 
 
-def test_nothing_resolved_is_stored() -> None:
+def test_resolved_values_are_not_stored() -> None:
     raw = {"password": "${env:X}", "user": "me"}
     derived = {"password": "secret", "user": "me", "task.class": "T", "other": "secret"}
     assert made().keep_variables(raw, derived) == {**derived, "password": "${env:X}"}

@@ -70,7 +70,7 @@ def test_a_long_secret_is_hidden_whole() -> None:
     assert secrets.scrub(f"<{key}>") == f"<{HIDDEN}>"
 
 
-def test_passing_values_are_hidden_and_not_kept() -> None:
+def test_values_of_calls_are_hidden_and_not_kept() -> None:
     secrets = Secrets()
     secrets.keep("c", ["kept-secret"])
     scrub = secrets.scrubber(["passing-secret"])
@@ -78,13 +78,13 @@ def test_passing_values_are_hidden_and_not_kept() -> None:
     assert secrets.scrub("kept-secret passing-secret") == "[hidden] passing-secret"
 
 
-async def test_values_of_calls_under_way_are_bounded() -> None:
+async def test_the_number_of_running_calls_with_values_is_limited() -> None:
     passing = CallSecrets(Secrets(), max_calls=2)
     with passing.during(["first-secret"]), passing.during(["second-secret"]), passing.during(["third-secret"]):
         assert passing.scrub("first-secret second-secret third-secret") == "first-secret [hidden] [hidden]"
 
 
-def test_passwords_are_known_by_their_names() -> None:
+def test_passwords_are_recognized_by_name() -> None:
     config = {
         "ssl.key.password": "b",
         "connection.password": "c",

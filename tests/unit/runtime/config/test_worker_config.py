@@ -53,6 +53,6 @@ def test_bad_properties_are_named(tmp_path: Path, changes: dict[str, str | None]
     assert message in str(e.value)
 
 
-def test_what_has_no_effect_is_said() -> None:
+def test_properties_without_effect_cause_warnings() -> None:
     c = distributed({**GOOD, "grup.id": "x", "plugin.discovery": "only_scan", "producer.linger.ms": "5"})
     assert [w.split()[0] for w in c.warnings] == ["grup.id", "plugin.discovery"]

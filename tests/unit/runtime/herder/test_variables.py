@@ -26,7 +26,7 @@ VARIABLE = "${env:HEADRACE_TEST_VALUE}"
 
 
 class Rig(HerderRig):
-    """With what answers requests about offsets."""
+    """With the parts that answer requests about offsets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ async def test_a_group_in_use_is_not_an_orphan(rig: Rig) -> None:
     assert GROUP in rig.groups.offsets
 
 
-async def test_no_group_is_an_orphan_while_one_in_use_is_unknown(rig: Rig) -> None:
+async def test_no_group_is_orphaned_while_a_group_in_use_is_unknown(rig: Rig) -> None:
     await _stopped_sink(rig, **{"consumer.override.group.id": "${env:a:b}"})  # refused: such providers take no path
     with pytest.raises(Conflict, match="group of connector a cannot be determined"):
         await rig.orphans.find()

@@ -1,4 +1,4 @@
-"""The plugin host's process: plugins that raise, print, hang and kill, and what the worker hears of it."""
+"""The plugin host's process: plugins that raise, print, hang and kill, and the reports to the worker."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def odd(**config: str) -> dict[str, str]:
     return {"connector.class": "odd_plugins.OddConnector", "name": "odd", **config}
 
 
-async def test_a_plugin_of_a_folder(start: Start) -> None:
+async def test_a_plugin_in_a_folder(start: Start) -> None:
     host, _ = await start()
     assert {"class": "odd_plugins.OddConnector", "type": "source", "version": "4.3.0"} in await host.plugins(True)
     assert await host.resolve("Odd") == ConnectorInfo(
@@ -152,7 +152,7 @@ async def test_sinks_get_their_topics_from_the_runtime(start: Start) -> None:
     assert await host.alter_sink_offsets(config, []) is False
 
 
-async def test_what_raises_comes_back_with_its_trace(start: Start) -> None:
+async def test_errors_are_returned_with_their_traces(start: Start) -> None:
     host, _ = await start()
     calls: dict[str, Callable[[], Awaitable[Any]]] = {
         "validate": lambda: host.validate(odd(validate="raise")),
@@ -178,14 +178,14 @@ async def test_kinds_of_errors(start: Start, act: str, kind: str) -> None:
     assert raised.value.kind == kind
 
 
-async def test_task_configs_that_are_no_text(start: Start) -> None:
+async def test_task_configs_that_are_not_text(start: Start) -> None:
     host, _ = await start()
     await host.start_connector("odd", odd(task_configs="wrong"))
     with pytest.raises(HostError, match="'n': 1"):
         await host.task_configs("odd", 1)
 
 
-async def test_a_connector_that_fails_to_stop_is_gone(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_connector_whose_stop_fails_is_removed(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     host, heard = await start()
     await host.start_connector("odd", odd(stop="raise"))
     await host.stop_connector("odd")
@@ -196,7 +196,7 @@ async def test_a_connector_that_fails_to_stop_is_gone(start: Start, caplog: pyte
     assert not heard.lost
 
 
-async def test_printing_does_no_harm(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+async def test_printing_does_not_disturb_answers(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     host, _ = await start()
     await host.start_connector("odd", odd(start="print"))
@@ -206,7 +206,7 @@ async def test_printing_does_no_harm(start: Start, caplog: pytest.LogCaptureFixt
     assert "and from the descriptor" in caplog.text
 
 
-async def test_what_connectors_ask_of_the_runtime(start: Start) -> None:
+async def test_requests_of_connectors_reach_the_worker(start: Start) -> None:
     host, heard = await start()
     await host.start_connector("odd", odd(ask="1", fail="1"))
     await host.task_configs("odd", 1)
@@ -225,7 +225,7 @@ async def test_starting_again_stops_the_first_instance(start: Start, tmp_path: P
     assert mark.read_text() == "stopped\nstopped\n"
 
 
-async def test_killed_and_back(start: Start) -> None:
+async def test_a_killed_host_is_restarted(start: Start) -> None:
     host, heard = await start()
     await host.start_connector("odd", odd())
     before = host.pid
@@ -370,7 +370,7 @@ async def test_closing_leaves_no_process(start: Start) -> None:
         await host.plugins(True)
 
 
-async def test_the_terminals_interrupt_is_not_for_the_host(start: Start) -> None:
+async def test_the_host_ignores_interrupts_of_the_terminal(start: Start) -> None:
     host, _ = await start()
     await host.plugins(True)
     pid = host.pid
@@ -397,7 +397,7 @@ async def test_first_answer_and_round_trip_are_quick(start: Start) -> None:
     assert sorted(times)[10] < 0.05
 
 
-async def test_configurations_and_offsets_hold_whatever_was_stored(start: Start) -> None:
+async def test_configurations_and_offsets_are_passed_unchanged(start: Start) -> None:
     """Half surrogate pairs and integers beyond 64 bits, from other writers of the topics."""
     host, _ = await start()
     await host.start_connector("c", odd(file="\ud83d"))

@@ -1,4 +1,4 @@
-"""Previews in their process: what becomes of records in each stage, and of plugins that misbehave."""
+"""Previews in their process: the outcome of records in each stage, and plugins that misbehave."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def ask(
     return await PreviewHost(HostSettings(), limit).preview(request)
 
 
-async def test_what_becomes_of_each_record_and_why() -> None:
+async def test_the_outcome_of_each_record_and_its_reason() -> None:
     config = {**chain(drop=DROP, mask=MASK), **TOMBSTONE, **TOLERANT}
     found = await ask(config, b'{"ssn":"1-2","n":[1]}', None, b"{", b'{"n":2}', b'"text"', now=TOLERANT)
     assert found["summary"] == {
@@ -82,7 +82,7 @@ async def test_what_becomes_of_each_record_and_why() -> None:
     assert text["dead_letter"]["headers"]["__connect.errors.stage"] == "TRANSFORMATION"
 
 
-async def test_what_would_be_written_by_a_source() -> None:
+async def test_records_that_a_source_would_write() -> None:
     hoist = {"type": f"{K}transforms.HoistField$Value", "field": "line"}
     record = {"topic": "t", "key": None, "headers": [["h", 1]], "timestamp": None}
     place = {"source_partition": {"file": "a"}, "source_offset": None}
@@ -110,7 +110,7 @@ async def test_plugins_that_misbehave_with_one_record(how: str, result: str, by:
     assert [(r["result"], r["by"]) for r in found["records"]] == [("UNCHANGED", ""), (result, by), ("UNCHANGED", "")]
 
 
-async def test_plugins_that_take_the_preview_down() -> None:
+async def test_plugins_that_end_the_preview() -> None:
     """All at once, so that they wait for their time limits together. No process is left of any."""
     where = "transforms.m (headrace_test_transforms.Misbehaving), record 1"
     values = b'"1"', b'"2"'

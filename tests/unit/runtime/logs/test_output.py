@@ -7,7 +7,7 @@ import time
 from runtime.logs.output import CUT_MARK, MAX_LINE_BYTES, OutputLines
 
 
-def test_lines_are_put_together_from_chunks() -> None:
+def test_lines_are_joined_from_chunks() -> None:
     lines = OutputLines()
     assert [*lines.feed(b"one\ntw"), *lines.feed(b"o\n\nthr"), *lines.feed(b"ee"), *lines.close()] == [
         "one",

@@ -73,7 +73,7 @@ async def test_old_target_states(stores: MakeStores) -> None:
     assert stored.target is TargetState.PAUSED
 
 
-async def test_incomplete_task_sets_do_not_count(stores: MakeStores) -> None:
+async def test_incomplete_task_sets_are_ignored(stores: MakeStores) -> None:
     """What compaction may leave: a commit whose task records were replaced by later, uncommitted ones."""
     one = await stores()
     await one.configs.put_connector("c", CONFIG)
@@ -94,7 +94,7 @@ async def test_incomplete_task_sets_do_not_count(stores: MakeStores) -> None:
     assert stored.tasks == ({"n": "0"},)
 
 
-async def test_task_records_of_a_deleted_connector_do_not_come_back(stores: MakeStores) -> None:
+async def test_task_records_of_a_deleted_connector_do_not_reappear(stores: MakeStores) -> None:
     """Compacted: the deletion is gone, for the name was used again, but the old tasks are still there."""
     one = await stores()
     await one.raw(

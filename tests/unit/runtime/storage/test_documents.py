@@ -7,7 +7,7 @@ from runtime.storage.documents import PIECE_SIZE, Documents, _records
 from tests.support.broker import KafkaBroker, unique
 
 
-async def test_large_documents_are_whole_and_survive_a_crash_in_the_middle(broker: KafkaBroker) -> None:
+async def test_large_documents_are_complete_and_survive_a_crash_during_a_write(broker: KafkaBroker) -> None:
     spec = TopicSpec(unique("documents"), 1, 1, "documents", single=True)
     settings = {"bootstrap.servers": broker.bootstrap}
     logs = TopicLogs(settings)

@@ -36,7 +36,7 @@ def names(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir()]
 
 
-async def test_a_write_is_there_for_the_next_worker(tmp_path: Path) -> None:
+async def test_the_next_worker_reads_a_write(tmp_path: Path) -> None:
     log, applied = opened(tmp_path / "offsets")
     await log.write_all([(b"a", b"1"), (b"b", b"2")])
     await log.write_all([(b"a", None), (b"c", b"3")])
@@ -45,7 +45,7 @@ async def test_a_write_is_there_for_the_next_worker(tmp_path: Path) -> None:
     assert names(tmp_path) == ["offsets"]
 
 
-async def test_writes_at_once_are_all_kept(tmp_path: Path) -> None:
+async def test_concurrent_writes_are_all_stored(tmp_path: Path) -> None:
     log, _ = opened(tmp_path / "offsets")
     await asyncio.gather(*(log.write_all([(b"%d" % i, b"x")]) for i in range(50)))
     assert len(java_map.decode((tmp_path / "offsets").read_bytes())) == 50
@@ -65,7 +65,7 @@ async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     assert opened(folder / "offsets")[1] == [(b"a", b"1"), (b"b", b"3")]
 
 
-async def test_links_and_rights_stay(tmp_path: Path) -> None:
+async def test_links_and_permissions_are_preserved(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_bytes(b"")
     target.chmod(0o640)
@@ -76,12 +76,12 @@ async def test_links_and_rights_stay(tmp_path: Path) -> None:
     assert (target.stat().st_mode & 0o777, java_map.decode(target.read_bytes())) == (0o640, {b"a": b"1"})
 
 
-def test_a_folder_that_is_not_there_is_said_at_the_start(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(OffsetsFileError, match="is missing or not writable"):
         opened(tmp_path / "nowhere" / "offsets")
 
 
-async def test_offsets_of_a_store_survive_in_javas_words(tmp_path: Path) -> None:
+async def test_offsets_are_stored_in_javas_records(tmp_path: Path) -> None:
     """Key and value in the file are those of the offsets topic."""
     for _ in range(2):
         logs = FileLogs(ClusterMonitor({"bootstrap.servers": "nowhere:1"}), {"": OffsetsFile(tmp_path / "offsets")})

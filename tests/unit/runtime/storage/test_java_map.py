@@ -1,4 +1,4 @@
-"""Java's serialized map: what we write we read, and so does Java (see the standalone scenario)."""
+"""Java's serialized map, written and read; the standalone scenario reads it with Java."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def test_what_is_written_is_read(entries: dict[bytes | None, bytes | None]) -> N
     assert java_map.decode(java_map.encode(entries)) == entries
 
 
-def test_the_head_is_javas() -> None:
+def test_the_header_is_javas() -> None:
     assert java_map.encode({b"a": None, b"b": b"c"}).startswith(SHARED)
 
 
-def test_an_array_that_stands_there_twice_is_read_twice() -> None:
+def test_a_repeated_array_is_read_twice() -> None:
     """Java writes an object once and refers to it afterwards."""
     written = java_map.encode({b"x": b"y"})
     value = b"\x75\x71\x00\x7e\x00\x02\x00\x00\x00\x01y"

@@ -15,7 +15,7 @@ def _offsets(stores: Stores, name: str) -> list[tuple[Any, Any]]:
     return [(o.partition, o.offset) for o in stores.offsets.offsets(name)]
 
 
-async def test_altered_offsets_are_there_for_the_next_worker(stores: MakeStores) -> None:
+async def test_the_next_worker_reads_altered_offsets(stores: MakeStores) -> None:
     one = await stores()
     await one.offsets.alter("c", [(FILE, {"position": 4}), (None, {"n": 1}), (FILE, {"position": 8})])
     assert sorted(_offsets(one, "c"), key=str) == [(None, {"n": 1}), (FILE, {"position": 8})]
@@ -37,7 +37,7 @@ async def test_known_keys_keep_their_bytes(stores: MakeStores) -> None:
     assert [k for k, _ in await one.seen("offsets")] == [key, key]
 
 
-async def test_the_youngest_spelling_counts_and_a_reset_gets_all(stores: MakeStores) -> None:
+async def test_the_latest_spelling_wins_and_a_reset_removes_all(stores: MakeStores) -> None:
     one = await stores()
     first, second = b'["c",{"a":2,"b":1}]', b'["c",{"b":1,"a":2}]'
     await one.raw("offsets", (first, b'{"position":1}'))

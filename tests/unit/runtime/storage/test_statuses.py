@@ -17,7 +17,7 @@ RUNNING = StatusRecord(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
 FAILED = StatusRecord(State.FAILED, "a trace\n\tat x", "127.0.0.1:8083", 3, None)
 
 
-async def test_writes_show_at_once_and_to_the_next_worker(stores: MakeStores) -> None:
+async def test_writes_are_visible_at_once_and_to_the_next_worker(stores: MakeStores) -> None:
     one = await stores()
     one.statuses.put_connector("c", RUNNING)
     one.statuses.put_task(TaskId("c", 0), FAILED)
@@ -52,7 +52,7 @@ async def test_removal(stores: MakeStores) -> None:
 
 
 async def test_the_last_of_many_writes_stays(stores: MakeStores) -> None:
-    """What is read back on the way is older than what was written meanwhile."""
+    """A record read back during a write is older than that write."""
     one = await stores()
     for n in range(500):
         state = State.RUNNING if n % 2 else State.PAUSED
@@ -67,7 +67,7 @@ async def test_the_last_of_many_writes_stays(stores: MakeStores) -> None:
     assert shown.generation == 499
 
 
-async def test_what_others_write_is_news(stores: MakeStores) -> None:
+async def test_records_of_other_workers_are_applied(stores: MakeStores) -> None:
     one, two = await stores(), None
     two = await stores(one.prefix)
     one.statuses.put_connector("c", RUNNING)
@@ -162,7 +162,7 @@ async def test_read_back_before_the_acknowledgement() -> None:
     assert line.value == b"theirs"
 
 
-async def test_a_failed_write_leaves_the_topic_in_charge() -> None:
+async def test_after_a_failed_write_the_topic_decides() -> None:
     line = _Line()
     line.write(b"ours")
     line.sent[0].set_exception(KafkaProblem("no"))

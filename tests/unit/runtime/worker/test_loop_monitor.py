@@ -16,7 +16,7 @@ def blocks_the_loop() -> None:
         pass
 
 
-async def test_a_blocked_loop_is_reported_with_the_place(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_blocked_loop_is_reported_with_its_stack(caplog: pytest.LogCaptureFixture) -> None:
     monitor = LoopMonitor()
     monitor.start()
     await asyncio.sleep(0.25)
@@ -28,7 +28,7 @@ async def test_a_blocked_loop_is_reported_with_the_place(caplog: pytest.LogCaptu
     assert monitor.longest >= 0.2
 
 
-def test_only_longer_delays_are_reported_for_a_while(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_longer_delays_are_reported_in_the_quiet_period(caplog: pytest.LogCaptureFixture) -> None:
     monitor = LoopMonitor()
     with caplog.at_level(logging.WARNING):
         for delay, now in ((0.05, 1.0), (0.2, 2.0), (0.15, 3.0), (0.3, 4.0), (0.2, 15.0)):

@@ -48,9 +48,7 @@ def test_values_have_the_clients_types() -> None:
         ("sink", {"errors.deadletterqueue.topic.name": "d"}, ["producer", "consumer", "admin"]),
     ],
 )
-def test_overrides_of_clients_that_the_connector_does_not_have_mean_nothing(
-    kind: str, more: dict[str, str], clients: list[str]
-) -> None:
+def test_overrides_of_unused_clients_have_no_effect(kind: str, more: dict[str, str], clients: list[str]) -> None:
     overrides = {f"{client}.override.retry.backoff.ms": "1" for client in ("admin", "consumer", "producer")}
     assert [e["value"]["name"].partition(".")[0] for e in checked(kind, {**overrides, **more})] == clients
 

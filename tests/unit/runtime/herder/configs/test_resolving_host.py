@@ -132,7 +132,7 @@ async def test_starting_adds_the_passwords_of_every_plugin() -> None:
     assert rig.secrets.scrub(" ".join(SECRETS)) == " ".join(SECRETS)
 
 
-async def test_passwords_of_tasks_are_learned_without_a_start_of_the_connector() -> None:
+async def test_passwords_of_tasks_are_hidden_before_the_connector_starts() -> None:
     """As after a restart of the worker with a PAUSED connector."""
     rig = Rig()
     await rig.host.resolve_stored("c", CONFIG)

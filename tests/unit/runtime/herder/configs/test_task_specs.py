@@ -1,4 +1,4 @@
-"""What a slot is told of a task: which clients write what."""
+"""Task specifications: the Kafka clients of records and offsets."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_offsets_go_to_the_workers_cluster_wherever_the_records_go() -> None:
     assert spec(WORKER, order(), [], paused=False).offsets_producer == {}
 
 
-def test_settings_without_an_equal_are_told() -> None:
+def test_overrides_without_effect_cause_warnings() -> None:
     (warning,) = client_warnings(WORKER, order(linger_ms="5", interceptor_classes="a.B"))
     assert "interceptor.classes" in warning
 
 
-def test_offsets_are_not_written_as_the_records_are_told_to_be() -> None:
+def test_overrides_of_the_records_producer_do_not_affect_offsets() -> None:
     weak = worker_config.distributed(
         {**WORKER.originals, "producer.acks": "1", "producer.bootstrap.servers": "far:9092"}
     )
@@ -43,7 +43,7 @@ def test_offsets_are_not_written_as_the_records_are_told_to_be() -> None:
 SINK = ConnectorInfo("FileStreamSink", "sink", "1", "T", "runtime.connectors.file_sink:FileStreamSinkTask")
 
 
-def test_how_many_records_a_put_may_have() -> None:
+def test_max_poll_records() -> None:
     def most(worker: dict[str, str], connector: dict[str, str]) -> int | None:
         config = {"connector.class": "FileStreamSink", "topics": "t", **connector}
         known = worker_config.distributed({**WORKER.originals, **worker})

@@ -7,7 +7,7 @@ import asyncio
 from runtime.herder.control.connector_locks import ConnectorLocks
 
 
-async def test_one_at_a_time_for_a_name_that_is_not_known_yet() -> None:
+async def test_requests_for_a_new_name_run_one_after_another() -> None:
     locks = ConnectorLocks()
     inside, most = 0, 0
     may_end = [asyncio.Event() for _ in range(3)]

@@ -29,7 +29,7 @@ class Starts:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-async def test_a_few_start_at_once_and_the_others_in_their_order() -> None:
+async def test_starts_beyond_the_limit_wait_in_order() -> None:
     starts = Starts(StartGate(max_starting=2, slow_start=60), 4)
     await asyncio.sleep(0.01)
     assert starts.running == {0, 1}
@@ -40,7 +40,7 @@ async def test_a_few_start_at_once_and_the_others_in_their_order() -> None:
     await starts.end()
 
 
-async def test_a_start_that_hangs_makes_room_once() -> None:
+async def test_a_hanging_start_frees_its_place_once() -> None:
     starts = Starts(StartGate(max_starting=1, slow_start=0.02), 3)
     await asyncio.sleep(0.01)
     assert starts.running == {0}

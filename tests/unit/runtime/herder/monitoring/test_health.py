@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from runtime.herder.monitoring.health import WorkerHealth
 
 
-def test_the_cause_is_named_before_and_after_the_worker_is_ready() -> None:
+def test_health_names_the_cause_before_and_after_the_worker_is_ready() -> None:
     cluster, place = SimpleNamespace(cluster_id="", error=""), SimpleNamespace(trouble="")
     health = WorkerHealth(cluster, waiting_for="the group g", membership=place)
     assert health.trouble == "waiting for the group g"

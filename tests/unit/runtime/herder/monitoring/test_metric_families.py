@@ -1,11 +1,11 @@
-"""Prometheus' text format: families in one piece, escapes, numbers."""
+"""Prometheus' text format: grouping by family, escapes, numbers."""
 
 from __future__ import annotations
 
 from runtime.herder.monitoring.metric_families import MetricFamilies
 
 
-def test_samples_of_a_family_stand_together_and_labels_are_escaped() -> None:
+def test_samples_are_grouped_by_family_and_labels_escaped() -> None:
     families = MetricFamilies()
     families.gauge("connector_count", {}, 2, "How many.")
     families.counter("headrace_x_total", {"connector": 'a"\\\n'}, 1.5, "What.")

@@ -11,7 +11,7 @@ TASK = TaskId("c", 0)
 
 
 class Scene:
-    """A task, its meter, and what is told of it."""
+    """A task, its meter, and the notices about it."""
 
     def __init__(self) -> None:
         self.now, self.running = 0.0, True
@@ -30,7 +30,7 @@ class Scene:
         return self.told
 
 
-def test_a_sink_that_has_lag_and_puts_nothing_is_stalled_until_it_goes_on() -> None:
+def test_a_sink_with_lag_and_without_puts_is_stalled_until_it_continues() -> None:
     scene = Scene()
     scene.meter.fetched(10)
     assert scene.after(0) == []
@@ -44,7 +44,7 @@ def test_a_sink_that_has_lag_and_puts_nothing_is_stalled_until_it_goes_on() -> N
     assert scene.stalls.stalled("c") == {}
 
 
-def test_slow_progress_is_progress_and_no_lag_is_no_stall() -> None:
+def test_slow_progress_or_no_lag_is_not_a_stall() -> None:
     scene = Scene()
     for _ in range(10):
         scene.meter.fetched(2)

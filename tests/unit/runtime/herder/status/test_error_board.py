@@ -56,7 +56,7 @@ def test_the_newest_failures_are_kept_without_values_and_secrets() -> None:
     }  # fmt: skip
 
 
-def test_counts_are_told_when_they_changed() -> None:
+def test_counts_are_reported_when_they_change() -> None:
     told: list[Any] = []
     spec = SimpleNamespace(connector="c", task=0, epoch=7)
     task = SimpleNamespace(spec=spec, errors=None)

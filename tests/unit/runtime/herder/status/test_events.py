@@ -18,7 +18,7 @@ async def collect(log: EventLog, after: int, n: int) -> list[str]:
     return out
 
 
-async def test_followers_get_what_is_there_and_what_comes() -> None:
+async def test_followers_receive_earlier_and_later_events() -> None:
     log = EventLog()
     log.publish("notice", {"n": "a"})
     follower = asyncio.create_task(collect(log, 0, 3))
@@ -40,7 +40,7 @@ def test_ids_of_another_boot_or_from_the_future_need_a_snapshot() -> None:
     assert log.resume_point(None) is None
 
 
-async def test_who_falls_behind_is_cut_off() -> None:
+async def test_a_follower_that_falls_behind_is_ended() -> None:
     log = EventLog()
     for _ in range(events.MAX_EVENTS + 5):
         log.publish("notice", {"n": "x"})
@@ -57,7 +57,7 @@ async def test_closing_ends_every_follower() -> None:
         assert await asyncio.wait_for(follower, 2) == []
 
 
-async def test_silence_is_reported() -> None:
+async def test_idle_followers_are_notified() -> None:
     log = EventLog()
     async for event in log.follow(0, 0.01):
         assert event is None
