@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tests.support.broker import unique
 
@@ -46,7 +47,7 @@ def pairs(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         for at in [TopicPartition(topic, p, 0) for p in partitions]:
-            end = consumer.get_watermark_offsets(at, 10, cached=False)[1]
+            end = _end(consumer, at)
             consumer.assign([at])
             while consumer.position([at])[0].offset < end and end > 0:
                 found += [(m.key(), m.value()) for m in consumer.consume(10_000, 0.2) if m.error() is None]
@@ -62,9 +63,23 @@ def count(bootstrap: str, topic: str) -> int:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("counter"), "log_level": 0})
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        return sum(consumer.get_watermark_offsets(TopicPartition(topic, p), 10, cached=False)[1] for p in partitions)
+        return sum(_end(consumer, TopicPartition(topic, p)) for p in partitions)
     finally:
         consumer.close()
+
+
+def _end(consumer: Any, partition: Any) -> int:
+    """The end offset of a partition. The leader of a new partition may still be starting on the broker."""
+    from confluent_kafka import KafkaException
+
+    for _ in range(50):
+        try:
+            return int(consumer.get_watermark_offsets(partition, 10, cached=False)[1])
+        except KafkaException as error:
+            if error.args[0].name() not in ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE"):
+                raise
+            time.sleep(0.2)
+    raise TimeoutError(f"{partition} has no leader")
 
 
 def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
@@ -76,7 +91,7 @@ def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
         starts = [TopicPartition(topic, p, 0) for p in partitions]
-        wanted = sum(consumer.get_watermark_offsets(at, 10, cached=False)[1] for at in starts)
+        wanted = sum(_end(consumer, at) for at in starts)
         consumer.assign(starts)
         deadline = time.monotonic() + 60
         while len(found) < wanted and time.monotonic() < deadline:
