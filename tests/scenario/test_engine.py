@@ -137,7 +137,7 @@ async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: Rig
     spec = replace(task_spec("odd"), producer={"stats_cb": print})
     rig.engine.start_task(spec)
     await until(lambda: rig.heard.has(spec.id, 1, State.FAILED))
-    assert "does not travel" in rig.heard.trace(spec.id)
+    assert "cannot be sent between worker and slots" in rig.heard.trace(spec.id)
     assert await rig.engine.stop_task(spec.id, 1.0)
 
 

@@ -44,7 +44,7 @@ class RecordingHost:
 
     def check_lease(self) -> None:
         if self.lease_over:
-            raise RevokedError("the lease is over")
+            raise RevokedError("the lease has expired")
 
 
 class RunningTask:

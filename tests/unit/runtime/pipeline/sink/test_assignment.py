@@ -120,7 +120,7 @@ def test_requests_to_a_silent_coordinator_are_repeated_until_the_answer() -> Non
 
 def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None:
     def lease_over() -> None:
-        raise RevokedError("the lease is over")
+        raise RevokedError("the lease has expired")
 
     consumer, context, on_assign, _ = assigned(Patient(False, lease_over), SilentCoordinator())
     with pytest.raises(RevokedError):

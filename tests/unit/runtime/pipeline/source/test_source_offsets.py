@@ -1,4 +1,4 @@
-"""Source offsets on their way to the offsets topic."""
+"""Source offsets are written to the offsets topic."""
 
 from __future__ import annotations
 
