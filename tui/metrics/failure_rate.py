@@ -1,22 +1,22 @@
-"""Records that fail while the connector goes on: errors.tolerance=all drops them, or makes dead letters of them."""
+"""Failure rates of connectors that continue after failed records, which errors.tolerance=all drops or dead-letters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-SHOWN_SECONDS = 20.0  # seconds that a rate is shown: our workers tell each five, while anything moves
+SHOWN_SECONDS = 20.0  # our workers report every 5 s while records move
 
 
 class FailureRate(NamedTuple):
-    """In what was heard last. `everything`: not one record came through."""
+    """The latest failure rate. `everything` if every record failed."""
 
     rate: float = 0.0  # a second
     everything: bool = False
     at: float = 0.0
 
     def is_so(self, now: float) -> bool:
-        """One through which nothing came stays so while it is quiet; a few that failed are past."""
+        """Whether to show failures now: a total failure until records move again, others for a limited time."""
         return self.everything or (self.rate > 0 and now - self.at < SHOWN_SECONDS)
 
 
@@ -24,14 +24,14 @@ NO_FAILURES = FailureRate()
 
 
 class RecordCounts(NamedTuple):
-    """A `progress` event's counts since the worker started; workers of before told no failures."""
+    """Counts of a `progress` event since the worker started; older workers do not report failures."""
 
     at: float
     read: int
     failed: int
 
     def since(self, before: RecordCounts | None) -> FailureRate:
-        """With nothing before, or after a worker's restart, what is known is all since it started."""
+        """The rate since earlier counts; without them, or after a restart of the worker, since its start."""
         if before is None or self.read < before.read or self.failed < before.failed:
             return FailureRate(0.0, self.failed >= self.read > 0, self.at)
         failed, read = self.failed - before.failed, self.read - before.read

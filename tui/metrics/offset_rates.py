@@ -1,4 +1,4 @@
-"""How fast a connector moves and how far it is behind, from looks at its offsets: works with any Connect."""
+"""Rates and lag of a connector, sampled from its offsets; works with any Connect."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tui.client.shapes import Number
 
 Json = Any
 NUMBER = Number((int, float))
-MAX_SAMPLES = 900  # samples of each connector: half an hour at one in two seconds
+MAX_SAMPLES = 900  # for each connector: half an hour at one sample in two seconds
 
 
 class PartitionSample(NamedTuple):
-    """One partition at one moment; lag and age are None where the worker does not tell."""
+    """A sample of one partition; lag and age are None if the worker does not report them."""
 
     position: float | None
     end: int | None = None
@@ -24,7 +24,7 @@ class PartitionSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All partitions at one moment, by a text for each."""
+    """A sample of all partitions, by their text on the screen."""
 
     at: float
     places: Mapping[str, PartitionSample] = {}
@@ -45,7 +45,7 @@ class Sample(NamedTuple):
 
 
 def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
-    """From an offsets answer, detailed or not; `shown` names its entries by their place."""
+    """From an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
     entries = (answer or {}).get("offsets") or ()
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
@@ -58,7 +58,7 @@ def _place(entry: Mapping[str, Json]) -> PartitionSample:
 
 
 def position(offset: Json) -> float | None:
-    """The one number that moves: a sink's offset, a file's position; of several numbers the first by name."""
+    """The number that advances: a sink's offset, a file's position, or else the first number by name."""
     found = offset.items() if isinstance(offset, dict) else ()
     numbers = {key: value for key, value in found if NUMBER.misfit(value) is None}
     for key in ("kafka_offset", "position", "offset", *sorted(numbers)):
@@ -68,7 +68,7 @@ def position(offset: Json) -> float | None:
 
 
 def unit(answer: Json) -> str:
-    """What a position counts."""
+    """The unit of positions: records, bytes or positions."""
     first: Mapping[str, Json] = next(iter((answer or {}).get("offsets") or ({},)))
     offset, partition = first.get("offset"), first.get("partition")
     if isinstance(offset, dict) and "kafka_offset" in offset:
@@ -105,7 +105,7 @@ class SampleHistory:
 
     @property
     def mean(self) -> float | None:
-        """Over all samples that are kept."""
+        """The mean rate over all stored samples."""
         known = [rate for rate in self.rates() if rate is not None]
         return sum(known) / len(known) if known else None
 
@@ -114,23 +114,23 @@ class SampleHistory:
 
 
 def rates(points: Sequence[tuple[float, float | None]]) -> list[float | None]:
-    """Per second, at each point. Offsets are committed now and then, so a step counts for all the time since the
-    step before; what is not yet followed by a step is 0 only when it has been quiet for longer than that."""
+    """Rates per second at each point. Offsets advance with each commit, so an advance counts for all the time since the
+    previous one; points after the last advance are 0 only if the pause is longer than that."""
     found: list[float | None] = [None] * len(points)
-    begun, last_gap = 0, 0.0
+    start, last_gap = 0, 0.0
     for number in range(1, len(points)):
         (at, now), (_, before) = points[number], points[number - 1]
         if now is None or before is None or now < before:  # reset, or set back: no rate
-            begun = number
+            start = number
         elif now > before:
-            since = points[begun]
+            since = points[start]
             last_gap = at - since[0]
             rate = (now - (since[1] or 0.0)) / last_gap if last_gap > 0 and since[1] is not None else None
-            found[begun + 1 : number + 1] = [rate] * (number - begun)
-            begun = number
-    quiet = points[-1][0] - points[begun][0] if points else 0.0
+            found[start + 1 : number + 1] = [rate] * (number - start)
+            start = number
+    quiet = points[-1][0] - points[start][0] if points else 0.0
     if quiet > 1.5 * last_gap:
-        found[begun + 1 :] = [0.0] * (len(points) - begun - 1)
+        found[start + 1 :] = [0.0] * (len(points) - start - 1)
     return found
 
 

@@ -1,6 +1,6 @@
-"""How far connectors are: lag of sinks, age of the positions of sources, tasks that get nowhere.
+"""Progress of connectors: lag of sinks, age of the positions of sources, stalled tasks.
 
-Our workers tell of all of them; anywhere else it is asked for the few that are looked at.
+Our workers report it for all connectors; with other workers it is polled for the connectors on the screen.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tui.errors import HeadraceError
 from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
 from tui.metrics.rate_history import RateHistory
 
-POLL_INTERVAL = 8.0  # seconds between two looks at one connector
-MAX_REQUESTS = 4  # connectors asked for in one go
+POLL_INTERVAL = 8.0  # seconds between two requests for one connector
+MAX_REQUESTS = 4  # concurrent requests
 
 Json = Any
 
 
 class ConnectorProgress(NamedTuple):
-    """Of one connector, at a time: records behind the end for sinks, milliseconds since a record was written for
-    sources; tasks that are RUNNING and get nowhere."""
+    """Progress of one connector: lag in records (sinks), milliseconds since the last written record (sources), and the
+    stalled tasks."""
 
     lag: int | None = None
     age_ms: int | None = None
@@ -41,7 +41,7 @@ class ConnectorProgress(NamedTuple):
 
 
 def of_offsets(answer: Json) -> ConnectorProgress:
-    """From `GET offsets?detail=true`; unknown where the worker leaves the detail out, or for some partition."""
+    """From `GET offsets?detail=true`; unknown if the worker does not report it for every partition."""
     entries = (answer or {}).get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
     ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
@@ -61,7 +61,7 @@ def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> Connec
 
 
 class ProgressMonitor:
-    """What is known by connector. `hear` is told by the worker's events; where there are none, `look` is called each
+    """The progress of connectors by name. `update` takes the worker's events; without events, `poll` is called each
     second with the names on the screen."""
 
     def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
@@ -69,12 +69,12 @@ class ProgressMonitor:
         self.rate_histories: dict[str, RateHistory] = {}
         self._connect, self._changed, self._clock = connect, changed, clock
         self._counted: dict[str, RecordCounts] = {}
-        self._asked: dict[str, float] = {}
-        self._busy = self._hears = False
+        self._requested_at: dict[str, float] = {}
+        self._busy = self._has_events = False
 
     def update(self, connectors: Mapping[str, Json]) -> None:
-        """All that got on, and how far."""
-        self._hears, now = True, self._clock()
+        """Takes the progress of a `progress` event, by connector."""
+        self._has_events, now = True, self._clock()
         for name, one in connectors.items():
             self.known[name] = of_event(one, now, self._failing(name, record_counts(one, now)))
             lag = (one.get("lag") or {}).get("records")
@@ -87,30 +87,30 @@ class ProgressMonitor:
         return self.known[name].failing if nothing_new and name in self.known else counts.since(before)
 
     async def poll(self, names: Iterable[str]) -> None:
-        """Asks for those not asked for lately, a few at a time and never twice at once."""
-        if self._busy or self._hears:
+        """Requests the progress of connectors that are due, a few at a time."""
+        if self._busy or self._has_events:
             return
-        due = [name for name in names if self._clock() - self._asked.get(name, 0.0) >= POLL_INTERVAL]
-        due.sort(key=lambda name: self._asked.get(name, 0.0))
+        due = [name for name in names if self._clock() - self._requested_at.get(name, 0.0) >= POLL_INTERVAL]
+        due.sort(key=lambda name: self._requested_at.get(name, 0.0))
         self._busy = True
         try:
-            await asyncio.gather(*(self._ask(name) for name in due[:MAX_REQUESTS]))
+            await asyncio.gather(*(self._request(name) for name in due[:MAX_REQUESTS]))
         finally:
             self._busy = False
         if due:
             self._changed()
 
-    async def _ask(self, name: str) -> None:
-        self._asked[name] = self._clock()
+    async def _request(self, name: str) -> None:
+        self._requested_at[name] = self._clock()
         try:
             self.known[name] = of_offsets(await self._connect.offsets_in_detail(name))
         except HeadraceError:
-            self.known.pop(name, None)  # the list can do without; the connector's page says why
+            self.known.pop(name, None)  # optional in the list; the connector's page shows the error
 
     def forget(self, there: Iterable[str]) -> None:
-        """Keeps only those that are still there."""
+        """Forgets connectors that no longer exist."""
         for name in self.known.keys() - set(there):
             self.known.pop(name, None)
             self.rate_histories.pop(name, None)
-            self._asked.pop(name, None)
+            self._requested_at.pop(name, None)
             self._counted.pop(name, None)

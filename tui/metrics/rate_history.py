@@ -1,18 +1,18 @@
-"""What a connector wrote and how far behind it was over the last quarter of an hour, in little room."""
+"""Compact histories of a connector's written records and lag over the last quarter of an hour."""
 
 from __future__ import annotations
 
 from array import array
 
-STEP = 5.0  # seconds between two points: as often as our workers tell
-MAX_POINTS = 180  # points of each connector
+STEP = 5.0  # seconds between two points, as in our workers' reports
+MAX_POINTS = 180  # for each connector
 
 Values = list[float | None]
 
 
 class RateHistory:
-    """Points come only while something moves; where there are none, nothing did. A worker that starts anew counts
-    from nought: no rate is known there."""
+    """The history of one connector. Points exist only for times with progress. The counts of a restarted worker start at
+    0, so the rate at that point is unknown."""
 
     __slots__ = ("_at", "_lag", "_written")
 
@@ -31,7 +31,7 @@ class RateHistory:
         return len(self._at)
 
     @property
-    def began(self) -> float:
+    def started_at(self) -> float:
         return self._at[0] if self._at else 0.0
 
     @property
@@ -39,7 +39,7 @@ class RateHistory:
         return any(lag >= 0 for lag in self._lag)
 
     def rates(self, count: int, now: float) -> Values:
-        """Records per second in the last `count` steps up to now; None from before anything was told."""
+        """Records per second in the last `count` steps up to now; None before the first point."""
         found = self._empty(count, now, 1)
         for place in range(1, len(self._at)):
             step = self._step(count, self._at[place], now)
@@ -50,7 +50,7 @@ class RateHistory:
         return found
 
     def lags(self, count: int, now: float) -> Values:
-        """Records behind the end; each holds until the next."""
+        """Lag in records; each value holds until the next point."""
         found = self._empty(count, now)
         for place, lag in enumerate(self._lag):
             step = max(0, self._step(count, self._at[place], now))
@@ -58,8 +58,8 @@ class RateHistory:
         return found
 
     def _empty(self, count: int, now: float, first: int = 0) -> Values:
-        """Nothing is known of the steps before the first point, nor, of a rate, up to it."""
-        first = min(max(self._step(count, self.began, now) + first, 0), count) if self._at else count
+        """Steps before the first point are unknown (None), for a rate also the step of that point."""
+        first = min(max(self._step(count, self.started_at, now) + first, 0), count) if self._at else count
         return [None] * first + [0.0] * (count - first)
 
     @staticmethod

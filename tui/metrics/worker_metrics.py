@@ -1,4 +1,4 @@
-"""What `GET /metrics` of our worker tells of the worker itself: its slots, and sums over all tasks."""
+"""Metrics of our worker from `GET /metrics`: its slots, and sums over all tasks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 
 class WorkerMetrics(NamedTuple):
-    """`slots` has the tasks of each; records are counted since the worker started, `lag` is None without sinks."""
+    """`slots` has the number of tasks by slot. Records are counted since the worker started; `lag` is None without sinks."""
 
     slots: Mapping[int, int] = {}
     written: float = 0.0
@@ -28,7 +28,7 @@ class WorkerMetrics(NamedTuple):
 
 
 def worker_metrics(text: str) -> WorkerMetrics:
-    """Only the families that are wanted are looked at: the whole is megabytes where there are many tasks."""
+    """Parses only the needed families, since the text of many tasks has megabytes."""
     lags = [value for _, value in samples(text, "headrace_sink_record_lag")]
     per_slot = samples(text, "headrace_slot_task_count")
     return WorkerMetrics(
@@ -46,7 +46,7 @@ def _total(text: str, family: str) -> int:
 
 
 def samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]:
-    """Labels and value of each sample of one family; what cannot be read is left out."""
+    """Labels and value of each sample of one family; invalid lines are skipped."""
     at = text.find(f"# TYPE {family} ")
     place = text.find("\n", at) + 1 if at >= 0 else 0
     while text.startswith(family, place):

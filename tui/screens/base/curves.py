@@ -18,7 +18,7 @@ Part = str | Content | tuple[str, str]
 def of_course(course: RateHistory, width: int, height: int, now: float) -> Content:
     """Plots of the rates that our worker has reported since the console was opened; a column is five seconds."""
     rates = course.rates(width, now)
-    window = f"over {span(min(now - course.began, width * STEP))}"
+    window = f"over {span(min(now - course.started_at, width * STEP))}"
     parts = _throughput(rates, newest(rates), mean(rates), "records", window, width, height)
     if course.has_lag:
         parts += _lag(course.lags(width, now), None, width, height)

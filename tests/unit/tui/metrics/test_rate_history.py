@@ -38,7 +38,7 @@ def test_what_is_older_than_the_window_counts_at_its_beginning() -> None:
 
 def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
     one = course(*((STEP * number, number, None) for number in range(MAX_POINTS + 20)))
-    assert len(one) == MAX_POINTS and one.began == STEP * 20
+    assert len(one) == MAX_POINTS and one.started_at == STEP * 20
 
 
 def test_progress_is_heard_and_not_asked_for() -> None:
