@@ -47,7 +47,7 @@ class ApiCall(NamedTuple):
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 
 
-class ChangeOrigin(NamedTuple):
+class RequestOrigin(NamedTuple):
     """The user and the reason of a change of offsets. Our workers store them in their history, others ignore them."""
 
     who: str = ""
@@ -64,7 +64,7 @@ def _header(text: str) -> str:
     return one_line(text).encode("utf-8", "replace").decode("latin-1")
 
 
-NO_ORIGIN = ChangeOrigin()
+NO_ORIGIN = RequestOrigin()
 
 
 class Transport(Protocol):
@@ -194,7 +194,7 @@ class Connect:
     async def delete(self, name: str) -> None:
         await self._send("DELETE", _of(name))
 
-    async def delete_with_offsets(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> Json:
+    async def delete_with_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
         """In one request, of our workers only: Apache's would ignore the parameter and leave the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
@@ -205,11 +205,11 @@ class Connect:
         """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
         return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
 
-    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: ChangeOrigin = NO_ORIGIN) -> Json:
+    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> Json:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
         return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
 
-    async def reset_offsets(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> Json:
+    async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
     async def offset_history(self, name: str) -> Json:
@@ -220,7 +220,7 @@ class Connect:
         """`{"sources": …, "sinks": …}`, of our workers only."""
         return await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
 
-    async def remove_orphans(self, name: str, group: str | None, origin: ChangeOrigin = NO_ORIGIN) -> Json:
+    async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> Json:
         """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
@@ -285,14 +285,14 @@ class Connect:
         method: str,
         path: str,
         body: Json = None,
-        origin: ChangeOrigin = NO_ORIGIN,
+        origin: RequestOrigin = NO_ORIGIN,
         shape: Shape = answers.ANYTHING,
     ) -> Json:
         """One call. Raises Malformed for an answer that does not have the shape."""
         answer = await self._answer(method, path, body, origin)
         return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
 
-    async def _answer(self, method: str, path: str, body: Json, origin: ChangeOrigin) -> Json:
+    async def _answer(self, method: str, path: str, body: Json, origin: RequestOrigin) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
         call = ApiCall(method, path, body, origin.headers)
         self.guard(call)

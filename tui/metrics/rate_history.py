@@ -11,8 +11,8 @@ Values = list[float | None]
 
 
 class RateHistory:
-    """The history of one connector. Points exist only for times with progress. The counts of a restarted worker start at
-    0, so the rate at that point is unknown."""
+    """The history of one connector. Points exist only for times with progress. The rate is unknown where a
+    worker restarted, since its counts start again at 0."""
 
     __slots__ = ("_at", "_lag", "_written")
 

@@ -13,7 +13,7 @@ _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 
 class WorkerMetrics(NamedTuple):
-    """`slots` has the number of tasks by slot. Records are counted since the worker started; `lag` is None without sinks."""
+    """`slots` has the tasks by slot. Records are counted since the worker started; `lag` is None without sinks."""
 
     slots: Mapping[int, int] = {}
     written: float = 0.0

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tui.client.client import ChangeOrigin
+from tui.client.client import RequestOrigin
 from tui.offsets import files
 from tui.offsets.history import HistoryFiles
 from tui.offsets.pending_changes import PendingChanges
@@ -22,8 +22,8 @@ class ChangeStore:
         self.pending = PendingChanges(folder / "changes" / place)
         self.histories = HistoryFiles(folder / "history" / place)
 
-    def origin(self, why: str) -> ChangeOrigin:
-        return ChangeOrigin(self.who, why)
+    def origin(self, why: str) -> RequestOrigin:
+        return RequestOrigin(self.who, why)
 
 
 def change_store(cluster: str, environ: Mapping[str, str] = os.environ) -> ChangeStore:

@@ -22,7 +22,7 @@ from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import OffsetChange, OffsetConflict, changes, conflicts, same_offset
 from tui.offsets.pending_changes import ChangeLock, ChangeStep, PendingChange, advanced
-from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied, PlanAction
 from tui.offsets.retry import Clock, Report, Retry, is_answer_lost
 
 STOP_TIMEOUT = 90.0  # seconds
@@ -161,7 +161,7 @@ class OffsetOperation:
     async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Sends the change; from here on it may have taken effect."""
         self.note(ChangeStep.ALTERING, before)
-        self.report("altering the offsets" if self.plan.action is OffsetAction.ALTER else "resetting the offsets")
+        self.report("altering the offsets" if self.plan.action is PlanAction.ALTER else "resetting the offsets")
         try:
             verdict = await self.altered()
         except HeadraceError as error:
@@ -180,7 +180,7 @@ class OffsetOperation:
         try:
             missing = differing(self.plan.changes, await self.read())
         except NotFound:
-            if self.plan.action is not OffsetAction.DELETE:
+            if self.plan.action is not PlanAction.DELETE:
                 raise
             return Verdict(Certainty.POSSIBLE, f"{lost.message}; the connector is gone")
         if tries > 1:
@@ -190,11 +190,11 @@ class OffsetOperation:
         return Verdict(Certainty.POSSIBLE, f"{lost.message}; the offsets read back are the requested ones")
 
     async def send(self) -> Verdict:
-        if self.plan.action is OffsetAction.ALTER:
+        if self.plan.action is PlanAction.ALTER:
             entries = [change.entry for change in self.plan.changes]
             return model.verdict(await self.connect.alter_offsets(self.name, entries, self.origin))
         verdict = model.verdict(await self.connect.reset_offsets(self.name, self.origin))
-        if self.plan.action is OffsetAction.DELETE:
+        if self.plan.action is PlanAction.DELETE:
             self.report("deleting the connector")
             await self.connect.delete(self.name)
         return verdict
@@ -202,7 +202,7 @@ class OffsetOperation:
     async def complete(self, verdict: Verdict, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Reads the offsets back and restores the state. The result reports a failure here, since the change stays."""
         self.note(ChangeStep.RESUMING, before)
-        if self.plan.action is OffsetAction.DELETE:
+        if self.plan.action is PlanAction.DELETE:
             self.finished()
             return OffsetsApplied(verdict, before, (), (), left_stopped=False)
         after, differs, left_stopped, trouble = before, tuple[OffsetChange, ...](), self.stopped, ""

@@ -17,7 +17,7 @@ from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets import files
 from tui.offsets.changes import ChangeKind, OffsetChange
-from tui.offsets.plan import OffsetAction, OffsetPlan
+from tui.offsets.plan import OffsetPlan, PlanAction
 
 Json = Any
 
@@ -143,7 +143,7 @@ def _parsed(d: Json) -> PendingChange:
         OffsetChange(ChangeKind(kind), partition, before, after) for kind, partition, before, after in d["changes"]
     )
     base, before = (None if d[key] is None else model.offsets({"offsets": d[key]}) for key in ("base", "before"))
-    plan = OffsetPlan(d["connector"], base, made, d["state"], d["ran"], OffsetAction(d["action"]), d["why"])
+    plan = OffsetPlan(d["connector"], base, made, d["state"], d["ran"], PlanAction(d["action"]), d["why"])
     return PendingChange(plan, ChangeStep(d["step"]), before, d["who"], d["id"], d["time"])
 
 

@@ -12,7 +12,7 @@ from tui.offsets import partitions
 from tui.offsets.changes import OffsetChange, OffsetConflict
 
 
-class OffsetAction(Enum):
+class PlanAction(Enum):
     """The kind of change; the value is its name in the history."""
 
     ALTER = "alter"
@@ -32,7 +32,7 @@ class OffsetPlan(NamedTuple):
     changes: tuple[OffsetChange, ...]
     state: str
     ran: bool = False
-    action: OffsetAction = OffsetAction.ALTER
+    action: PlanAction = PlanAction.ALTER
     why: str = ""
 
     @property
@@ -55,10 +55,10 @@ class OffsetPlan(NamedTuple):
         from shlex import quote
 
         name = quote(self.name)
-        if self.action is OffsetAction.DELETE:
+        if self.action is PlanAction.DELETE:
             return [f"delete connector {name} --with-offsets"]
         entries = quote(partitions.compact([change.entry for change in self.changes]))
-        lines = [f"patch offsets {name} {entries}" if self.action is OffsetAction.ALTER else f"delete offsets {name}"]
+        lines = [f"patch offsets {name} {entries}" if self.action is PlanAction.ALTER else f"delete offsets {name}"]
         if self.why:
             lines[0] += f" --reason {quote(self.why)}"
         if self.must_stop:

@@ -15,7 +15,7 @@ from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import OffsetChange, OffsetConflict, changes, same_offset
 from tui.offsets.operation import OffsetOperation, no_report
 from tui.offsets.pending_changes import ChangeLock, ChangeStep, PendingChange
-from tui.offsets.plan import OffsetAction, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.plan import OffsetsApplied, OffsetsNotApplied, PlanAction
 from tui.offsets.retry import Clock, Report
 
 _Act = Callable[["PendingChange", "ChangeLock"], Awaitable["Recovered"]]
@@ -97,7 +97,7 @@ class Recovery:
         undo = _undo(pending, now)
         if not undo:
             return await self._restored(operation, state, "no offsets had been altered")
-        plan = pending.plan._replace(base=None, changes=tuple(undo), action=OffsetAction.ALTER, why="rolled back")
+        plan = pending.plan._replace(base=None, changes=tuple(undo), action=PlanAction.ALTER, why="rolled back")
         operation = self._operation(PendingChange(plan, ChangeStep.ALTERING, now, pending.who), lock, state)
         return _applied(await operation.alter(now))
 

@@ -20,7 +20,7 @@ from tui.offsets.changes import OffsetChange, changes
 Json = Any
 
 
-class PastChange(NamedTuple):
+class HistoryEntry(NamedTuple):
     """One change: all offsets before it, and those that it set (`after`; None for a reset)."""
 
     number: int
@@ -52,7 +52,7 @@ class PastChange(NamedTuple):
 class OffsetHistory(NamedTuple):
     """Newest first. `raw` has the entries as stored: `by_worker`, or otherwise on this machine."""
 
-    entries: tuple[PastChange, ...]
+    entries: tuple[HistoryEntry, ...]
     raw: list[Json]
     by_worker: bool
 
@@ -74,7 +74,7 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
         raise
 
 
-def last(found: OffsetHistory, name: str) -> PastChange:
+def last(found: OffsetHistory, name: str) -> HistoryEntry:
     """The newest entry that changed an offset. Raises HeadraceError if there is none."""
     made = next((past for past in found.entries if past.has_changed), None)
     if made is None:
@@ -85,14 +85,14 @@ def last(found: OffsetHistory, name: str) -> PastChange:
     return made
 
 
-def numbered(found: OffsetHistory, name: str, number: int) -> PastChange:
+def numbered(found: OffsetHistory, name: str, number: int) -> HistoryEntry:
     for past in found.entries:
         if past.number == number:
             return past
     raise NotFound(f"{name} has no change {number} in its history", 404, f"`get offset history {name}` lists them")
 
 
-def undone(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
+def undone(past: HistoryEntry, now: Sequence[Offset]) -> list[OffsetChange]:
     """The changes that undo one entry; they affect only its own partitions."""
     before = {partitions.key(entry.partition): entry for entry in past.before}
     touched = {partitions.key(entry.partition): entry for entry in past.after}
@@ -101,14 +101,14 @@ def undone(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
     return changes(now, [before.get(key, Offset(entry.partition, None)) for key, entry in touched.items()])
 
 
-def as_before(past: PastChange, now: Sequence[Offset]) -> list[OffsetChange]:
+def as_before(past: HistoryEntry, now: Sequence[Offset]) -> list[OffsetChange]:
     """The changes that restore all offsets from before the entry."""
     kept = {partitions.key(entry.partition) for entry in past.before}
     gone = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) not in kept]
     return changes(now, [*past.before, *gone])
 
 
-def past_change(d: Json) -> PastChange:
+def past_change(d: Json) -> HistoryEntry:
     """Converts an entry of the history."""
     before, after = (model.offsets({"offsets": d[key]}) for key in ("before", "after"))
-    return PastChange(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)
+    return HistoryEntry(d["number"], d["time"], d["action"], d["who"], d["why"], before, after)

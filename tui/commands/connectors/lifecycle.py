@@ -156,10 +156,10 @@ class Delete(_EachConnector):
         """Resets the offsets by a normal change. If that fails, the connector is not deleted, since the offsets of a
         deleted connector cannot be reset."""
         from tui.commands.offsets.altering import reset
-        from tui.offsets.plan import OffsetAction
+        from tui.offsets.plan import PlanAction
 
         try:
-            done = await reset(context, name, OffsetAction.DELETE, stop=True, why=self.reason)
+            done = await reset(context, name, PlanAction.DELETE, stop=True, why=self.reason)
         except HeadraceError as error:
             error.message = f"offsets not reset, connector not deleted: {error.message}"
             raise

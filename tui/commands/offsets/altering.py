@@ -35,7 +35,7 @@ from tui.commands.targets import compile_regex, failed_outcome, for_each, requir
 from tui.errors import UsageError
 from tui.offsets.bounds import is_negative
 from tui.offsets.changes import OffsetChange
-from tui.offsets.plan import OffsetAction, OffsetsNotApplied
+from tui.offsets.plan import OffsetsNotApplied, PlanAction
 from tui.offsets.positions import EXPECTED, Position, parse
 from tui.offsets.seek import SeekPlan, SeekRequest
 
@@ -200,7 +200,7 @@ class DeleteOffsets(ChangingCommand):
         require_confirmation(context, self.yes, "reset all offsets of", names)
 
         async def act(name: str) -> TargetOutcome:
-            return await reset(context, name, OffsetAction.RESET, stop=self.stop, why=self.reason)
+            return await reset(context, name, PlanAction.RESET, stop=self.stop, why=self.reason)
 
         return await for_each(names, act)
 
@@ -210,7 +210,7 @@ class DeleteOffsets(ChangingCommand):
 
 
 async def reset(
-    context: CommandContext, name: str, action: OffsetAction, *, stop: bool, why: str | None
+    context: CommandContext, name: str, action: PlanAction, *, stop: bool, why: str | None
 ) -> TargetOutcome:
     """Resets all offsets of a connector. Raises HeadraceError."""
     now = model.offsets(await context.connect.offsets(name))

@@ -16,7 +16,7 @@ from tui.offsets import partitions
 from tui.offsets.changes import ChangeKind, OffsetChange
 from tui.offsets.operation import Replan, carry_out
 from tui.offsets.pending_changes import ChangeStep, PendingChange
-from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied, PlanAction
 
 if TYPE_CHECKING:
     from tui.offsets.bounds import Bounds
@@ -32,7 +32,7 @@ async def plan_entries(
     *,
     stop: bool,
     why: str | None,
-    action: OffsetAction = OffsetAction.ALTER,
+    action: PlanAction = PlanAction.ALTER,
 ) -> OffsetPlan:
     """A plan to set these entries, whatever the current offsets. Without `stop`, the server checks that the connector
     is STOPPED."""

@@ -21,7 +21,7 @@ from tui.errors import FAILED, NotFound
 from tui.offsets import changes, partitions, undo
 from tui.offsets.pending_changes import PendingChange
 from tui.offsets.recovery import Recovered, Recovery
-from tui.offsets.undo import PastChange
+from tui.offsets.undo import HistoryEntry
 
 Json = Any
 
@@ -40,7 +40,7 @@ class GetOffsetHistory(Command):
         return Result({"history": found.raw}, Table(columns, rows), names=tuple(str(p.number) for p in found.entries))
 
 
-def _summary(one: PastChange) -> str:
+def _summary(one: HistoryEntry) -> str:
     """The first change, and the number of others."""
     shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in one.made]
     return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
@@ -59,10 +59,10 @@ class _Back(ChangingCommand):
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
-    def chosen(self, found: undo.OffsetHistory) -> PastChange:
+    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
         raise NotImplementedError
 
-    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
         raise NotImplementedError
 
     async def run(self, context: CommandContext) -> Result:
@@ -85,10 +85,10 @@ class Undo(_Back):
 
     verb = "undo"
 
-    def chosen(self, found: undo.OffsetHistory) -> PastChange:
+    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
         return undo.last(found, self.name)
 
-    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
         return undo.undone(one, now)
 
 
@@ -102,10 +102,10 @@ class Rollback(_Back):
     def check(self) -> None:
         refuse(self.to is None, "--to N is required: the number of the change to roll back")
 
-    def chosen(self, found: undo.OffsetHistory) -> PastChange:
+    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
         return undo.numbered(found, self.name, self.to or 0)
 
-    def wanted(self, one: PastChange, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
         return undo.as_before(one, now)
 
 

@@ -17,7 +17,7 @@ from tui.offsets import files, history, undo
 from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import changes
 from tui.offsets.pending_changes import ChangeStep, PendingChange, advanced
-from tui.offsets.plan import OffsetAction, OffsetPlan
+from tui.offsets.plan import OffsetPlan, PlanAction
 
 PARTITION = {"filename": "/tmp/ü \ud800"}
 BEFORE = (Offset(PARTITION, {"position": 5}),)
@@ -138,7 +138,7 @@ def test_what_changes_nothing_is_no_change(book: ChangeStore) -> None:
     nothing = intent(to=5)
     book.histories.add(replace(nothing, id="same"))
     reset = replace(
-        intent(), plan=OffsetPlan("plain", None, (), "STOPPED", action=OffsetAction.RESET), before=(), id="empty"
+        intent(), plan=OffsetPlan("plain", None, (), "STOPPED", action=PlanAction.RESET), before=(), id="empty"
     )
     book.histories.add(reset)
     (kept,) = book.histories.read("plain")

@@ -16,7 +16,7 @@ from tui.model import Offset
 from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import OffsetChange, changes
 from tui.offsets.operation import carry_out
-from tui.offsets.plan import OffsetAction, OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied, PlanAction
 from tui.offsets.recovery import Recovery
 from tui.offsets.retry import OUTAGE_LIMIT
 
@@ -96,9 +96,9 @@ class Worker(InMemory):
         return self.now
 
 
-def plan(state: str = "RUNNING", action: OffsetAction = OffsetAction.ALTER) -> OffsetPlan:
+def plan(state: str = "RUNNING", action: PlanAction = PlanAction.ALTER) -> OffsetPlan:
     base = (Offset(PARTITION, {"kafka_offset": 1500}),)
-    wanted = Offset(PARTITION, None if action is OffsetAction.DELETE else {"kafka_offset": 500})
+    wanted = Offset(PARTITION, None if action is PlanAction.DELETE else {"kafka_offset": 500})
     return OffsetPlan("s", base, tuple(changes(base, [wanted])), state, ran=True, action=action)
 
 
@@ -195,7 +195,7 @@ async def test_paused_goes_back_to_paused(worker: Worker, book: ChangeStore, fir
 async def test_deleted_although_the_answer_was_lost(worker: Worker, book: ChangeStore) -> None:
     worker.state, worker.arrives = "STOPPED", True
     worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
-    done = await carried(worker, book, [], plan("STOPPED", OffsetAction.DELETE))
+    done = await carried(worker, book, [], plan("STOPPED", PlanAction.DELETE))
     assert not worker.there and "the connector is gone" in done.verdict.message
 
 
