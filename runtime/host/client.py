@@ -106,7 +106,7 @@ class PluginHostClient:
             async with asyncio.timeout(self._stop_timeout):
                 await self._child.call("stop_connector", name)
         except (HostError, ChildDiedError) as error:
-            _log.error("Connector %s raised an error in stop(): %s", name, error)
+            _log.error("Connector %s failed to stop: %s", name, error)
         except TimeoutError:
             await self._abandon(name)
 

@@ -57,7 +57,7 @@ class CrashLoopGuard:
     """The starts of all connectors of a worker. Event loop only."""
 
     def __init__(self, documents: Documents | None = None, timing: Timing | None = None) -> None:
-        """Without `documents` nothing survives the worker."""
+        """Without `documents`, nothing is stored and no connector is quarantined."""
         self._documents, self._timing = documents, timing or Timing()
         self._suspects: dict[str, Suspect] = {}
         self._starting: dict[str, str] = {}  # digests of configurations by connector
@@ -70,7 +70,7 @@ class CrashLoopGuard:
         self._quiet: asyncio.TimerHandle | None = None
 
     async def begin(self) -> None:
-        """Count the connectors that were starting when the previous worker died. Before any connector starts."""
+        """Count the connectors that were starting when the previous worker died. Call before any connector starts."""
         if self._documents is None:
             return
         try:
@@ -89,17 +89,20 @@ class CrashLoopGuard:
             await self._record()
         for name, suspect in self._suspects.items():
             if suspect.deaths >= LIMIT:
-                _log.error("The connector %s is in quarantine: the worker died while it was starting", name)
+                _log.error(
+                    "Connector %s is quarantined and will not start: the worker died %d times in a row during its "
+                    "start; fix its plugin, then restart the connector", name, suspect.deaths,
+                )  # fmt: skip
 
     async def close(self) -> None:
-        """The worker ends by itself: connectors that are starting have not ended it."""
+        """The worker stops normally, so connectors that are starting are not suspects."""
         if self._quiet is not None:
             self._quiet.cancel()
         self._starting.clear()
         await self._record()
 
     def quarantined(self, name: str, config: Mapping[str, str]) -> HostError | None:
-        """Why the connector is not started with this configuration."""
+        """Why the connector is not started with this configuration; None if it is not quarantined."""
         suspect = self._suspects.get(name)
         if suspect is None or suspect.deaths < LIMIT or suspect.digest != _digest(config):
             return None
