@@ -12,8 +12,10 @@ from tests.unit.tui.screens.builders import connector, snapshot
 from tui import model
 from tui.cluster.snapshot import Diff, Notice
 from tui.config.secrets import is_secret
+from tui.contexts.profiles import Profile
 from tui.formatting import span
 from tui.screens.base.dialog import Dialog
+from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.script.completing import complete, hint
 from tui.widgets.columns import Column, arrange
 from tui.widgets.text import fit, visible
@@ -185,3 +187,25 @@ def test_text() -> None:
 def test_secrets() -> None:
     assert is_secret("database.password", "x") and is_secret("sasl.jaas.config", "y")
     assert not is_secret("database.password", "${file:/etc/x:password}") and not is_secret("topics", "x")
+
+
+async def test_the_page_of_a_created_connector_opens_when_it_is_listed() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"))
+        seen.app.post_message(ConnectorCreated("two"))
+        await seen.pilot.pause()
+        assert not seen.home.is_detail
+        update(seen, connector("one"), connector("two"))
+        await seen.until(lambda: seen.home.is_detail and seen.home.view.name_shown == "two", "the page")
+
+
+async def test_a_message_of_the_main_screen_opens_another_cluster() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        previous = seen.home
+        previous.post_message(OpenCluster(Profile("http://127.0.0.1:2", "other"), "other is the current context"))
+        await seen.until(lambda: seen.app.profile.name == "other" and seen.app.screen is seen.home, "the other cluster")
+        await seen.until(lambda: seen.home.status.text == "other is the current context", "the text")
+        previous.post_message(OpenCluster(previous.profile))
+        await seen.until(lambda: seen.app.screen is previous, "the first cluster")
