@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ScriptResult:
     """The output of a run, and its exit code."""
 
     code: int
@@ -32,11 +32,11 @@ class Console:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
         self.environ = {**clean, "XDG_CONFIG_HOME": str(home)}
 
-    def __call__(self, *commands: str, options: tuple[str, ...] = (), code: int = 0, stdin: str = "") -> Said:
+    def __call__(self, *commands: str, options: tuple[str, ...] = (), code: int = 0, stdin: str = "") -> ScriptResult:
         """Runs commands with -c, and expects the exit code."""
         return self._run([self.url, *options, "-c", *commands], code, stdin)
 
-    def script(self, text: str, *options: str, code: int = 0) -> Said:
+    def script(self, text: str, *options: str, code: int = 0) -> ScriptResult:
         """Pipes a script to it."""
         return self._run([self.url, "--script", "-", *options], code, text)
 
@@ -45,7 +45,7 @@ class Console:
         words = [sys.executable, "-m", "tui.main", self.url, "-c", *commands]
         return subprocess.Popen(words, env=self.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def _run(self, words: list[str], code: int, stdin: str) -> Said:
+    def _run(self, words: list[str], code: int, stdin: str) -> ScriptResult:
         done = subprocess.run(
             [sys.executable, "-m", "tui.main", *words],
             input=stdin,
@@ -55,7 +55,7 @@ class Console:
             check=False,
             timeout=120,
         )
-        said = Said(done.returncode, done.stdout, done.stderr)
-        assert "Traceback" not in said.err
-        assert said.code == code, said
-        return said
+        result = ScriptResult(done.returncode, done.stdout, done.stderr)
+        assert "Traceback" not in result.err
+        assert result.code == code, result
+        return result

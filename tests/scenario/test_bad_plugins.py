@@ -75,7 +75,7 @@ class Bad:
     where: str
     how: str
     states: tuple[str, list[str]] | None  # None: the connector is refused with 400
-    told: str = ""  # in the trace or the refusal
+    message: str = ""  # in the trace or the refusal
 
     def __str__(self) -> str:
         return f"{self.cls.rpartition('.')[2]}-{self.where}-{self.how}"
@@ -138,7 +138,7 @@ def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighb
     name = unique(f"bad-{bad.where.replace('.', '-')}")
     status, answer = connect.worker.request("POST", "/connectors", {"name": name, "config": _config(bad, topic)})
     if bad.states is None:
-        assert (status, bad.told in answer["message"]) == (400, True), answer
+        assert (status, bad.message in answer["message"]) == (400, True), answer
     else:
         assert status == 201, answer
         connect.wait(name, *bad.states)
@@ -146,7 +146,7 @@ def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighb
             wait_until(lambda: _has_misbehaved(connect, name, bad), 30, str(bad))
         connect.wait(name, *bad.states)
         traces = [part.get("trace") or "" for part in _parts(connect, name)]
-        assert bad.told in "".join(traces)
+        assert bad.message in "".join(traces)
         connect.ask("DELETE", f"/connectors/{name}")
         wait_until(lambda: connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404, 20)
     wait_until(neighbours.running, QUICK)
@@ -175,8 +175,8 @@ def test_a_task_that_keeps_killing_its_slot_gets_its_own_slot(
     bad = Bad(SINK, "task.put", "kill", None)
     name = unique("killer")
     connect.create(name, _config(bad, topic))
-    told = re.compile(rf"{name}-0.* these tasks are isolated")
-    wait_until(lambda: told.search(connect.worker.log.read_text()), 60, "the second death")
+    isolated = re.compile(rf"{name}-0.* these tasks are isolated")
+    wait_until(lambda: isolated.search(connect.worker.log.read_text()), 60, "the second death")
     calm: list[float] = []
 
     def apart() -> bool:

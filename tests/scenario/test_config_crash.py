@@ -88,7 +88,7 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
         wait_until(lambda: shown(connect, name) == after, 30, f"{method} {verb} after {records}: {after}")
         if after == NOTHING:  # the next connector of that name finds nothing of it
             connect.create(name, base)
-            wait_until(lambda: shown(connect, name) == ("RUNNING", 2), 30, f"{name} created anew")
+            wait_until(lambda: shown(connect, name) == ("RUNNING", 2), 30, f"{name} created again")
         connect.ask(DELETE, f"/connectors/{name}")
 
     running, stopped = ("RUNNING", 2), ("STOPPED", 0)

@@ -181,9 +181,9 @@ def _read_until_ready(run: subprocess.Popen[str]) -> None:
     raise AssertionError("it ended before it was ready")
 
 
-def _ready_seconds(said: str) -> float:
-    found = re.search(r"ready in ([\d.]+) s", said)
-    assert found, said
+def _ready_seconds(text: str) -> float:
+    found = re.search(r"ready in ([\d.]+) s", text)
+    assert found, text
     print(found.group())
     return float(found.group(1))
 

@@ -128,7 +128,7 @@ async def test_a_failure_is_reported_with_its_trace_and_affects_no_other_task(ri
         failing = await rig.running(name, behaviour=behaviour)
         await until(partial(rig.heard.has, failing, 1, State.FAILED))
         assert await rig.engine.stop_task(failing, 1.0)
-    assert "ValueError: the task has failed as told" in rig.heard.trace(TaskId("bad", 0))
+    assert "ValueError: the task has failed as configured" in rig.heard.trace(TaskId("bad", 0))
     assert not rig.heard.lost
     assert all(rig.slot_of(task) for task in neighbours)
 
@@ -192,7 +192,7 @@ async def test_a_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[
         rig.engine.start_task(task_spec(task.connector, epoch=2))
     await until(lambda: all(rig.heard.has(task, 2, State.RUNNING) for task in tasks), 60.0)
     running = time.perf_counter() - started
-    print(f"after kill -9 of the {which}: loss told in {lost_after:.2f} s, running in {running:.2f} s")
+    print(f"after kill -9 of the {which}: loss reported in {lost_after:.2f} s, running in {running:.2f} s")
     assert sorted(rig.heard.lost_tasks()) == [(task, 1) for task in tasks]
     assert rig.slot_of(tasks[0]).slot != rig.slot_of(tasks[1]).slot
     assert not [pid for pid in before if alive(pid)]

@@ -135,11 +135,13 @@ def test_a_failed_task_shows_first_and_with_its_trace(console: Console, broker: 
         f"name={name}\nconnector.class=FileStreamSource\nfile={tmp_path / 'in'}\ntopic={topic}\n"
         "producer.override.compression.type=zip\n"
     )
-    said = console(f"apply -f {tmp_path}", f"wait {name} FAILED", f"get connectors {name} -o json", f"describe {name}")
-    (entry,), end = json.JSONDecoder().raw_decode(said.out)
+    result = console(
+        f"apply -f {tmp_path}", f"wait {name} FAILED", f"get connectors {name} -o json", f"describe {name}"
+    )
+    (entry,), end = json.JSONDecoder().raw_decode(result.out)
     assert (entry["state"], entry["tasks"]["failed"]) == ("FAILED", 1)
-    assert "task 0:\norg.apache.kafka" in said.out[end:]
-    assert "\n\tat " in said.out
+    assert "task 0:\norg.apache.kafka" in result.out[end:]
+    assert "\n\tat " in result.out
     late = console(f"wait {name} RUNNING --timeout 300ms", code=6)
     assert f"headrace: {name}: not RUNNING within 0.3 s: FAILED, tasks 0/1, 1 failed: " in late.err
     restarted = console(f"restart {name} -t failed -o json").json

@@ -39,10 +39,10 @@ def made(connect: Connect, cls: str, **config: str) -> str:
     return name
 
 
-def sink(connect: Connect, broker: KafkaBroker, told: Path) -> tuple[str, str]:
+def sink(connect: Connect, broker: KafkaBroker, calls: Path) -> tuple[str, str]:
     """The names of a new STOPPED sink that has never run, and of its topic of two partitions."""
     name, topic = unique("snk"), broker.create_topic(partitions=2)
-    config = {"connector.class": "headrace_test_plugins.TellingSinkConnector", "gate": "x", "told": str(told)}
+    config = {"connector.class": "headrace_test_plugins.RecordingSinkConnector", "gate": "x", "calls": str(calls)}
     connect.create(name, {**config, "topics": topic, **STRINGS}, initial_state="STOPPED")
     wait_until(lambda: connect.states(name) == ("STOPPED", []))
     return name, topic
@@ -53,8 +53,8 @@ def patch(connect: Connect, name: str, *entries: tuple[Any, Any]) -> tuple[int, 
     return connect.worker.request("PATCH", f"/connectors/{name}/offsets", body)
 
 
-def lines(told: Path) -> list[Any]:
-    return [json.loads(line) for line in told.read_text().splitlines()] if told.exists() else []
+def lines(calls: Path) -> list[Any]:
+    return [json.loads(line) for line in calls.read_text().splitlines()] if calls.exists() else []
 
 
 def at(topic: str, partition: int) -> dict[str, Any]:
@@ -99,13 +99,13 @@ def test_requests_are_rejected_while_there_are_tasks(connect: Connect, broker: K
 
 
 def test_success_is_answered_with_a_message(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "TellingSourceConnector", told=str(tmp_path / "told"))
+    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     assert patch(connect, name, (A, {"n": 1})) == (200, {"message": ALTERED})
     assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
 
 
 def test_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "TellingSourceConnector", told=str(tmp_path / "told"))
+    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}))
     for _ in range(3):
         assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
@@ -113,11 +113,11 @@ def test_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
 
 
 def test_the_hook_gets_all_partitions_and_null_for_those_that_are_reset(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "TellingSourceConnector", told=str(tmp_path / "told"))
+    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}), (B, {"n": 2}))
     patch(connect, name, (A, None), (B, {"n": 3}))
     connect.ask("DELETE", f"/connectors/{name}/offsets")
-    assert lines(tmp_path / "told") == [
+    assert lines(tmp_path / "calls") == [
         [[A, {"n": 1}], [B, {"n": 2}]],
         [[A, None], [B, {"n": 3}]],
         [[B, None]],
@@ -125,9 +125,9 @@ def test_the_hook_gets_all_partitions_and_null_for_those_that_are_reset(connect:
 
 
 def test_the_hook_may_be_called_before_start(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "TellingSourceConnector", told=str(tmp_path / "told"))
+    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}))
-    assert lines(tmp_path / "told") == [[[A, {"n": 1}]]]  # start() was not called
+    assert lines(tmp_path / "calls") == [[[A, {"n": 1}]]]  # start() was not called
 
 
 def test_a_connector_without_the_hook_is_a_possible_success(connect: Connect) -> None:
@@ -166,11 +166,11 @@ def test_altered_offsets_are_what_tasks_read(connect: Connect, broker: KafkaBrok
 
 
 def test_the_hook_of_a_sink_gets_topic_partitions(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    name, topic = sink(connect, broker, tmp_path / "told")
+    name, topic = sink(connect, broker, tmp_path / "calls")
     assert patch(connect, name, (at(topic, 0), {"kafka_offset": 4}), (at(topic, 1), {"kafka_offset": "5"}))[0] == 200
     assert patch(connect, name, (at(topic, 0), None))[0] == 200
     connect.ask("DELETE", f"/connectors/{name}/offsets")
-    assert lines(tmp_path / "told") == [[[topic, 0, 4], [topic, 1, 5]], [[topic, 0, None]], [[topic, 1, None]]]
+    assert lines(tmp_path / "calls") == [[[topic, 0, 4], [topic, 1, 5]], [[topic, 0, None]], [[topic, 1, None]]]
 
 
 def test_altered_offsets_of_a_sink_are_in_its_consumer_group(
@@ -178,7 +178,7 @@ def test_altered_offsets_of_a_sink_are_in_its_consumer_group(
 ) -> None:
     from confluent_kafka import Consumer, TopicPartition
 
-    name, topic = sink(connect, broker, tmp_path / "told")
+    name, topic = sink(connect, broker, tmp_path / "calls")
     patch(connect, name, (at(topic, 0), {"kafka_offset": 4}), (at(topic, 1), {"kafka_offset": 5}))
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": f"connect-{name}", "log_level": 0})
     committed = consumer.committed([TopicPartition(topic, 0), TopicPartition(topic, 1)], timeout=30)
@@ -189,7 +189,7 @@ def test_altered_offsets_of_a_sink_are_in_its_consumer_group(
 def test_an_offset_out_of_range_for_the_external_system_is_refused(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    name, topic = sink(connect, broker, tmp_path / "told")
+    name, topic = sink(connect, broker, tmp_path / "calls")
     status, answer = patch(connect, name, (at(topic, 0), {"kafka_offset": 4}), (at(topic, 1), {"kafka_offset": 101}))
     assert (status, answer["message"]) == (400, "no more than 100")
     assert connect.offsets(name) == []
@@ -210,7 +210,7 @@ def test_a_plain_sink_resets_to_nothing(connect: Connect, broker: KafkaBroker, t
 def test_partitions_that_do_not_exist_are_refused_and_nothing_is_changed(
     connect: Connect, broker: KafkaBroker, tmp_path: Path, offset: dict[str, int] | None
 ) -> None:
-    name, topic = sink(connect, broker, tmp_path / "told")
+    name, topic = sink(connect, broker, tmp_path / "calls")
     assert patch(connect, name, (at(topic, 0), {"kafka_offset": 4}))[0] == 200
     for partition in (at(topic, 2), at(unique("nowhere"), 0), at("no topic's name", 0)):
         status, answer = patch(connect, name, (at(topic, 0), {"kafka_offset": 5}), (partition, offset))
@@ -230,9 +230,9 @@ def test_there_is_nothing_to_reset_in_a_group_that_does_not_exist(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """As with Apache's workers: DELETE may be repeated, single partitions need a group."""
-    name, topic = sink(connect, broker, tmp_path / "told")
+    name, topic = sink(connect, broker, tmp_path / "calls")
     status, answer = patch(connect, name, (at(topic, 0), None))
-    assert (status, "no consumer group" in answer["message"]) == (400, True)
+    assert (status, "does not exist, so there are no offsets to reset" in answer["message"]) == (400, True)
     assert patch(connect, name, (at(topic, 0), None), (at(topic, 1), {"kafka_offset": 1}))[0] == 200
     assert patch(connect, name, (at(topic, 0), None))[0] == 200
     assert connect.offsets(name) == [{"partition": at(topic, 1), "offset": {"kafka_offset": 1}}]

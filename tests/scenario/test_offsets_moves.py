@@ -57,11 +57,11 @@ def refused(process: WorkerProcess, folder: Path) -> None:
     document = folder / "refused.json"
     document.write_text('{"nobody":[{"partition":{"a":1},"offset":{"b":2}}]}')
     for words in (["--export"], ["--import", str(document)], ["--import", str(document), "--dry-run"]):
-        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as told:
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors:
             code = cli.main([properties(process, folder), *words])
         assert (code, out.getvalue()) == (1, "")
-        assert "a worker is running (" in told.getvalue()
-        assert process.url in told.getvalue()
+        assert "a worker is running (" in errors.getvalue()
+        assert process.url in errors.getvalue()
 
 
 def properties(process: WorkerProcess, folder: Path) -> str:

@@ -72,13 +72,13 @@ def test_exit_codes(console: Console, stopped: str, tmp_path: Path) -> None:
 
 def test_an_odd_name_works_everywhere(console: Console, stopped: str) -> None:
     entries = [{"partition": {"filename": "/ü"}, "offset": {"position": 3}}]
-    said = console.script(
+    result = console.script(
         f"""
-        patch offsets "{stopped}" {json.dumps(entries)}  # said by JSON
+        patch offsets "{stopped}" {json.dumps(entries)}  # as JSON
         get offsets '{stopped}' -o json
         """
     )
-    first, _, rest = said.out.partition("\n")
+    first, _, rest = result.out.partition("\n")
     assert first == f"{stopped}: The offsets for this connector have been altered successfully"
     assert json.loads(rest) == {"offsets": entries}
     console(
@@ -102,8 +102,8 @@ def test_a_script_stops_at_its_first_failure_and_names_the_line(console: Console
 
 
 def test_bulk_operations_name_the_failed_connectors_and_their_number(console: Console, stopped: str) -> None:
-    said = console(f"stop nope '{stopped}' nada", code=3)
-    assert said.err.splitlines() == [
+    result = console(f"stop nope '{stopped}' nada", code=3)
+    assert result.err.splitlines() == [
         "headrace: nope: Unknown connector nope",
         f"{stopped}: stopped",
         "headrace: nada: Unknown connector nada",
@@ -117,12 +117,12 @@ def test_bulk_operations_name_the_failed_connectors_and_their_number(console: Co
 
 def test_only_data_goes_to_standard_output(console: Console, stopped: str) -> None:
     """A script that stops, reads and resumes can be piped into jq."""
-    said = console.script(
+    result = console.script(
         f"stop '{stopped}'\nwait '{stopped}' STOPPED\nget offsets '{stopped}' -o json\n"
         f"pause '{stopped}'\nstop '{stopped}'\n"
     )
-    assert said.json == {"offsets": []}
-    assert "\x1b" not in said.out + said.err
+    assert result.json == {"offsets": []}
+    assert "\x1b" not in result.out + result.err
 
 
 def test_a_script_waits_for_several_connectors(console: Console, stopped: str) -> None:
@@ -212,14 +212,14 @@ def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: K
     console(f"apply -f {tmp_path}", f"wait {name} RUNNING --timeout 60s", f"stop {name}", f"wait {name} STOPPED")
     entry = json.dumps({"partition": {"counter": topic}, "offset": {"n": 1}})
     altered, reset = console(f"patch offsets {name} {entry}"), console(f"delete offsets {name}")
-    for said, done in ((altered, "altered"), (reset, "reset")):
-        assert said.out == (
+    for result, done in ((altered, "altered"), (reset, "reset")):
+        assert result.out == (
             f"{name}: The Connect framework-managed offsets for this connector have been {done} successfully. "
             "However, if this connector manages offsets externally, they will need to be manually "
             f"{done} in the system that the connector uses.\n"
         )
-        assert any(line.startswith(f"{name}: possible success: ") for line in said.err.splitlines())
-        assert "by hand" in said.err
+        assert any(line.startswith(f"{name}: possible success: ") for line in result.err.splitlines())
+        assert "by hand" in result.err
     console(f"delete {name}")
 
 

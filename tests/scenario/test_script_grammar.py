@@ -136,8 +136,8 @@ def test_offsets_are_exported_and_imported_again(console: Console, files: Files,
     console(f"apply -f {files.folder}", f"stop {name}", f"wait {name} STOPPED --timeout 60s")
     entry = {"partition": {"filename": "/none/a"}, "offset": {"position": 12}}
     console(f"patch offsets {name} {json.dumps(entry)}")
-    said = console(f"export offsets -e '{files.prefix}.*' -f {kept}")
-    assert (said.out, said.err) == ("", f"1 offset of 1 connector, written to {kept}\n")
+    result = console(f"export offsets -e '{files.prefix}.*' -f {kept}")
+    assert (result.out, result.err) == ("", f"1 offset of 1 connector, written to {kept}\n")
     assert json.loads(kept.read_text()) == {name: [entry]} == console(f"export offsets {name}").json
     assert console(f"import offsets -f {kept}").err == f"{name}: unchanged\n"
     console(f"delete offsets {name}")

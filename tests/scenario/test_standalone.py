@@ -130,7 +130,7 @@ def test_offsets_are_kept_when_the_worker_is_killed(
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"name": "x"', "connector.json: "),
         ('{"connector.class": "FileStreamSource"}', "connector.json: the key `name` is missing"),
@@ -138,12 +138,12 @@ def test_offsets_are_kept_when_the_worker_is_killed(
     ],
 )
 def test_an_incomplete_connector_file_prints_one_line(
-    broker: KafkaBroker, tmp_path: Path, content: str, said: str
+    broker: KafkaBroker, tmp_path: Path, content: str, message: str
 ) -> None:
     (tmp_path / "connector.json").write_text(content)
     code, error = run(standalone.ours(tmp_path, broker.bootstrap, tmp_path / "connector.json"), tmp_path)
     assert code == 2
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 

@@ -26,9 +26,9 @@ def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker,
     connect.create(name, {**config, "topic": broker.create_topic(), "tasks.max": "1"})
     connect.wait(name, "RUNNING", ["RUNNING"])
 
-    told = wait_until(lambda: [n for n in notices if n["connector"] == name and "STUCK" in n["message"]], 10)
-    assert told[0]["task"] == 0
-    assert "poll has not returned" in told[0]["message"]
+    stuck = wait_until(lambda: [n for n in notices if n["connector"] == name and "STUCK" in n["message"]], 10)
+    assert stuck[0]["task"] == 0
+    assert "poll has not returned" in stuck[0]["message"]
     found = connect.ask("GET", f"/connectors/{name}/tasks/0/stack")
     assert found["call"] == "poll"
     assert found["seconds"] >= 1.0

@@ -87,7 +87,7 @@ class ScriptedRunner:
         threading.Event().wait()
 
     def _fail(self) -> None:
-        raise ValueError("the task has failed as told")
+        raise ValueError("the task has failed as configured")
 
     def _lose(self) -> None:
         self._host.state(self._spec, State.UNASSIGNED, "its producer failed")

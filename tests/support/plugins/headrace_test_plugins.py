@@ -128,14 +128,14 @@ class GatedSinkConnector(SinkConnector):
 
 
 def _note(config: Mapping[str, str], what: object) -> None:
-    with Path(config["told"]).open("a") as file:
+    with Path(config["calls"]).open("a") as file:
         file.write(json.dumps(what) + "\n")
 
 
-class TellingSourceConnector(CountingConnector):
-    """Writes the arguments of its hook and of start() into the file `told`."""
+class RecordingSourceConnector(CountingConnector):
+    """Writes the arguments of its hook and of start() into the file `calls`."""
 
-    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("calls", ConfigType.STRING, doc="A file."))
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
@@ -148,10 +148,10 @@ class TellingSourceConnector(CountingConnector):
         return True
 
 
-class TellingSinkConnector(GatedSinkConnector):
-    """Writes the arguments of its hook and of start() into the file `told`; refuses offsets beyond 100."""
+class RecordingSinkConnector(GatedSinkConnector):
+    """Writes the arguments of its hook and of start() into the file `calls`; refuses offsets beyond 100."""
 
-    config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("told", ConfigType.STRING, doc="A file."))
+    config_def = ConfigDef(*GatedSinkConnector.config_def, ConfigKey("calls", ConfigType.STRING, doc="A file."))
 
     def start(self, config: Mapping[str, str]) -> None:
         super().start(config)
