@@ -7,7 +7,7 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 from tui import model
@@ -17,6 +17,9 @@ from tui.client.shapes import Maybe, Shape
 from tui.errors import Conflict
 from tui.formatting import one_line
 from tui.scrubbing import without_user
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import HistoryAnswer, OrphansAnswer, ResolvedAnswer
 
 T = TypeVar("T")
 Json = Any
@@ -212,22 +215,25 @@ class Connect:
     async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
-    async def offset_history(self, name: str) -> Json:
+    async def offset_history(self, name: str) -> HistoryAnswer:
         """`{"history": …}`, of our workers only; also of names they do not have."""
-        return await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
+        found: HistoryAnswer = await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
+        return found
 
-    async def orphaned_offsets(self) -> Json:
+    async def orphaned_offsets(self) -> OrphansAnswer:
         """`{"sources": …, "sinks": …}`, of our workers only."""
-        return await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
+        found: OrphansAnswer = await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
+        return found
 
     async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> Json:
         """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
 
-    async def resolve_offsets(self, name: str, target: Json) -> Json:
+    async def resolve_offsets(self, name: str, target: Json) -> ResolvedAnswer:
         """Resolves a position in a sink's topics; our workers only. Changes nothing."""
-        return await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
+        found: ResolvedAnswer = await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
+        return found
 
     async def preview(self, name: str, body: Json) -> Json:
         """The result of a transformation chain for records; our workers only. Changes nothing."""

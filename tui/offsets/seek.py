@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tui import model
 from tui.client.client import Connect
@@ -18,6 +18,9 @@ from tui.model import Offset
 from tui.offsets.brokers import Brokers, TopicPartition
 from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, RelativePosition, TimePosition
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import ResolvedChange
 
 Json = Any
 T = TypeVar("T")
@@ -157,7 +160,7 @@ def _move(at: TopicPartition, goal: int, committed: int | None, begin: int, end:
     return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
 
 
-def _change_of_answer(c: Json) -> OffsetChange:
+def _change_of_answer(c: ResolvedChange) -> OffsetChange:
     topic, partition = c["partition"]["kafka_topic"], c["partition"]["kafka_partition"]
     return _change(topic, partition, c["from"], c["to"], Effect(c["reread"], c["skipped"]))
 
