@@ -93,7 +93,7 @@ def test_a_file_that_is_not_a_recording(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("{}\n")
     with Terminal("--replay", str(tmp_path / "x")) as terminal:
         assert terminal.exit_code() == 2
-        assert "is not a recording" in terminal.text
+        assert "a recording (create one with" in terminal.text
 
 
 def test_an_unwritable_recording_is_reported_at_start(tmp_path: Path) -> None:
