@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 
 from runtime.system.scheduling import wait_of
+from runtime.worker.gc_tuning import CollectionClock
 
 INTERVAL = 0.1  # seconds between two ticks of the timer
 THRESHOLD = 0.1  # seconds of delay from which a delay is reported
@@ -28,7 +29,8 @@ class LoopMonitor:
         self._clock = clock
         self._due = 0.0
         self._thread = self._thread_id = 0
-        self._waited = 0.0
+        self._waited = self._collected = 0.0
+        self._collections = CollectionClock()
         self._stack: list[traceback.FrameSummary] = []
         self._closing = threading.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -39,31 +41,36 @@ class LoopMonitor:
     def start(self) -> None:
         """Start to monitor the event loop on which this is called."""
         self._thread, self._thread_id = threading.get_ident(), threading.get_native_id()
+        self._collections.start()
         self._tick()
         threading.Thread(target=self._watch, name="loop-monitor", daemon=True).start()
 
     def close(self) -> None:
         """Stop monitoring."""
         self._closing.set()
+        self._collections.close()
         if self._timer is not None:
             self._timer.cancel()
 
     def _tick(self) -> None:
         now, waited = self._clock(), wait_of(os.getpid(), self._thread_id)
+        collected = self._collections.total
         if self._due:
-            self.record_delay(now - self._due - (waited - self._waited), now)
-        self._due, self._waited = now + INTERVAL, waited
+            self.record_delay(now - self._due - (waited - self._waited), now, collected - self._collected)
+        self._due, self._waited, self._collected = now + INTERVAL, waited, collected
         self._timer = asyncio.get_running_loop().call_later(INTERVAL, self._tick)
 
-    def record_delay(self, delay: float, now: float) -> None:
-        """The timer was `delay` seconds late, not counting the time that the thread waited for a processor."""
+    def record_delay(self, delay: float, now: float, collected: float = 0.0) -> None:
+        """The timer was `delay` seconds late, not counting the time that the thread waited for a processor; garbage
+        collections took `collected` seconds of the interval."""
         stack, self._stack = self._stack, []
         self.longest = max(self.longest, delay)
         if delay < THRESHOLD or (now < self._reported_until and delay <= self._reported):
             return
         self._reported_until, self._reported = now + QUIET_PERIOD, delay
         where = f" by:\n{''.join(traceback.format_list(stack)).rstrip()}" if stack else ""
-        _log.warning("The event loop was blocked for %d ms%s", delay * 1000, where)
+        garbage = f" (garbage collection took {collected * 1000:.0f} ms)" if collected >= THRESHOLD / 4 else ""
+        _log.warning("The event loop was blocked for %d ms%s%s", delay * 1000, garbage, where)
 
     def _watch(self) -> None:
         while not self._closing.wait(INTERVAL):

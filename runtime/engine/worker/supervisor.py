@@ -69,7 +69,7 @@ class SparkEngine:
     async def close(self, graceful: float) -> None:
         stops = []
         for number, task in enumerate(list(self._roster.tasks)):
-            if number % 100 == 0:  # let other work run between thousands of tasks
+            if number % 20 == 0:  # let other work run between thousands of tasks
                 await asyncio.sleep(0)
             stops.append(asyncio.create_task(self.stop_task(task, graceful)))
         await asyncio.gather(*stops)

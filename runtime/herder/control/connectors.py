@@ -18,7 +18,7 @@ from runtime.storage.statuses import StatusStore
 
 log = logging.getLogger(__name__)
 
-YIELD_EVERY = 50
+YIELD_EVERY = 20
 """Number of connectors after which other work of the event loop may run."""
 
 STACK_TIMEOUT = 5.0

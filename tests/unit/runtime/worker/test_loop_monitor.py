@@ -36,3 +36,12 @@ def test_only_longer_delays_are_reported_in_the_quiet_period(caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records] == [
         f"The event loop was blocked for {ms} ms" for ms in (200, 300, 200)
     ]
+
+
+def test_the_part_of_garbage_collections_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    monitor = LoopMonitor()
+    with caplog.at_level(logging.WARNING):
+        monitor.record_delay(0.2, 1.0, 0.15)
+    assert [record.getMessage() for record in caplog.records] == [
+        "The event loop was blocked for 200 ms (garbage collection took 150 ms)"
+    ]
