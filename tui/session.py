@@ -15,7 +15,8 @@ from tui.errors import UsageError
 from tui.wire.endpoint import ANSWER_TIMEOUT, CONNECT_TIMEOUT, Endpoint
 
 if TYPE_CHECKING:
-    from tui.client.client import Connect, Transport
+    from tui.client.calls import Transport
+    from tui.client.client import Connect
     from tui.commands.base import CommandContext
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 
 
 class InMemory:

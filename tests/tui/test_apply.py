@@ -14,7 +14,8 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.forwarder import Forwarder
 from tui import session
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, TimedOut, Unreachable
 from tui.model import Certainty, Offset

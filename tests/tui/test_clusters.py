@@ -10,7 +10,8 @@ from tests.support.broker import unique
 from tests.support.console_transports import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, about
 from tui.cluster.snapshot import LinkState
 from tui.contexts.contexts_file import ContextsFile

@@ -11,7 +11,8 @@ import pytest
 from tests.support.console_transports import InMemory
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.formatting import short
 from tui.metrics.progress import MAX_REQUESTS, POLL_INTERVAL, ConnectorProgress, ProgressMonitor, of_offsets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 from tui.contexts.profiles import Profile
 from tui.errors import ReadOnly
 

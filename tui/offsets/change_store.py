@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tui.client.client import RequestOrigin
+from tui.client.calls import RequestOrigin
 from tui.offsets import files
 from tui.offsets.history import HistoryFiles
 from tui.offsets.pending_changes import PendingChanges

@@ -155,7 +155,7 @@ def _names(before: Sequence[str]) -> list[str]:
 
 def _ask(profile: Profile) -> list[str]:
     from tui import session
-    from tui.client.client import drive
+    from tui.client.calls import drive
 
     profile = profile._replace(connect_timeout=CLUSTER_TIMEOUT, timeout=CLUSTER_TIMEOUT)
     connect = session.connect(profile, session.blocking(profile))

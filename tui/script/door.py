@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui import session
-from tui.client.client import Connect, drive
+from tui.client.calls import drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError

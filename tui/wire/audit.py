@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
 from tui.wire.wrapper import TransportWrapper

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 from tui.errors import NotFound, refusal
 from tui.wire.connection import Connection
 from tui.wire.endpoint import (

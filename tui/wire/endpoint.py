@@ -12,7 +12,7 @@ from tui.errors import MalformedAnswer, TimedOut, Unreachable, UsageError, refus
 from tui.formatting import one_line
 
 if TYPE_CHECKING:
-    from tui.client.client import ApiCall
+    from tui.client.calls import ApiCall
 
 # Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
 IDLE_SECONDS = 3.0

@@ -13,7 +13,8 @@ from typing import Any
 
 import orjson
 
-from tui.client.client import EXPANDED_LIST, ApiCall
+from tui.client.calls import ApiCall
+from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
 

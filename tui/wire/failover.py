@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.errors import HeadraceError, TimedOut, Unreachable
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.errors import Refused
 from tui.wire.wrapper import TransportWrapper
 

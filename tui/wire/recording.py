@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tui import errors
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
 from tui.wire.wrapper import TransportWrapper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from tui.client.client import Transport
+from tui.client.calls import Transport
 
 
 class TransportWrapper:

@@ -1,6 +1,6 @@
 """A client of Confluent's schema registry, which caches ids and schemas.
 
-confluent-kafka's own client would add mutual TLS and OAuth, but needs five more packages (authlib, httpx2, …), takes
+confluent-kafka's own client would add mutual TLS and OAuth, but needs four more packages (authlib, httpx2, …), takes
 almost twice as long to import, and raises httpx2's exceptions where the worker needs a RetriableError.
 """
 

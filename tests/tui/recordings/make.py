@@ -20,7 +20,7 @@ from urllib.parse import quote
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 from tui.errors import HeadraceError
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import AsyncTransport

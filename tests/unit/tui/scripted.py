@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.support.console_transports import InMemory
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 
 
 class Scripted(InMemory):

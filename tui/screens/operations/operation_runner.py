@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from shlex import quote
 
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 from tui.commands.base import Command, execute
 from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tui import embedded, session
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.cluster.cluster_overview import about
 from tui.cluster.snapshot import LinkState, Snapshot
 from tui.commands.base import CommandContext

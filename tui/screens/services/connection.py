@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from tui import session
 from tui.appearance.appearance import problems
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.cluster.store import ClusterStore
 from tui.commands.base import CommandContext
 from tui.contexts import policy

@@ -15,7 +15,7 @@ from tui.model import Connector
 from tui.scrubbing import scrubbed, without_user
 
 if TYPE_CHECKING:
-    from tui.client.client import ApiCall
+    from tui.client.calls import ApiCall
     from tui.errors import HeadraceError
 
 TIME_LIMIT = 60.0  # seconds from acceptance to the observed state

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from tests.unit.tui.scripted import Scripted, status
-from tui.client.client import REBALANCE_WAITS, ApiCall, Connect, drive
+from tui.client.calls import ApiCall, drive
+from tui.client.client import REBALANCE_WAITS, Connect
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.errors import Conflict, ReadOnly

@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client.client import ApiCall, Connect, drive
+from tui.client.calls import ApiCall, drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.console_transports import InMemory
-from tui.client.client import ApiCall, Connect, drive
+from tui.client.calls import ApiCall, drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile

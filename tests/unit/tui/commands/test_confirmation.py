@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.console_transports import InMemory
 from tests.unit.tui.scripted import status
-from tui.client.client import ApiCall, Connect, drive
+from tui.client.calls import ApiCall, drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.client.client import drive
+from tui.client.calls import drive
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile

@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
-from tui.client.client import Connect, drive
+from tui.client.calls import drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.commands.offsets.changing import announce
 from tui.commands.result import Result

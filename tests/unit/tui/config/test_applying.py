@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.console_transports import InMemory
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.config.applying import ChangedMeanwhile, ConfigEdit, ConfigNotApplied, apply
 from tui.config.changes import ConfigChange
 from tui.errors import BadRequest, TimedOut

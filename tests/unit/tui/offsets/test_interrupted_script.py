@@ -13,7 +13,8 @@ import pytest
 from tests.support.stub_worker import HANG, stub_worker
 from tests.unit.tui.offsets.test_operation import REQUESTS, Worker
 from tests.unit.tui.scripted import status
-from tui.client.client import Connect, drive
+from tui.client.calls import drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.console_transports import InMemory
 from tests.unit.tui.scripted import status
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.errors import HeadraceError, ServerError, TimedOut, Unreachable, refusal
 from tui.model import Offset
 from tui.offsets.change_store import ChangeStore

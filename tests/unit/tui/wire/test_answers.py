@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.errors import NotFound, TimedOut, Unreachable
 from tui.wire.blocking import BlockingTransport
 from tui.wire.endpoint import Endpoint

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.certificates import Stores, make_stores
 from tui import session
-from tui.client.client import ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
 from tui.contexts.profiles import Profile
 from tui.errors import TimedOut, Unreachable, UsageError
 

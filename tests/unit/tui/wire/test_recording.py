@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.console_transports import InMemory
-from tui.client.client import ApiCall, Connect
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.errors import Conflict, NotFound, Unreachable, UsageError
 from tui.wire.recording import RecordingTransport, ReplayTransport
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tui.client.client import EXPANDED_LIST, ApiCall, Transport
+from tui.client.calls import ApiCall, Transport
+from tui.client.client import EXPANDED_LIST
 from tui.contexts.urls import check_url
 from tui.errors import BadRequest, MalformedAnswer, NotFound, ServerError, TimedOut, Unreachable, UsageError, WrongState
 from tui.wire.blocking import BlockingTransport

@@ -7,7 +7,8 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from tests.support.console_transports import InMemory
-from tui.client.client import Connect, drive
+from tui.client.calls import drive
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted
-from tui.client.client import ApiCall, drive
+from tui.client.calls import ApiCall, drive
 from tui.commands.base import CommandContext
 from tui.commands.connectors.preview import Preview
 from tui.contexts.contexts_file import ContextsFile

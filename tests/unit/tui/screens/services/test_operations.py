@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.tui.screens.builders import connector, snapshot
-from tui.client.client import ApiCall
+from tui.client.calls import ApiCall
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.screens.services.operations import Operation, Operations, Phase, as_curl
 

@@ -1,0 +1,79 @@
+"""Requests to the Connect REST API as plain data, and the transports that send them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from tui.formatting import one_line
+
+T = TypeVar("T")
+Json = Any
+
+
+class ApiCall(NamedTuple):
+    """One request: plain data, so that it can be logged, shown as curl, and refused by a policy."""
+
+    method: str
+    path: str  # quoted, with its query
+    body: Json = None
+    headers: tuple[tuple[str, str], ...] = ()  # in addition to those of every request
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the request is idempotent, so that it may be sent again if its answer is lost."""
+        return self.method != "POST"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is plain text instead of JSON."""
+        return self.path == "/metrics"
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
+
+
+class RequestOrigin(NamedTuple):
+    """The user and the reason of a change of offsets. Our workers store them in their history, others ignore them."""
+
+    who: str = ""
+    why: str = ""
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        given = (("Headrace-User", self.who), ("Headrace-Reason", self.why))
+        return tuple((name, _header(text)) for name, text in given if text)
+
+
+def _header(text: str) -> str:
+    """On one line, and in the bytes of UTF-8, which headers carry one character each."""
+    return one_line(text).encode("utf-8", "replace").decode("latin-1")
+
+
+NO_ORIGIN = RequestOrigin()
+
+
+class Transport(Protocol):
+    """Sends one call and returns the decoded body (None when empty); raises the errors of `tui.errors`."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def send(self, call: ApiCall) -> Json: ...
+
+    def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def drive(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine that only awaits a blocking transport."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("a command suspended without an event loop: it awaited something that is not its context's")
