@@ -10,7 +10,7 @@ from tui.client.calls import ApiCall
 
 
 class Scripted(InMemory):
-    """Answers in order, the last one for ever; an exception is raised instead of returned."""
+    """Gives the answers in order and repeats the last one; an exception is raised instead of returned."""
 
     url = "http://scripted:8083"
 

@@ -1,4 +1,4 @@
-"""The API over a transport: quoting, retries of what passes by itself, the guard, the blocking driver."""
+"""The API over a transport: quoting, retries during rebalances, the read-only guard, the blocking driver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.contexts.profiles import Profile
 from tui.errors import Conflict, ReadOnly
 
 REBALANCE = Conflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)", 409)
-TAKEN = Conflict("Connector a already exists", 409)
+NAME_EXISTS = Conflict("Connector a already exists", 409)
 
 
 @pytest.mark.parametrize(
@@ -33,47 +33,47 @@ def test_names_are_quoted(name: str, path: str) -> None:
     assert transport.calls == [ApiCall("PUT", f"/connectors/{path}/stop")]
 
 
-def test_a_rebalance_is_waited_out_aloud() -> None:
-    transport, said = Scripted(REBALANCE, REBALANCE, None), list[str]()
-    drive(Connect(transport, notice=said.append).resume("a"))
+def test_requests_are_retried_with_a_notice_during_a_rebalance() -> None:
+    transport, notices = Scripted(REBALANCE, REBALANCE, None), list[str]()
+    drive(Connect(transport, notice=notices.append).resume("a"))
     assert len(transport.calls) == 3
     assert transport.slept == list(REBALANCE_WAITS[:2])
-    assert len(said) == 2
-    assert "rebalance" in said[0]
+    assert len(notices) == 2
+    assert "rebalance" in notices[0]
 
 
-def test_but_not_for_ever() -> None:
+def test_retries_during_a_rebalance_are_limited() -> None:
     transport = Scripted(REBALANCE)
     with pytest.raises(Conflict, match="rebalance"):
         drive(Connect(transport).resume("a"))
     assert transport.slept == list(REBALANCE_WAITS)
 
 
-def test_a_taken_name_is_not_retried() -> None:
-    transport = Scripted(TAKEN)
+def test_a_conflict_about_an_existing_name_is_not_retried() -> None:
+    transport = Scripted(NAME_EXISTS)
     with pytest.raises(Conflict, match="already exists"):
         drive(Connect(transport).create({"name": "a"}))
     assert len(transport.calls) == 1
 
 
-def test_read_only_lets_nothing_out_but_questions() -> None:
+def test_a_read_only_context_sends_only_reads_and_validations() -> None:
     transport = Scripted({"offsets": []})
     connect = Connect(transport, policy.guard(Profile("http://x:1", "prod", read_only=True)))
     drive(connect.offsets("a"))
     drive(connect.validate("X", {}))
-    asked = len(transport.calls)
+    calls_before = len(transport.calls)
     for change in (connect.stop("a"), connect.delete("a"), connect.reset_offsets("a"), connect.configure("a", {})):
         with pytest.raises(ReadOnly, match="prod is read-only"):
             drive(change)
-    assert len(transport.calls) == asked
+    assert len(transport.calls) == calls_before
 
 
-def test_workers_that_know_no_expansion_are_asked_one_by_one() -> None:
+def test_connectors_are_read_one_by_one_from_workers_without_expand() -> None:
     transport = Scripted(["a"], status("a"), {"config": {}})
     assert drive(Connect(transport).expanded()) == {"a": {"status": status("a"), "info": {"config": {}}}}
 
 
-def test_the_driver_refuses_what_would_need_a_loop() -> None:
+def test_the_driver_refuses_a_coroutine_that_needs_an_event_loop() -> None:
     async def waits() -> None:
         await asyncio.sleep(1)
 

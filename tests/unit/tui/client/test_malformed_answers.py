@@ -95,7 +95,7 @@ WRONG: tuple[Any, ...] = (None, 5, -1, 10**400, 1e308, True, "x", [], [7], {}, {
 
 
 class Answering(InMemory):
-    """Answers by path, 404 for others; changing methods get the path's answer, too."""
+    """Answers by path, with 404 for unknown paths. Requests that change something get the same answer as GET."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
@@ -151,7 +151,7 @@ def test_any_answer_ends_a_command_with_a_result_or_a_headrace_error(line: str, 
                 pytest.fail(f"{path} answered {json.dumps(wrong)[:300]}: {error!r}")
 
 
-def test_the_error_names_the_request_and_the_place() -> None:
+def test_the_error_names_the_request_and_the_field() -> None:
     transport = Answering({**ANSWERS, "/connectors/a/status": {"connector": "x", "tasks": 5}})
     with pytest.raises(HeadraceError, match=r"malformed answer to GET /connectors/a/status: connector: .*object"):
         drive(Connect(transport).status("a"))

@@ -1,4 +1,4 @@
-"""The store: what it asks, what it tells, and how it takes a loss. Time is the test's."""
+"""The cluster store: requests, reported differences, retries after a lost connection. The tests control the clock."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PACE = StorePace(interval=2.0, jitter=0.0, gather=0.0, spacing=0.0)
 
 
 class Watcher:
-    """Collects what a store tells; `until` waits for it. Sleeping costs no time, but lets `turns` run out."""
+    """Collects the snapshots and notices of a store; `until` waits for them. Sleeping takes no real time."""
 
     def __init__(self, transport: Scripted, streams: list[Any] | None = None, pace: StorePace = PACE) -> None:
         self.now, self.slept = 1000.0, list[float]()
         self.seen: list[tuple[Snapshot, Diff]] = []
         self.notices: list[Notice] = []
-        self.asked: list[str] = []
+        self.last_ids: list[str] = []
         self.streams = streams
         self._news, self._pauses = asyncio.Event(), asyncio.Event()
         lines = self._lines if streams is not None else None
@@ -47,7 +47,7 @@ class Watcher:
         await asyncio.sleep(0)
 
     async def _lines(self, path: str, last_id: str) -> AsyncGenerator[str, None]:
-        self.asked.append(last_id)
+        self.last_ids.append(last_id)
         assert self.streams is not None
         stream = self.streams.pop(0) if len(self.streams) > 1 else self.streams[0]
         if isinstance(stream, Exception):
@@ -80,7 +80,7 @@ class Watcher:
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_polling_tells_only_differences() -> None:
+async def test_polling_reports_only_differences() -> None:
     failed = status("a", tasks=["FAILED"])
     transport = Scripted(
         expanded(status("a"), status("b")),
@@ -93,16 +93,16 @@ async def test_polling_tells_only_differences() -> None:
         await watcher.until(2)
     (first, one), (second, two) = watcher.seen[:2]
     assert (one.added, one.link) == (frozenset("ab"), True)
-    assert first.since == {}, "a state that was there before we looked has begun nobody knows when"
+    assert first.since == {}, "the time of states in the first snapshot is unknown"
     assert (two.added, two.changed, two.removed) == (frozenset("c"), frozenset("a"), frozenset("b"))
     assert second.connectors["a"].overall == "FAILED"
-    assert second.since == {"a": 1004.0, "c": 1004.0}, "what comes while one looks came then"
-    assert first.connectors["a"].overall == "RUNNING", "a snapshot stays as it was"
+    assert second.since == {"a": 1004.0, "c": 1004.0}, "later changes have the time of their snapshot"
+    assert first.connectors["a"].overall == "RUNNING", "snapshots are immutable"
     assert watcher.slept[:2] == [2.0, 2.0]
     assert all(call.path == "/connectors?expand=status&expand=info" for call in transport.calls)
 
 
-async def test_a_loss_backs_off_to_a_minute_and_says_so() -> None:
+async def test_retries_back_off_to_a_minute_and_the_status_says_so() -> None:
     transport = Scripted(expanded(status("a")), Unreachable("cannot reach it"))
     watcher = Watcher(transport)
     async with watcher.running():
@@ -111,24 +111,24 @@ async def test_a_loss_backs_off_to_a_minute_and_says_so() -> None:
     lost = watcher.seen[2][0]
     assert lost.link == ClusterLink(LinkState.LOST, 1000.0, 1005.0, "cannot reach it")
     assert lost.link.text(1003.0) == "stale 3 s, next try in 2 s: cannot reach it"
-    assert lost.connectors.keys() == {"a"}, "nothing is forgotten"
+    assert lost.connectors.keys() == {"a"}, "the last known connectors remain"
 
 
-async def test_who_asks_now_does_not_make_the_pauses_longer() -> None:
+async def test_a_requested_refresh_does_not_lengthen_the_pauses() -> None:
     watcher = Watcher(Scripted(expanded(status("a")), Unreachable("cannot reach it")))
     async with watcher.running():
         await watcher.until(2)
-        watcher.gate = asyncio.Event()  # sleeps for ever
+        watcher.gate = asyncio.Event()  # never opened
         await watcher.until(3)
-        for asked in range(3):
+        for attempt in range(3):
             before = len(watcher.slept)
-            watcher.store.refresh() if asked % 2 else watcher.store.heard()
+            watcher.store.refresh() if attempt % 2 else watcher.store.heard()
             await watcher.until(len(watcher.seen) + 1)
             await watcher.paused_again(before)
     assert len(set(watcher.slept[-3:])) == 1
 
 
-async def test_an_answer_to_somebody_else_matters_only_while_it_is_lost() -> None:
+async def test_other_answers_trigger_a_refresh_only_while_the_connection_is_lost() -> None:
     watcher = Watcher(Scripted(expanded(status("a"))))
     watcher.gate = asyncio.Event()
     async with watcher.running():
@@ -137,7 +137,7 @@ async def test_an_answer_to_somebody_else_matters_only_while_it_is_lost() -> Non
         assert not watcher.store._wake.is_set()
 
 
-async def test_it_comes_back_by_itself() -> None:
+async def test_a_lost_connection_is_restored_without_intervention() -> None:
     transport = Scripted(expanded(), Unreachable("gone"), Unreachable("gone"), expanded(status("a")))
     watcher = Watcher(transport)
     async with watcher.running():
@@ -148,7 +148,7 @@ async def test_it_comes_back_by_itself() -> None:
 
 async def test_refresh_does_not_wait() -> None:
     watcher = Watcher(Scripted(expanded(), expanded(status("a"))))
-    watcher.gate = asyncio.Event()  # sleeps for ever
+    watcher.gate = asyncio.Event()  # never opened
     async with watcher.running():
         await watcher.until(1)
         watcher.store.refresh()
@@ -176,7 +176,7 @@ async def test_events_then_reconnect_with_the_last_id() -> None:
     watcher = Watcher(Scripted(AssertionError("polled")), [first, [*again, ": hold"]])
     async with watcher.running():
         await watcher.until(3)
-    assert watcher.asked == ["", "boot.5"]
+    assert watcher.last_ids == ["", "boot.5"]
     snapshot = watcher.store.snapshot
     assert snapshot.connectors["a"].state == "STOPPED"
     assert snapshot.connectors.keys() == {"a", "c"}
@@ -189,7 +189,7 @@ async def test_a_lost_stream_is_live_again_with_its_first_line() -> None:
     watcher = Watcher(Scripted(None), [first, Unreachable("gone"), ["", ": hold"]])
     async with watcher.running():
         await watcher.until(3)
-    assert watcher.asked == ["", "boot.1", "boot.1"]
+    assert watcher.last_ids == ["", "boot.1", "boot.1"]
     assert [s.link.state for s, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
 
@@ -206,8 +206,8 @@ async def test_a_burst_of_events_is_one_difference() -> None:
     assert watcher.seen[1][1].added == frozenset(names)
 
 
-async def test_a_busy_cluster_is_told_of_at_a_pace() -> None:
-    """The first change at once, those that follow together, and no sooner than the pace allows."""
+async def test_changes_of_a_busy_cluster_are_reported_at_a_limited_rate() -> None:
+    """The first change is reported immediately; later changes are collected and reported at intervals."""
     loop, heard = asyncio.get_running_loop(), list[float]()
     watcher = Watcher(Scripted(None), [[]], PACE._replace(spacing=0.2))
     watcher.store.subscribe(lambda snapshot, diff: heard.append(loop.time()))
@@ -234,32 +234,32 @@ async def test_without_event_stream_it_polls() -> None:
     assert watcher.seen[0][0].link.state is LinkState.POLLING
 
 
-async def test_an_event_that_makes_no_sense_is_a_loss_not_an_end() -> None:
+async def test_an_invalid_event_reconnects_the_stream() -> None:
     watcher = Watcher(Scripted(None), [event("snapshot", [], 1), [*event("snapshot", {"connectors": {}}, 2), ": hold"]])
     async with watcher.running():
         await watcher.until(2)
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LOST, LinkState.LIVE]
 
 
-NONSENSE: dict[str, Any] = {
+MALFORMED: dict[str, Any] = {
     "a status that is text": {"one": {"status": {"connector": "x", "tasks": 5}}},
     "a list of anything": [1, 2, {"x": 1}],
     "nothing": None,
     "a state that is an object": {"one": {"status": {"connector": {"state": {}}}}},
     "tasks without numbers": {"one": {"status": {"tasks": [{"id": "x"}, {"id": 0}]}}},
     "a config that is a list": {"one": {"status": None, "info": {"config": [1]}}},
-    "an error that nobody expects": RecursionError("maximum recursion depth exceeded"),
+    "an unexpected error": RecursionError("maximum recursion depth exceeded"),
 }
 
 
-@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
+@pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED)
 async def test_the_watch_continues_after_any_answer(answer: Any) -> None:
     watcher = Watcher(Scripted(expanded(status("a")), answer, answer, expanded(status("a"), status("b"))))
     async with watcher.running():
         await watcher.until(4)
     first, lost, again, back = (snapshot for snapshot, _ in watcher.seen[:4])
     assert [one.link.state for one in (lost, again)] == [LinkState.LOST] * 2
-    assert lost.link.trouble and lost.connectors == first.connectors, "as it was before, and why"
+    assert lost.link.trouble and lost.connectors == first.connectors, "the connectors are kept and the reason is shown"
     assert back.link.state is LinkState.POLLING and back.connectors.keys() == {"a", "b"}
     assert watcher.slept[1:3] == [1.0, 2.0]
 
@@ -274,7 +274,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
     watcher = Watcher(Scripted(Unreachable("not polled")), streams)
     async with watcher.running():
         await watcher.until(3)
-    assert watcher.asked == ["", ""]
+    assert watcher.last_ids == ["", ""]
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
 
@@ -288,7 +288,7 @@ async def test_after_failed_events_it_polls_shows_the_reason_and_retries(error: 
     assert polling.link.state is LinkState.POLLING and polling.connectors.keys() == {"a"}
     assert polling.link.text(0) == f"polling (events: {error.message})"  # type: ignore[attr-defined]
     assert live_again.link.state is LinkState.LIVE and live_again.connectors.keys() == {"b"}
-    assert watcher.now >= 1000.0 + 2 * PACE.listen_again, "not at every look"
+    assert watcher.now >= 1000.0 + 2 * PACE.listen_again, "not after every poll"
 
 
 @pytest.mark.parametrize("lines", [["", ": hold"], []], ids=["after its head", "from the start"])

@@ -32,7 +32,7 @@ def past(entry: Any) -> Any:
 
 
 class Cluster(InMemory):
-    """The STOPPED connector `a`, and `x/y` which it refuses to speak of."""
+    """The STOPPED connector `a`, and `x/y`, whose requests it refuses."""
 
     url = "http://cluster:8083"
 

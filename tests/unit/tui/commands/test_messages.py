@@ -47,7 +47,7 @@ def run_command(line: str, *answers: Any) -> Result:
         ("list workers", f"unknown resource 'workers'; choose from {NOUNS}"),
         ("get dead-letters demo-sink", f"unknown resource 'dead-letters'; choose from {NOUNS}"),
         ("get connectors demo-snk", "did you mean demo-sink?"),
-        ("get connectors workers", ""),  # a name beyond doubt
+        ("get connectors workers", ""),  # names that match exactly get no suggestion
     ],
 )
 def test_suggestions_for_unknown_names(line: str, advice: str) -> None:

@@ -1,4 +1,4 @@
-"""Sending a changed config to a worker that has PATCH, and to one that has not."""
+"""Sending a changed config to workers with and without PATCH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.errors import BadRequest, TimedOut
 
 
 class Worker(InMemory):
-    """Keeps one config; `patch` False answers PATCH as workers of before KIP-477 do."""
+    """Keeps one config. With `patch=False` it answers PATCH like workers without KIP-477."""
 
     url = "http://worker"
 
@@ -68,7 +68,7 @@ async def test_without_patch_a_mask_is_never_put() -> None:
     assert done.after["password"] == "new"
 
 
-async def test_somebody_else_was_quicker() -> None:
+async def test_a_config_changed_by_someone_else_is_not_overwritten() -> None:
     worker = Worker({**BASE, "a": "7"})
     with pytest.raises(ChangedMeanwhile, match="changed the config: a") as raised:
         await apply(EDIT, Connect(worker))
@@ -76,7 +76,7 @@ async def test_somebody_else_was_quicker() -> None:
     assert not worker.sent and raised.value.exit_code == 4
 
 
-async def test_no_answer_is_no_success_and_no_failure() -> None:
+async def test_without_an_answer_the_result_is_unknown() -> None:
     class Slow(Worker):
         async def send(self, call: ApiCall) -> Any:
             if call.method == "PATCH":
@@ -87,10 +87,10 @@ async def test_no_answer_is_no_success_and_no_failure() -> None:
         await apply(EDIT, Connect(Slow(BASE)))
 
 
-async def test_what_did_not_arrive_is_told() -> None:
-    class Deaf(Worker):
+async def test_keys_that_the_worker_ignored_are_reported() -> None:
+    class Ignoring(Worker):
         async def send(self, call: ApiCall) -> Any:
             return dict(self.config) if call.method == "PATCH" else await super().send(call)
 
-    done = await apply(EDIT, Connect(Deaf(BASE)))
+    done = await apply(EDIT, Connect(Ignoring(BASE)))
     assert [change.key for change in done.differing] == ["a", "b"]

@@ -1,4 +1,4 @@
-"""What would change, what is sent, and that no mask ever is."""
+"""Changes of a config: the difference, the request, and masks, which are never sent."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def test_only_changed_keys() -> None:
     assert merged(BASE, made) == {**BASE, "n": "2", "new": "true"}
 
 
-def test_a_key_left_out_goes_but_the_name_does_not() -> None:
+def test_an_omitted_key_is_removed_except_the_name() -> None:
     made = changes(BASE, {"connector.class": "X", "db.password": MASK, "url": BASE["url"]})
     assert made == (ConfigChange("n", "1", None),)
     assert as_patch(made) == {"n": None}
     assert "n" not in merged(BASE, made)
-    assert changes(BASE, {**BASE, "n": None}) == made, "null is no value"
+    assert changes(BASE, {**BASE, "n": None}) == made, "null removes the key"
 
 
 def test_secrets_are_masked_and_references_are_not() -> None:
@@ -31,7 +31,7 @@ def test_secrets_are_masked_and_references_are_not() -> None:
     assert is_secret("sasl.jaas.config", "x") and not is_secret("topics", "x")
 
 
-def test_masks_of_others_are_known() -> None:
+def test_masks_of_other_systems_are_recognized() -> None:
     assert all(map(is_masked, ("********", "***", "[hidden]", "<redacted>", "[MASKED]", "••••")))
     assert not any(map(is_masked, ("", "*", "hidden", "a***", "topic-redacted")))
 

@@ -1,4 +1,4 @@
-"""A text being edited: problems at their lines, other people's changes taken over, nothing masked sent anywhere."""
+"""Drafts of configs: problems with their lines, rebasing on changes by others, and masks, which are never sent."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ def entry(name: str, *errors: str, **more: Any) -> dict[str, Any]:
     return {"definition": {"name": name, **more}, "value": {"name": name, "errors": list(errors)}}
 
 
-def test_untouched_changes_nothing_and_hides_secrets() -> None:
+def test_an_unedited_draft_changes_nothing_and_hides_secrets() -> None:
     one = draft.of("c", BASE)
     assert "hunter2" not in one.text and not one.is_touched
     assert one.review().changes == ()
-    assert one.to_validate() == BASE, "the worker validates what is there, not our mask"
+    assert one.to_validate() == BASE, "the worker validates the real value, not the mask"
 
 
-def test_what_the_worker_masks_is_not_sent_even_to_be_validated() -> None:
+def test_values_masked_by_the_worker_are_not_sent_for_validation() -> None:
     one = draft.of("c", {**BASE, "db.password": "[hidden]"})
     assert "db.password" not in one.to_validate()
-    said = of_validation({"configs": [entry("db.password", "Missing required"), entry("tasks.max")]})
-    assert not one.review(said).errors
+    validation = of_validation({"configs": [entry("db.password", "Missing required"), entry("tasks.max")]})
+    assert not one.review(validation).errors
 
 
-def test_a_missing_key_stands_at_its_nearest_or_nowhere() -> None:
+def test_a_missing_key_is_reported_at_the_nearest_related_key_or_without_a_line() -> None:
     config = {**BASE, "transforms": "a, b", "transforms.b.type": "X"}
     one = draft.of("c", config)
     lines = one.text.split("\n")
     missing = ("transforms.a.type", "transforms.b.field", "topics")
-    said = of_validation({"configs": [entry(name, f"Missing {name}") for name in missing]})
-    places = {problem.message: problem.place.line for problem in one.review(said).errors}
+    validation = of_validation({"configs": [entry(name, f"Missing {name}") for name in missing]})
+    places = {problem.message: problem.place.line for problem in one.review(validation).errors}
     assert lines[places["Missing transforms.a.type"] - 1].startswith('  "transforms":')
     assert lines[places["Missing transforms.b.field"] - 1].startswith('  "transforms.b.type":')
     assert places["Missing topics"] == 0
-    problem = next(one for one in one.review(said).errors if one.message == "Missing topics")
+    problem = next(one for one in one.review(validation).errors if one.message == "Missing topics")
     assert str(problem) == "Missing topics"
 
 
-def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
+def test_errors_have_lines_and_unknown_keys_are_flagged() -> None:
     lines = ['{"connector.class": "X",', '"tasks.max": "x",', '"task.max": 1,', f'"db.password": "{MASK}"}}']
     one = draft.of("c", BASE).typed("\n".join(lines))
-    said = of_validation(
+    validation = of_validation(
         {
             "configs": [
                 entry("connector.class"),
@@ -57,7 +57,7 @@ def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
             ]
         }
     )
-    found = one.review(said)
+    found = one.review(validation)
     assert [str(error) for error in found.errors] == [
         "topics: is missing",
         "line 2, column 14: tasks.max: Not a number",
@@ -67,7 +67,7 @@ def test_errors_stand_at_their_lines_and_unknown_keys_are_flagged() -> None:
     ]
 
 
-def test_something_typed_beside_a_mask_is_neither_the_old_value_nor_a_new_one() -> None:
+def test_text_typed_next_to_a_mask_is_an_error() -> None:
     one = draft.of("c", BASE)
     for value in (f"{MASK}9", f"x{MASK}"):
         found = one.typed(one.text.replace(MASK, value)).review()
@@ -75,10 +75,10 @@ def test_something_typed_beside_a_mask_is_neither_the_old_value_nor_a_new_one() 
             "db.password: the value still contains the mask; replace the whole value"
         ]
     stars = {**BASE, "note": f"see {MASK} below"}
-    assert not draft.of("c", stars).review().errors, "what is there already is the user's own"
+    assert not draft.of("c", stars).review().errors, "an existing value may contain the mask"
 
 
-def test_a_mask_is_no_value_and_names_stay() -> None:
+def test_masks_and_renames_are_errors() -> None:
     one = draft.of("c", BASE).typed('{"name": "d", "other.password": "***"}')
     assert {error.message for error in one.review().errors} == {
         "a connector cannot be renamed: create a new one",
@@ -86,7 +86,7 @@ def test_a_mask_is_no_value_and_names_stay() -> None:
     }
 
 
-def test_the_other_form_keeps_the_text() -> None:
+def test_conversion_to_the_other_form_keeps_the_changes() -> None:
     one = draft.of("c", BASE)
     converted = one.typed(one.text.replace('"1"', '"2"')).converted()
     assert converted is not None and converted.form is ConfigFormat.PROPERTIES and "tasks.max=2\n" in converted.text
@@ -94,7 +94,7 @@ def test_the_other_form_keeps_the_text() -> None:
     assert one.typed("{").converted() is None
 
 
-def test_rebased_keeps_ours_and_takes_theirs() -> None:
+def test_a_rebased_draft_has_the_changes_of_both_sides() -> None:
     one = draft.of("c", BASE)
     mine = one.typed(one.text.replace('"1"', '"2"'))
     now = {**BASE, "file": "/x", "db.password": "other"}
@@ -103,7 +103,7 @@ def test_rebased_keeps_ours_and_takes_theirs() -> None:
     assert '"file": "/x"' in again.text and again.is_touched
 
 
-def test_keys_of_transformations_and_overrides_are_somebody_elses() -> None:
+def test_keys_of_transformations_and_overrides_are_not_unknown() -> None:
     one = draft.of(
         "c",
         {
@@ -115,5 +115,7 @@ def test_keys_of_transformations_and_overrides_are_somebody_elses() -> None:
             "value.converter.schemas.enable": "false",
         },
     )
-    said = of_validation({"configs": [entry("connector.class"), entry("transforms")]})
-    assert [problem.message for problem in one.review(said).warnings] == ["the plugin has no key transforms.b.type"]
+    validation = of_validation({"configs": [entry("connector.class"), entry("transforms")]})
+    assert [problem.message for problem in one.review(validation).warnings] == [
+        "the plugin has no key transforms.b.type"
+    ]

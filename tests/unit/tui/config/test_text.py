@@ -1,4 +1,4 @@
-"""Both forms of a config say the same and know where each key stands."""
+"""The JSON and properties forms of a config: equal content, and the position of each key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ VALUES = st.text(CHARACTERS)
 
 @given(st.dictionaries(KEYS, VALUES))
 @pytest.mark.parametrize("form", list(ConfigFormat))
-def test_what_was_written_is_read_again(form: ConfigFormat, config: dict[str, str]) -> None:
+def test_a_written_config_is_read_back(form: ConfigFormat, config: dict[str, str]) -> None:
     found = read(write(config, form), form)
     assert found.config == config and not found.problems
 
 
-def test_places() -> None:
+def test_positions_of_keys() -> None:
     found = read('{\n  "a": 1,\n  "b.c": {"x": 1}\n}', ConfigFormat.JSON)
     assert (found.places["a"].line, found.places["a"].column) == (2, 8)
     assert "must be a string" in found.problems[0].message and found.problems[0].place.line == 3
@@ -30,11 +30,11 @@ def test_places() -> None:
     assert found.places["b"].line == 5
 
 
-def test_bad_json_points_at_the_place() -> None:
+def test_syntax_errors_have_a_position() -> None:
     assert read('{"a": }', ConfigFormat.JSON).problems[0].place.column == 7
     assert "object" in read("[1]", ConfigFormat.JSON).problems[0].message
 
 
-def test_what_post_takes_is_read_too() -> None:
+def test_the_body_of_a_post_request_is_accepted() -> None:
     found = read('{"name": "x", "config": {"a": 1, "b": true, "c": null}}', ConfigFormat.JSON)
     assert found.config == {"a": "1", "b": "true"}

@@ -1,4 +1,4 @@
-"""Contexts on disk, and which one is meant."""
+"""The contexts file, and the choice of a context."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_round_trip(profiles: ContextsFile) -> None:
     assert profiles.load() == Contexts("", {odd.name: odd})
 
 
-def written(profiles: ContextsFile, content: str) -> None:
+def write_file(profiles: ContextsFile, content: str) -> None:
     profiles.path.parent.mkdir()
     profiles.path.write_text(content)
 
 
 @pytest.mark.parametrize(("content", "message"), [("x = [", "is not TOML"), ("contexts = 3", "must be a table")])
-def test_a_broken_file_is_named(profiles: ContextsFile, content: str, message: str) -> None:
-    written(profiles, content)
+def test_an_error_names_the_unreadable_file(profiles: ContextsFile, content: str, message: str) -> None:
+    write_file(profiles, content)
     with pytest.raises(HeadraceError, match=message) as caught:
         profiles.load()
     assert str(profiles.path) in str(caught.value)
@@ -61,12 +61,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("content", "message"), WRONG)
-def test_a_wrong_context_is_refused_alone_and_kept(profiles: ContextsFile, content: str, message: str) -> None:
-    written(profiles, content + '[contexts.good]\nurl = "http://g:1"\n')
-    there = tomllib.loads(content)["contexts"]["a"]
+def test_an_invalid_context_is_kept_and_does_not_affect_others(
+    profiles: ContextsFile, content: str, message: str
+) -> None:
+    write_file(profiles, content + '[contexts.good]\nurl = "http://g:1"\n')
+    invalid = tomllib.loads(content)["contexts"]["a"]
     profiles.use("good")
     profiles.put(Profile("http://h:1", "more"))
-    assert tomllib.loads(profiles.path.read_text())["contexts"]["a"] == there
+    assert tomllib.loads(profiles.path.read_text())["contexts"]["a"] == invalid
     assert session.choose("", "", profiles, {}) == Profile("http://g:1", "good")
     with pytest.raises(HeadraceError, match=message) as caught:
         session.choose("", "a", profiles, {})
@@ -75,7 +77,7 @@ def test_a_wrong_context_is_refused_alone_and_kept(profiles: ContextsFile, conte
     assert profiles.load().names == ["good", "more"]
 
 
-def test_nothing_is_written_that_could_not_be_read(profiles: ContextsFile) -> None:
+def test_an_invalid_context_is_not_written(profiles: ContextsFile) -> None:
     for wrong in (Profile("http://h:1", "a", colour="red"), Profile("h", "a"), Profile("http://h:1", "")):
         with pytest.raises(UsageError):
             profiles.put(wrong)
@@ -84,13 +86,13 @@ def test_nothing_is_written_that_could_not_be_read(profiles: ContextsFile) -> No
 
 @pytest.mark.parametrize("spelling", ["bootstrap", "bootstrap-servers", "bootstrap_servers", "brokers"])
 def test_spellings_of_the_brokers(profiles: ContextsFile, spelling: str) -> None:
-    written(profiles, f'[contexts.a]\nurl = "http://h:1"\n{spelling} = "b:9"\n')
+    write_file(profiles, f'[contexts.a]\nurl = "http://h:1"\n{spelling} = "b:9"\n')
     profiles.use("a")
     assert profiles.get("a").bootstrap == "b:9"
     assert '\nbootstrap-servers = "b:9"\n' in profiles.path.read_text()
 
 
-def test_which_cluster(profiles: ContextsFile) -> None:
+def test_choice_of_a_cluster(profiles: ContextsFile) -> None:
     assert session.choose("", "", profiles, {}) is None
     profiles.put(Profile("http://a:1", "a"))
     profiles.put(Profile("http://b:1", "b"))

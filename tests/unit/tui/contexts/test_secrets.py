@@ -1,4 +1,4 @@
-"""Secrets by reference: resolved late, named in errors, printed nowhere; what is written down is scrubbed."""
+"""References to secrets: resolved when needed, named in errors, never printed. Files are written without secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui.errors import HeadraceError
 from tui.scrubbing import HIDDEN, scrubbed, without_user
 
 
-def test_where_secrets_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_of_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_SECRET", "a:b")
     assert [secrets.resolve(text) for text in ("", "itself", "env:TEST_SECRET", "command:printf 'x\\ny'")] == [
         "",
@@ -30,12 +30,12 @@ def test_where_secrets_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
         ("keyring:connect/me", "keyring:connect/me"),
     ],
 )
-def test_a_secret_that_is_not_there_is_named(reference: str, message: str) -> None:
+def test_a_missing_secret_is_named(reference: str, message: str) -> None:
     with pytest.raises(HeadraceError, match=message):
         secrets.resolve(reference)
 
 
-def test_nothing_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_SECRET", "s3cret")
     profile = Profile("http://h", password="s3cret", token="s3cret", headers={"X": "s3cret"}, client={"y": "s3cret"})
     assert "s3cret" not in repr(profile) + repr(session.endpoint(profile))
@@ -44,7 +44,7 @@ def test_nothing_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.client_properties(named) == {"bootstrap.servers": "b:9", "sasl.password": "s3cret"}
 
 
-def test_what_is_written_down_is_scrubbed() -> None:
+def test_secrets_are_removed_before_writing() -> None:
     config = {
         "connection.password": "p",
         "sasl.jaas.config": "x",

@@ -1,4 +1,4 @@
-"""What the editor says about a text before the server sees it."""
+"""Checks of an offsets document in the editor, before it is sent."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ FILES = [Offset({"filename": "/in"}, {"position": 12})]
 JDBC = [Offset({"table": "t"}, {"id": 3, "at": "2026-01-01"})]
 
 
-def says(connector: Connector, known: list[Offset], text: str) -> tuple[list[str], list[str]]:
+def problems(connector: Connector, known: list[Offset], text: str) -> tuple[list[str], list[str]]:
     found = check(text, connector, known)
     return [str(one) for one in found.errors], [str(one) for one in found.warnings]
 
 
 @pytest.mark.parametrize(("connector", "known"), [(SINK, SINKS), (FILE, FILES), (OTHER, JDBC)])
-def test_the_untouched_document_is_clean(connector: Connector, known: list[Offset]) -> None:
+def test_an_unedited_document_has_no_problems(connector: Connector, known: list[Offset]) -> None:
     text = partitions.document(known)
-    assert says(connector, known, text) == ([], [])
+    assert problems(connector, known, text) == ([], [])
     assert check(text, connector, known).entries == tuple(known)
 
 
-def test_templates_are_clean() -> None:
+def test_templates_have_no_problems() -> None:
     for connector in (SINK, FILE, OTHER):
-        assert says(connector, [], partitions.template(connector)) == ([], [])
+        assert problems(connector, [], partitions.template(connector)) == ([], [])
 
 
-def test_the_bare_list_and_an_empty_one() -> None:
+def test_a_list_without_the_offsets_key_and_an_empty_list() -> None:
     assert check('[{"partition": {"filename": "/in"}, "offset": null}]', FILE, FILES).entries[0].offset is None
-    assert says(FILE, FILES, "[]") == ([], [])
-    assert says(FILE, [], partitions.document([])) == ([], [])
+    assert problems(FILE, FILES, "[]") == ([], [])
+    assert problems(FILE, [], partitions.document([])) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_the_bare_list_and_an_empty_one() -> None:
     ],
 )
 def test_errors(connector: Connector, entry: str, message: str) -> None:
-    errors, _ = says(connector, [], f'{{"offsets": [\n{entry}\n]}}')
+    errors, _ = problems(connector, [], f'{{"offsets": [\n{entry}\n]}}')
     assert len(errors) == 1 and message in errors[0] and errors[0].startswith("line 2, column ")
 
 
@@ -71,14 +71,14 @@ def test_errors(connector: Connector, entry: str, message: str) -> None:
     ("text", "message"), [("3", "in [ ]"), ("{}", "missing key"), ('{"offsets": [], "y": 1}', '"y"')]
 )
 def test_documents_of_the_wrong_shape(text: str, message: str) -> None:
-    errors, _ = says(OTHER, [], text)
+    errors, _ = problems(OTHER, [], text)
     assert any(message in error for error in errors)
 
 
-def test_the_same_partition_twice_however_it_is_spelled() -> None:
+def test_a_duplicate_partition_is_detected_in_any_spelling() -> None:
     one = '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": null}'
     two = '{"partition": {"kafka_partition": "0", "kafka_topic": "a"}, "offset": null}'
-    errors, _ = says(SINK, SINKS, f"[{one},\n{two}]")
+    errors, _ = problems(SINK, SINKS, f"[{one},\n{two}]")
     assert errors == ["line 2, column 15: duplicate of the partition in entry 1"]
 
 
@@ -94,5 +94,5 @@ def test_the_same_partition_twice_however_it_is_spelled() -> None:
     ],
 )
 def test_warnings(connector: Connector, known: list[Offset], entry: str, message: str) -> None:
-    errors, warnings = says(connector, known, f"[{entry}]")
+    errors, warnings = problems(connector, known, f"[{entry}]")
     assert not errors and any(message in warning for warning in warnings)

@@ -1,4 +1,4 @@
-"""Syntax errors stand at the right line and column; every value knows its place."""
+"""The JSON parser of the editor: lines and columns of syntax errors and of values."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([None, 1, 4]))
-def test_reads_what_python_writes(value: object, indent: int | None) -> None:
+def test_json_written_by_python_is_parsed(value: object, indent: int | None) -> None:
     assert parse(json.dumps(value, indent=indent)).value == value
     assert parse(json.dumps(value, indent=indent, ensure_ascii=False)).value == value
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_read_or_refused_with_a_place_inside(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_position_inside_it(text: str) -> None:
     try:
         parse(text)
     except JsonError as error:
@@ -62,7 +62,7 @@ def test_errors(text: str, place: tuple[int, int], words: str) -> None:
     assert (caught.value.place.line, caught.value.place.column) == place
 
 
-def test_places_of_values() -> None:
+def test_positions_of_values() -> None:
     parsed = parse('{"offsets": [\n  {"partition": {"a": 1},\n   "offset": null}\n]}')
     assert parsed.place(("offsets", 0)) == TextPosition(2, 3)
     assert parsed.place(("offsets", 0, "partition", "a")) == TextPosition(2, 23)

@@ -1,4 +1,4 @@
-"""Rates and lag from looks at offsets; curves of them."""
+"""Rates and lag computed from samples of offsets, and their charts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ def sink(position: int, **more: object) -> dict[str, object]:
     return {"offsets": [{"partition": partition, "offset": {"kafka_offset": position}, **more}]}
 
 
-def test_a_step_counts_for_the_time_since_the_step_before() -> None:
+def test_the_rate_of_a_commit_covers_the_time_since_the_previous_commit() -> None:
     points = [(0.0, 0.0), (2.0, 0.0), (4.0, 400.0), (6.0, 400.0), (8.0, 800.0)]
     assert offset_rates.rates(points) == [None, 100.0, 100.0, 100.0, 100.0]
 
 
-def test_quiet_for_longer_than_a_step_is_zero() -> None:
+def test_the_rate_is_zero_after_an_interval_without_commits() -> None:
     points = [(float(at), 100.0 if at else 0.0) for at in range(0, 10, 2)]
     assert offset_rates.rates(points) == [None, 50.0, 0.0, 0.0, 0.0]
-    assert offset_rates.rates(points[:3])[-1] is None, "the next commit may be on its way"
+    assert offset_rates.rates(points[:3])[-1] is None, "the next commit may still arrive"
 
 
-def test_set_back_is_no_rate() -> None:
+def test_a_decrease_of_the_offset_has_no_rate() -> None:
     assert offset_rates.rates([(0.0, 100.0), (2.0, 50.0), (4.0, 70.0)]) == [None, None, 10.0]
     assert offset_rates.rates([]) == [] and offset_rates.rates([(0.0, None), (1.0, 3.0)]) == [None, None]
 
 
-def test_of_any_connect_and_of_ours() -> None:
+def test_samples_of_apaches_and_of_headrace_workers() -> None:
     history = SampleHistory()
     history.add(offset_rates.sample(0.0, sink(10), {0: "t-0"}))
     history.add(offset_rates.sample(2.0, sink(30, end=50, lag={"records": 20, "ms": 1500}), {0: "t-0"}))
@@ -40,12 +40,12 @@ def test_of_any_connect_and_of_ours() -> None:
     assert offset_rates.unit({"offsets": []}) == offset_rates.unit(None) == "positions"
 
 
-def test_positions_of_odd_connectors() -> None:
+def test_positions_of_connectors_with_their_own_offset_format() -> None:
     assert offset_rates.position({"lsn": 7, "snapshot": True}) == 7.0
     assert offset_rates.position({"text": "x"}) is None and offset_rates.position(None) is None
 
 
-def test_curves() -> None:
+def test_charts() -> None:
     assert spark([None, 0.0, 4.0, 8.0], 6) == "  ·▁▄█"
     assert plot([1.0, 2.0], 3, 2) == ["  █", " ██"]
     assert plot([], 4, 1) == ["    "] and peak([None]) == 0.0

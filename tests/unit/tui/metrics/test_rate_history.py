@@ -1,4 +1,4 @@
-"""Rates and lags in even steps, from points that come only while something moves."""
+"""Rates and lags at regular intervals, from points that arrive only while records move."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from tui.metrics.progress import ProgressMonitor, of_event, of_offsets
 from tui.metrics.rate_history import MAX_POINTS, STEP, RateHistory
 
 
-def course(*points: tuple[float, float, int | None]) -> RateHistory:
+def history_of(*points: tuple[float, float, int | None]) -> RateHistory:
     found = RateHistory()
     for at, written, lag in points:
         found.add(at, written, lag)
     return found
 
 
-def test_steps_without_points_are_quiet_ones() -> None:
-    one = course((100, 0, None), (105, 50, None), (110, 50, None), (125, 150, None))
+def test_the_rate_of_an_interval_without_points_is_zero() -> None:
+    one = history_of((100, 0, None), (105, 50, None), (110, 50, None), (125, 150, None))
     assert one.rates(8, 125) == [None, None, None, 10.0, 0.0, 0.0, 0.0, 20.0]
     assert not one.has_lag
 
 
-def test_a_worker_that_began_anew_has_no_rate_there() -> None:
-    assert course((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [None, None, 10.0]
+def test_there_is_no_rate_across_a_restart_of_the_worker() -> None:
+    assert history_of((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [None, None, 10.0]
 
 
-def test_a_lag_holds_until_the_next() -> None:
-    one = course((100, 0, 7), (115, 0, 3))
+def test_a_lag_is_valid_until_the_next_point() -> None:
+    one = history_of((100, 0, 7), (115, 0, 3))
     assert one.has_lag and one.lags(6, 115) == [None, None, 7, 7, 7, 3]
 
 
-def test_what_is_older_than_the_window_counts_at_its_beginning() -> None:
-    assert course((0, 0, 9)).lags(3, 1000) == [9, 9, 9]
+def test_the_last_lag_before_the_window_is_its_first_value() -> None:
+    assert history_of((0, 0, 9)).lags(3, 1000) == [9, 9, 9]
     assert RateHistory().rates(3, 1000) == [None, None, None]
 
 
 def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
-    one = course(*((STEP * number, number, None) for number in range(MAX_POINTS + 20)))
+    one = history_of(*((STEP * number, number, None) for number in range(MAX_POINTS + 20)))
     assert len(one) == MAX_POINTS and one.started_at == STEP * 20
 
 
-def test_progress_is_heard_and_not_asked_for() -> None:
+def test_progress_is_taken_from_events() -> None:
     times = iter([100.0, 105.0])
     changes: list[int] = []
     progress = ProgressMonitor(cast("Connect", None), lambda: changes.append(1), lambda: next(times))
@@ -54,6 +54,6 @@ def test_progress_is_heard_and_not_asked_for() -> None:
     assert set(progress.rate_histories) == {"b"}
 
 
-def test_stalls_in_both_spellings() -> None:
+def test_stalled_tasks_in_offsets_and_in_events() -> None:
     assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets(None).stalled == ()
     assert of_event({}, 1.0).lag is None

@@ -1,4 +1,4 @@
-"""What is read of the worker's own metrics."""
+"""Metrics of a worker, parsed from its Prometheus text."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ headrace_sink_record_lag{connector="a",task="0"} 12
 """
 
 
-def test_the_inside_of_a_worker() -> None:
+def test_the_metrics_of_a_worker() -> None:
     assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4)
     assert worker_metrics(TEXT).tasks == 5
 
 
-def test_nothing_where_nothing_is() -> None:
+def test_text_without_metrics() -> None:
     assert worker_metrics("") == worker_metrics("<html>no</html>") == WorkerMetrics()
 
 
-def test_labels_and_families_do_not_run_into_each_other() -> None:
+def test_labels_and_metric_names_are_separated() -> None:
     assert list(samples(TEXT, "headrace_slots")) == [({}, 2.0)]
     (one, *_) = samples(TEXT, "headrace_task_stalled")
     assert one == ({"connector": "a} 9", "task": "0"}, 1.0)

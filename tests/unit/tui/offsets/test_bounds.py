@@ -1,4 +1,4 @@
-"""What is said of typed offsets of a sink that its topic does not have."""
+"""Warnings about offsets of a sink that do not exist in the topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def at(topic: str, partition: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("topic", "partition", "offset", "said"),
+    ("topic", "partition", "offset", "warning"),
     [
         ("t", 0, 1500, ""),
         ("t", 0, 100, ""),
@@ -37,24 +37,24 @@ def at(topic: str, partition: Any) -> dict[str, Any]:
         ("t", 0, 5, "before the beginning 100: a consumer there applies auto.offset.reset"),
         ("t", 9, 5, "the topic t has no partition 9"),
         ("gone", 0, 5, "the topic gone does not exist"),
-        ("unasked", 0, 5, ""),
+        ("unread", 0, 5, ""),
     ],
 )
-def test_remarks(topic: str, partition: Any, offset: Any, said: str) -> None:
-    assert KNOWN.remark(at(topic, partition), {"kafka_offset": offset}) == said
+def test_warnings(topic: str, partition: Any, offset: Any, warning: str) -> None:
+    assert KNOWN.remark(at(topic, partition), {"kafka_offset": offset}) == warning
 
 
-def test_what_is_no_position_in_a_topic_is_left_alone() -> None:
+def test_resets_and_source_offsets_have_no_warning() -> None:
     assert not KNOWN.remark(at("t", 0), None) and not KNOWN.remark({"filename": "f"}, {"position": 5})
 
 
-def test_ends_that_only_the_worker_tells() -> None:
+def test_end_offsets_reported_by_the_worker() -> None:
     known = bounds.of_lags([at("t", 0)], {key(at("t", 0)): Lag(end=50)})
     assert "past the end 50" in known.remark(at("t", 0), {"kafka_offset": 51})
     assert not known.remark(at("t", 1), {"kafka_offset": 51})
 
 
-def test_in_the_editor_and_in_the_question() -> None:
+def test_the_editor_and_the_confirmation_show_the_warning() -> None:
     connector = Connector("s", "sink", "STOPPED", (), "w", "1", "", {"topics": "t"})
     one = draft.unchanged(connector, [Offset(at("t", 0), {"kafka_offset": 1490})])._replace(bounds=KNOWN)
     found = one.typed(one.text.replace("1490", "199999")).review()
@@ -70,13 +70,13 @@ def test_in_the_editor_and_in_the_question() -> None:
         """'{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": -5}}'""",
     ],
 )
-def test_a_negative_one_costs_no_request(line: str) -> None:
+def test_a_negative_offset_is_refused_without_a_request(line: str) -> None:
     with pytest.raises(UsageError, match="cannot be negative"):
         grammar.parse(line)
 
 
 @pytest.mark.parametrize(
-    ("to", "goal", "said"),
+    ("to", "goal", "warning"),
     [
         ("99999999", 500, "the end: the topic has no offset 99,999,999"),
         ("+1000", 500, "the end: the topic has no offset 1,400"),
@@ -85,9 +85,9 @@ def test_a_negative_one_costs_no_request(line: str) -> None:
         ("latest", 500, ""),
     ],
 )
-async def test_where_a_journey_ends_before_its_goal(to: str, goal: int, said: str) -> None:
+async def test_a_position_outside_the_topic_becomes_its_beginning_or_end(to: str, goal: int, warning: str) -> None:
     moved = {"partition": at("t", 0), "from": 400, "to": goal, "reread": 0, "skipped": 0}
     now = {"offsets": [{"partition": at("t", 0), "offset": {"kafka_offset": 400}}]}
     connect = Connect(Scripted(now, {"changes": [moved]}))
     (change,) = (await SeekPlanner(connect, None).resolve("s", SeekRequest(parse(to)))).changes  # type: ignore[arg-type]
-    assert change.remark == said
+    assert change.remark == warning

@@ -1,4 +1,4 @@
-"""Only what differs is sent; a running connector's own way forward is nobody's conflict."""
+"""Changes of offsets: only differences are sent, and the progress of a running connector is not a conflict."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def sink(partition: int | str, offset: Any) -> Offset:
 BASE = [sink(0, 5), sink(1, 6), sink(2, 7)]
 
 
-def test_only_what_differs() -> None:
+def test_only_differences_are_changes() -> None:
     found = changes(BASE, [sink(0, 5), sink("1", "6"), sink(2, 4)])
     assert [(change.kind, change.entry["offset"], change.step) for change in found] == [
         (ChangeKind.ALTER, {"kafka_offset": 4}, "−3")
     ]
 
 
-def test_null_resets_and_resets_nothing_twice() -> None:
+def test_null_resets_only_existing_offsets() -> None:
     assert [change.kind for change in changes(BASE, [sink(0, None), sink(9, None)])] == [ChangeKind.RESET]
 
 
-def test_new_and_left_out() -> None:
+def test_new_and_omitted_partitions() -> None:
     wanted = [sink(0, 5), sink(9, 1)]
     assert [change.kind for change in changes(BASE, wanted)] == [ChangeKind.NEW]
     assert left_out(BASE, wanted) == [sink(1, 6), sink(2, 7)]
@@ -69,7 +69,7 @@ def test_the_inverse_undoes(wanted: dict[int, int | None], before: dict[int, int
         ([sink(0, 4)], True, True),
         ([], True, True),
         ([], False, True),
-        ([sink(0, 5), sink(1, 99)], False, False),  # somebody changed what we leave alone
+        ([sink(0, 5), sink(1, 99)], False, False),  # someone changed a partition that is not part of the change
     ],
 )
 def test_conflicts(now: list[Offset], ran: bool, conflicting: bool) -> None:

@@ -1,4 +1,4 @@
-"""An outage at any request of a change of offsets, however it looks: nothing is left half done or STOPPED."""
+"""Outages during a change of offsets: the change is completed or rolled back, and the connector is not left STOPPED."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.offsets.recovery import Recovery
 from tui.offsets.retry import OUTAGE_LIMIT
 
 PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
-REQUESTS = 8  # of a whole change: stop, status, status, offsets, alter, offsets, resume, and one to spare
+REQUESTS = 8  # of a complete change: stop, status, status, offsets, alter, offsets, resume; and one more
 
 
 def unsent() -> HeadraceError:
@@ -46,7 +46,7 @@ OUTAGES: list[tuple[Callable[[], HeadraceError], bool]] = [
 
 
 class Worker(InMemory):
-    """A connector with one offset. `arrives`: the worker does what is asked, and only its answer is lost."""
+    """A connector with one offset. With `arrives`, the worker executes the request and only its answer is lost."""
 
     url = "http://w"
 
@@ -56,7 +56,7 @@ class Worker(InMemory):
         self.away: Callable[[int], HeadraceError | None] = lambda seen: None
         self.arrives = False
         self.there = True
-        self.late = 0  # what a running sink still does until it is stopped
+        self.late = 0  # records that a running sink still commits before it stops
 
     async def send(self, call: ApiCall) -> Any:
         self.seen += 1
@@ -109,50 +109,54 @@ def worker() -> Worker:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> ChangeStore:
+def store(tmp_path: Path) -> ChangeStore:
     return ChangeStore(tmp_path, "http://w", "somebody")
 
 
-async def carried(worker: Worker, book: ChangeStore, said: list[str], one: OffsetPlan | None = None) -> OffsetsApplied:
-    return await carry_out(one or plan(), Connect(worker), book, said.append, worker.clock)
+async def apply_plan(
+    worker: Worker, store: ChangeStore, notices: list[str], chosen: OffsetPlan | None = None
+) -> OffsetsApplied:
+    return await carry_out(chosen or plan(), Connect(worker), store, notices.append, worker.clock)
 
 
 @pytest.mark.parametrize("requests", [1, 4])
 @pytest.mark.parametrize("outage", range(len(OUTAGES)))
 @pytest.mark.parametrize("first", range(1, REQUESTS + 1))
 async def test_an_outage_at_each_request(
-    worker: Worker, book: ChangeStore, first: int, outage: int, requests: int
+    worker: Worker, store: ChangeStore, first: int, outage: int, requests: int
 ) -> None:
     make, worker.arrives = OUTAGES[outage]
     worker.away = lambda seen: make() if first <= seen < first + requests else None
-    said: list[str] = []
-    done = await carried(worker, book, said)
+    notices: list[str] = []
+    done = await apply_plan(worker, store, notices)
     assert (worker.state, worker.offset) == ("RUNNING", 500)
-    assert not (done.left_stopped or done.trouble or done.differing) and book.pending.of("s") is None
-    assert len(book.histories.read("s")) == 1
+    assert not (done.left_stopped or done.trouble or done.differing) and store.pending.of("s") is None
+    assert len(store.histories.read("s")) == 1
     if first < REQUESTS:
-        assert any("again" in text for text in said), said
+        assert any("again" in text for text in notices), notices
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
-async def test_an_outage_that_lasts_is_noted_and_finished_later(worker: Worker, book: ChangeStore, first: int) -> None:
+async def test_a_change_in_a_long_outage_is_recorded_and_finished_later(
+    worker: Worker, store: ChangeStore, first: int
+) -> None:
     worker.away = lambda seen: unsent() if seen >= first else None
     try:
-        done = await carried(worker, book, [])
+        done = await apply_plan(worker, store, [])
         assert done.left_stopped and done.trouble
     except OffsetsNotApplied as error:
         assert error.unfinished and "finish s" in error.advice
-    assert OUTAGE_LIMIT <= worker.now < 2 * OUTAGE_LIMIT, "borne once, not at each step"
+    assert OUTAGE_LIMIT <= worker.now < 2 * OUTAGE_LIMIT, "the time limit applies to the whole change, not to each step"
     worker.away = lambda seen: None
-    await Recovery(Connect(worker), book).finish("s")
-    assert (worker.state, worker.offset) == ("RUNNING", 500) and book.pending.of("s") is None
+    await Recovery(Connect(worker), store).finish("s")
+    assert (worker.state, worker.offset) == ("RUNNING", 500) and store.pending.of("s") is None
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
-async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
-    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch, first: int
+async def test_a_refused_change_is_rolled_back_despite_an_outage(
+    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch, first: int
 ) -> None:
-    """What takes back bears as much."""
+    """The rollback retries as often as the change."""
     worker.away = lambda seen: unsent() if first <= seen < first + 3 else None
     refuse = worker.answer
 
@@ -163,13 +167,13 @@ async def test_a_refusal_with_an_outage_around_it_leaves_it_as_it_was(
 
     monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(OffsetsNotApplied, match="Failed to alter") as caught:
-        await carried(worker, book, [])
+        await apply_plan(worker, store, [])
     assert not caught.value.stopped and not caught.value.unfinished
-    assert (worker.state, worker.offset) == ("RUNNING", 1500) and book.pending.of("s") is None
+    assert (worker.state, worker.offset) == ("RUNNING", 1500) and store.pending.of("s") is None
 
 
-async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(
-    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch
+async def test_a_stop_answered_with_a_server_error_is_reverted(
+    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = worker.answer
 
@@ -181,27 +185,27 @@ async def test_a_stop_that_a_worker_answers_with_its_own_trouble_is_taken_back(
 
     monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(OffsetsNotApplied, match="502"):
-        await carried(worker, book, [])
-    assert worker.state == "RUNNING", "it was stopped all the same, and set going again"
+        await apply_plan(worker, store, [])
+    assert worker.state == "RUNNING", "the worker had stopped it, so it was resumed"
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
-async def test_paused_goes_back_to_paused(worker: Worker, book: ChangeStore, first: int) -> None:
+async def test_a_paused_connector_is_paused_again(worker: Worker, store: ChangeStore, first: int) -> None:
     worker.state = "PAUSED"
     worker.away = lambda seen: unsent() if first <= seen < first + 2 else None
-    await carried(worker, book, [], plan("PAUSED"))
+    await apply_plan(worker, store, [], plan("PAUSED"))
     assert (worker.state, worker.offset) == ("PAUSED", 500)
 
 
-async def test_deleted_although_the_answer_was_lost(worker: Worker, book: ChangeStore) -> None:
+async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: ChangeStore) -> None:
     worker.state, worker.arrives = "STOPPED", True
     worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
-    done = await carried(worker, book, [], plan("STOPPED", PlanAction.DELETE))
+    done = await apply_plan(worker, store, [], plan("STOPPED", PlanAction.DELETE))
     assert not worker.there and "the connector is gone" in done.verdict.message
 
 
-async def test_the_alter_is_not_sent_without_end(
-    worker: Worker, book: ChangeStore, monkeypatch: pytest.MonkeyPatch
+async def test_the_alter_request_is_retried_a_limited_number_of_times(
+    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     altered, whole = [], worker.answer
 
@@ -213,43 +217,43 @@ async def test_the_alter_is_not_sent_without_end(
 
     monkeypatch.setattr(worker, "answer", answer)
     with pytest.raises(OffsetsNotApplied, match="refused"):
-        await carried(worker, book, [])
+        await apply_plan(worker, store, [])
     assert len(altered) == 3 and worker.state == "RUNNING"
 
 
-async def test_back_from_where_it_was_stopped(worker: Worker, book: ChangeStore) -> None:
-    """A running sink gets on after it was decided: `-5` means from where it then is, and that is said."""
+async def test_a_relative_position_is_resolved_again_after_the_stop(worker: Worker, store: ChangeStore) -> None:
+    """A running sink gets on after it was decided: `-5` means from where it then is, and that is notices."""
     worker.late = 10
 
-    async def again() -> tuple[OffsetChange, ...]:
+    async def replan() -> tuple[OffsetChange, ...]:
         wanted = Offset(PARTITION, {"kafka_offset": worker.offset - 5})
         return tuple(changes([Offset(PARTITION, {"kafka_offset": worker.offset})], [wanted]))
 
-    one = plan()._replace(changes=await again())
-    done = await carry_out(one, Connect(worker), book, clock=worker.clock, replan=again)
+    one = plan()._replace(changes=await replan())
+    done = await carry_out(one, Connect(worker), store, clock=worker.clock, replan=replan)
     assert (worker.state, worker.offset) == ("RUNNING", 1505)
     assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 1505})]
-    (past,) = book.histories.read("s")
+    (past,) = store.histories.read("s")
     assert past["after"][0]["offset"] == {"kafka_offset": 1505}
 
 
-async def test_where_it_came_by_itself_nothing_is_altered(worker: Worker, book: ChangeStore) -> None:
+async def test_a_sink_that_reached_the_position_by_itself_is_not_altered(worker: Worker, store: ChangeStore) -> None:
     worker.late = 10
 
-    async def again() -> tuple[OffsetChange, ...]:
+    async def replan() -> tuple[OffsetChange, ...]:
         return ()
 
-    done = await carry_out(plan(), Connect(worker), book, clock=worker.clock, replan=again)
+    done = await carry_out(plan(), Connect(worker), store, clock=worker.clock, replan=replan)
     assert (worker.state, worker.offset) == ("RUNNING", 1510) and "by itself" in done.verdict.message
-    assert book.pending.of("s") is None and not book.histories.read("s")
+    assert store.pending.of("s") is None and not store.histories.read("s")
 
 
-async def test_what_was_really_done_is_known(worker: Worker, book: ChangeStore) -> None:
-    """Where a fixed offset was decided, that is set; only where it came from is another."""
+async def test_the_result_shows_the_offsets_before_the_change(worker: Worker, store: ChangeStore) -> None:
+    """A fixed offset is set as confirmed; only the offset before it differs from the one confirmed."""
     worker.late = 10
-    done = await carried(worker, book, [])
+    done = await apply_plan(worker, store, [])
     assert [(c.before, c.after) for c in done.moved] == [({"kafka_offset": 1510}, {"kafka_offset": 500})]
     worker.state = "STOPPED"
     base = (Offset(PARTITION, {"kafka_offset": 500}),)
     still = OffsetPlan("s", base, tuple(changes(base, [Offset(PARTITION, {"kafka_offset": 7})])), "STOPPED")
-    assert not (await carried(worker, book, [], still)).moved
+    assert not (await apply_plan(worker, store, [], still)).moved

@@ -61,7 +61,7 @@ async def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
 
 
 async def test_a_terminal_that_cannot_answer_requires_y(tmp_path: Path) -> None:
-    """The output is a terminal, but not the session's, so no user can answer."""
+    """The output is a terminal, but not the session's terminal, so no user can answer."""
     ours, theirs = os.openpty()
     async with stub_worker({"DELETE /connectors/x": Raw(b"", 204)}) as worker:
         for words, code in ((["delete x"], 2), (["delete x -y"], 0)):

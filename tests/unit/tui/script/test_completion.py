@@ -116,7 +116,7 @@ def test_names_reach_the_program_unchanged(bash: pexpect.spawn[str], typed: str,
 
 def test_bash_lists_the_words_that_differ(bash: pexpect.spawn[str]) -> None:
     bash.send("headrace -c 'restart connector orders\t\t")
-    bash.expect(r"\n(orders\\ sink +orders-source|orders-source +orders\\ sink)")  # sorted as the locale wants it
+    bash.expect(r"\n(orders\\ sink +orders-source|orders-source +orders\\ sink)")  # sorted by locale
 
 
 def test_fish_gets_a_second_candidate_so_that_the_quote_remains_open(home: Path) -> None:
@@ -128,13 +128,13 @@ def test_fish_gets_a_second_candidate_so_that_the_quote_remains_open(home: Path)
 
 @pytest.mark.parametrize("shell", [name for name in SCRIPTS if shutil.which(name) or name == "bash"])
 def test_the_shell_reads_its_script(shell: str) -> None:
-    """Those that are installed; bash is everywhere the tests run."""
+    """Runs for each installed shell; bash is required."""
     script = SCRIPTS[shell]
     done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False, timeout=30)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-# Each takes its share of a tenth of a second, and none is needed for names of the last half minute.
+# Importing these takes a share of the 0.1 s, and cached names, valid for 30 s, need none of them.
 FAT = {
     "asyncio",
     "dataclasses",
@@ -148,7 +148,7 @@ FAT = {
     "ssl",
     "subprocess",
 }
-STANDARD = "import json, pathlib, tomllib, typing"  # what it cannot do without
+STANDARD = "import json, pathlib, tomllib, typing"  # modules that completion requires
 LIKE = "import sys; from tui.main import main; sys.argv = ['headrace', '__complete', '-c', 'stop pay']; main()"
 
 
@@ -160,8 +160,8 @@ def test_completion_imports_little(home: Path) -> None:
 
 
 def test_completion_is_fast(home: Path, tmp_path: Path) -> None:
-    """Processor time, since neighbours do not count and imports do; held against Python's own modules that it needs,
-    since a slow machine takes longer for both. With bytecode, as an installed program has it."""
+    """Compares processor time, which other processes do not affect, with that of importing the standard modules used,
+    since a slow machine takes longer for both. Bytecode exists, as in an installed program."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environ["PYTHONPYCACHEPREFIX"] = str(tmp_path / "bytecode")
 

@@ -1,4 +1,4 @@
-"""What servers and proxies may answer besides what they should: bytes on a socket, read by both transports."""
+"""Valid and invalid answers of servers and proxies as bytes on a socket, read by both transports."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ BODY = b'{"a":1}'
 
 @contextmanager
 def server(*answers: bytes, pieces: int = 1 << 20, pause: float = 0.0) -> Iterator[tuple[str, list[bytes]]]:
-    """Gives each request the next answer, in `pieces` of bytes, each after a pause; yields its URL and the
-    requests."""
+    """Answers each request with the next answer, `pieces` bytes at a time with pauses. Yields the URL and the requests
+    received."""
     seen: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -49,7 +49,7 @@ def server(*answers: bytes, pieces: int = 1 << 20, pause: float = 0.0) -> Iterat
 
 def _request(taken: socket.socket) -> bytes:
     head = b""
-    while b"\r\n\r\n" not in head and not head.startswith(b"\x16\x03"):  # TLS says hello in binary
+    while b"\r\n\r\n" not in head and not head.startswith(b"\x16\x03"):  # a TLS ClientHello
         if not (read := taken.recv(65536)):
             return b""
         head += read
@@ -97,13 +97,15 @@ async def test_every_form_of_an_answer(kind: Callable[[Endpoint], Transport], an
     ],
     ids=["cut", "chunks cut", "head cut", "SSH", "TLS", "no length"],
 )
-async def test_half_an_answer_is_none(kind: Callable[[Endpoint], Transport], answer: bytes) -> None:
+async def test_an_incomplete_or_foreign_answer_is_an_error(
+    kind: Callable[[Endpoint], Transport], answer: bytes
+) -> None:
     with server(answer) as (url, _), pytest.raises(Unreachable, match="cannot reach http://127"):
         await get(kind, url)
 
 
 @Kinds
-async def test_connections_are_kept_unless_the_server_will_not(kind: Callable[[Endpoint], Transport]) -> None:
+async def test_connections_are_kept_unless_the_server_closes_them(kind: Callable[[Endpoint], Transport]) -> None:
     kept = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n" + BODY
     last = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\n" + BODY
     empty = b"HTTP/1.1 204 No Content\r\n\r\n"
@@ -114,15 +116,15 @@ async def test_connections_are_kept_unless_the_server_will_not(kind: Callable[[E
 
 
 @Kinds
-async def test_the_end_of_a_kept_connection_is_met_with_a_new_one(kind: Callable[[Endpoint], Transport]) -> None:
+async def test_a_request_on_a_closed_connection_is_sent_on_a_new_one(kind: Callable[[Endpoint], Transport]) -> None:
     ends = server(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n" + BODY, b"")
     with ends as (url, seen), pytest.raises(Unreachable):
         await get(kind, url, 2)
-    assert len(seen) == 2, "tried again, on a connection that nobody answers any more"
+    assert len(seen) == 2, "the request was sent again on a new connection"
 
 
 @Kinds
-async def test_a_header_of_two_lines_is_never_sent(kind: Callable[[Endpoint], Transport]) -> None:
+async def test_a_header_with_a_line_break_is_never_sent(kind: Callable[[Endpoint], Transport]) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
     with server(answer) as (url, seen):
         transport = kind(Endpoint(url, headers=(("X-Tenant", "a\r\nX-Admin: yes"),)))
@@ -134,7 +136,7 @@ async def test_a_header_of_two_lines_is_never_sent(kind: Callable[[Endpoint], Tr
 
 @pytest.mark.parametrize("status", [b"200 Connection established", b"407 Proxy Authentication Required"])
 async def test_a_tunnel_through_a_proxy(status: bytes) -> None:
-    """TLS is spoken only behind the proxy; here nobody speaks it, and the error says what the proxy did."""
+    """TLS starts only after the proxy's answer. Nothing here uses TLS, and the error gives the proxy's answer."""
     with server(b"HTTP/1.1 " + status + b"\r\nProxy-Agent: x\r\n\r\n", b"no TLS at all") as (proxy, seen):
         transport = BlockingTransport(Endpoint("https://connect.invalid:8083", proxy=proxy.replace("://", "://me:pw@")))
         said = "Tunnel connection failed: 407" if status.startswith(b"407") else "SSL|TLS|WRONG|wrong|EOF|closed"
@@ -159,7 +161,7 @@ async def test_lines_of_a_stream(pieces: int) -> None:
 
 
 async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
-    """They arrive in one packet, in pieces that the parser makes of them."""
+    """Both arrive in one packet, as two chunks."""
     listener = socket.create_server(("127.0.0.1", 0))
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (b"data: 1\n", b"dat"))
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -196,7 +198,7 @@ async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
         await transport.close()
 
 
-async def test_a_stream_that_is_none() -> None:
+async def test_an_answer_that_is_not_an_event_stream() -> None:
     other = server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
     with other as (url, _), pytest.raises(NotFound, match="no event stream"):
         await anext(BlockingTransport(Endpoint(url)).lines("/events", ""))

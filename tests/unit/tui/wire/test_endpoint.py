@@ -1,4 +1,4 @@
-"""Who we are to a worker, through both transports: headers, tokens, certificates, proxies; and who answers instead."""
+"""Endpoints in both transports: headers, tokens, certificates, proxies, and failover to other workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Open = Callable[[Profile], Transport]
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with what it was sent; a proxy is told the whole URL."""
+    """Answers with the path and headers of the request; a proxy receives the whole URL."""
 
     protocol_version = "HTTP/1.1"
 
@@ -63,7 +63,7 @@ def stores(tmp_path: Path) -> Stores:
 
 @pytest.fixture
 def tls_port(stores: Stores) -> Iterator[int]:
-    """Takes only clients with a certificate."""
+    """Accepts only clients with a certificate."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(stores.pem)
@@ -86,8 +86,8 @@ async def dial(request: pytest.FixtureRequest) -> AsyncIterator[Open]:
         await transport.close()
 
 
-def nobody() -> str:
-    """A URL at which nobody listens."""
+def unused_url() -> str:
+    """The URL of a port without a listener."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{one.getsockname()[1]}"
@@ -98,7 +98,7 @@ async def headers(transport: Transport) -> dict[str, str]:
     return {name.lower(): value for name, value in answer["headers"].items()}
 
 
-async def test_headers_and_who_we_are(dial: Open, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_headers_and_credentials(dial: Open, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_SECRET", "s3cret")
     url = f"http://127.0.0.1:{port}"
     basic = await headers(dial(Profile(url, username="u", password="env:TEST_SECRET", headers={"X-Org": "ops"})))
@@ -109,7 +109,7 @@ async def test_headers_and_who_we_are(dial: Open, port: int, monkeypatch: pytest
     assert in_url["authorization"] == "Basic dTpwQHNz"
 
 
-async def test_a_certificate_of_our_own(dial: Open, tls_port: int, stores: Stores) -> None:
+async def test_a_client_certificate(dial: Open, tls_port: int, stores: Stores) -> None:
     url = f"https://127.0.0.1:{tls_port}"
     known = Profile(url, ca=str(stores.trust), certificate=str(stores.pem))
     assert (await headers(dial(known)))["accept"] == "application/json"
@@ -129,16 +129,16 @@ async def test_a_proxy(dial: Open, port: int) -> None:
 
 async def test_the_next_worker_answers(dial: Open, port: int) -> None:
     there = f"http://127.0.0.1:{port}"
-    transport = dial(Profile(nobody(), others=(nobody(), there)))
+    transport = dial(Profile(unused_url(), others=(unused_url(), there)))
     assert (await transport.send(ApiCall("POST", "/x", {})))["path"] == "/x"
-    assert transport.url == there, "it stays with the one that answered"
-    nowhere = dial(Profile(nobody(), others=(nobody(),)))
+    assert transport.url == there, "later requests go to the worker that answered"
+    nowhere = dial(Profile(unused_url(), others=(unused_url(),)))
     with pytest.raises(Unreachable):
         await nowhere.send(ApiCall("GET", "/x"))
 
 
-async def test_what_may_have_arrived_is_not_sent_to_another(dial: Open, port: int) -> None:
-    """A worker that takes the request and dies."""
+async def test_a_change_that_may_have_arrived_is_not_sent_to_another_worker(dial: Open, port: int) -> None:
+    """The first worker closes the connection after receiving the request."""
     listener = socket.create_server(("127.0.0.1", 0))
     taken: list[bytes] = []
 
@@ -165,7 +165,7 @@ async def test_what_may_have_arrived_is_not_sent_to_another(dial: Open, port: in
         thread.join()
 
 
-async def test_one_that_hangs_is_left_for_reads_alone(dial: Open, port: int) -> None:
+async def test_only_reads_fail_over_from_a_worker_that_hangs(dial: Open, port: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         profile = Profile(
             f"http://127.0.0.1:{silent.getsockname()[1]}", others=(f"http://127.0.0.1:{port}",), timeout=0.3

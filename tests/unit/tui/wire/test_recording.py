@@ -1,4 +1,4 @@
-"""Recording what is answered, and answering as it was recorded."""
+"""Recording of answers, and their replay."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class Clock:
 
 async def record(file: Path) -> None:
     clock = Clock()
-    tape = RecordingTransport(Worker(), str(file), clock)
+    recording = RecordingTransport(Worker(), str(file), clock)
     for path in ("/connectors", "/gone"):
         try:
-            await tape.send(ApiCall("GET", path))
+            await recording.send(ApiCall("GET", path))
         except Unreachable:
             clock.now += 1
     with pytest.raises(Conflict):
-        await tape.send(ApiCall("PUT", "/connectors/x/config", {"api.key": "hunter2"}))
-    assert len([line async for line in tape.lines("/events", "")]) == 4
-    await tape.close()
+        await recording.send(ApiCall("PUT", "/connectors/x/config", {"api.key": "hunter2"}))
+    assert len([line async for line in recording.lines("/events", "")]) == 4
+    await recording.close()
 
 
-async def test_what_was_answered_is_answered_again(tmp_path: Path) -> None:
-    file = tmp_path / "tape.jsonl"
+async def test_recorded_answers_are_replayed(tmp_path: Path) -> None:
+    file = tmp_path / "recording.jsonl"
     await record(file)
     assert "hunter2" not in file.read_text() and file.stat().st_mode & 0o077 == 0
     replay = ReplayTransport(str(file))
@@ -75,8 +75,8 @@ async def test_what_was_answered_is_answered_again(tmp_path: Path) -> None:
     await lines.aclose()
 
 
-async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
-    file = tmp_path / "tape.jsonl"
+async def test_answers_are_replayed_at_the_recorded_times(tmp_path: Path) -> None:
+    file = tmp_path / "recording.jsonl"
     head = '{"headrace": 1, "url": "http://h"}'
     answers = [f'{{"at": {at}, "method": "GET", "path": "/", "answer": {at}}}' for at in (1, 5, 9)]
     file.write_text("\n".join([head, *answers, '{"at": 12, "met']))
@@ -89,7 +89,7 @@ async def test_the_pace_is_the_recorded_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "plain words\n"])
-def test_another_file_is_named(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_recording_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text)
     with pytest.raises(UsageError, match="is not a recording"):
         ReplayTransport(str(tmp_path / "x"))

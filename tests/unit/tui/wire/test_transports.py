@@ -1,4 +1,4 @@
-"""Both transports against a real HTTP server that behaves well and badly."""
+"""Both transports against an HTTP server with valid, malformed and missing answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANSWERS: dict[str, tuple[int, bytes]] = {
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers from the table; `/base/echo` gives back what was sent, `/base/hang` never answers."""
+    """Answers from the table; `/base/echo` returns the request, `/base/hang` never answers."""
 
     protocol_version = "HTTP/1.1"
     release = threading.Event()
@@ -54,7 +54,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
-        self.close_connection = self.path == "/base/empty"  # without saying so: the next request meets a closed door
+        self.close_connection = (
+            self.path == "/base/empty"
+        )  # without a Connection header: the next request finds a closed connection
 
     do_GET = do_PUT = do_PATCH = _answer
 
@@ -99,13 +101,13 @@ async def test_answers(make: Make, url: str) -> None:
     transport = make(Endpoint(url, "user", "secret"))
     assert await get(transport, "/ok") == {"a": 1}
     assert await get(transport, "/empty") is None
-    assert await get(transport, "/ok") == {"a": 1}, "a kept connection that the server closed is opened again"
+    assert await get(transport, "/ok") == {"a": 1}, "after the server closed the connection, a new one is opened"
     echo = await transport.send(ApiCall("PATCH", "/echo", {"x": "é\udcff"}))
     assert (echo["method"], json.loads(echo["body"])) == ("PATCH", {"x": "é\udcff"})
     assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
 
 
-async def test_the_same_list_again_is_not_read_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unchanged_list_is_not_parsed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     transport = AsyncTransport(Endpoint(url))
     monkeypatch.setitem(ANSWERS, f"/base{EXPANDED_LIST}", (200, b'{"a":{"status":{}}}'))
     first = await get(transport, EXPANDED_LIST)
@@ -145,9 +147,9 @@ async def test_no_answer_in_time(make: Make, url: str) -> None:
         await get(make(Endpoint(url, answer_timeout=0.2)), "/hang")
 
 
-async def test_nobody_there(make: Make) -> None:
+async def test_a_port_without_a_listener(make: Make) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, not listening: refused
+        taken.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         with pytest.raises(Unreachable, match="cannot reach http://127"):
             await get(make(Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}")), "/")
 
@@ -157,19 +159,21 @@ async def test_no_such_host(make: Make) -> None:
         await get(make(Endpoint("http://no-such-host.invalid:8083")), "/")
 
 
-async def test_a_proxy_is_obeyed_unless_told_otherwise(make: Make, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_proxy_variables_of_the_environment_are_followed(
+    make: Make, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", url.removesuffix("/base/"))
     monkeypatch.setitem(ANSWERS, "http://connect.invalid:8083/base/ok", (200, b'"through the proxy"'))
     assert await get(make(Endpoint("http://connect.invalid:8083/base")), "/ok") == "through the proxy"
-    assert await get(make(Endpoint(url)), "/ok") == {"a": 1}, "not for this machine"
+    assert await get(make(Endpoint(url)), "/ok") == {"a": 1}, "no proxy for this machine"
     monkeypatch.setenv("no_proxy", ".invalid")
     with pytest.raises(Unreachable):
         await get(make(Endpoint("http://connect.invalid:8083/base")), "/ok")
 
 
 @pytest.mark.parametrize("bad", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x:0"])
-def test_what_is_no_url(bad: str) -> None:
+def test_invalid_urls(bad: str) -> None:
     with pytest.raises(UsageError, match="not the URL"):
         check_url(bad)

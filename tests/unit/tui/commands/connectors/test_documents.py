@@ -1,4 +1,4 @@
-"""Connector files in their three forms."""
+"""Connector files in each of the three forms."""
 
 from __future__ import annotations
 
