@@ -46,7 +46,7 @@ def with_write_topic(error: KafkaError, topic: str | None) -> KafkaError:
 
 
 def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:
-    """The right that a consumer lacks; the error's own message for other errors."""
+    """The message for a right that a consumer lacks; the error's own message for other errors."""
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")
     if error.name() == "TOPIC_AUTHORIZATION_FAILED":

@@ -54,7 +54,7 @@ class Groups:
     async def alter(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Set committed offsets. OffsetsRefused names the partitions that were refused; the others are set."""
         bad = {tp: "the partition is negative" for tp in offsets if tp[1] < 0}
-        bad |= {tp: f"offset {offset} is not possible" for tp, offset in offsets.items() if not 0 <= offset < 2**63}
+        bad |= {tp: f"offset {offset} is not valid" for tp, offset in offsets.items() if not 0 <= offset < 2**63}
         if bad:
             raise OffsetsRefused(bad)
         if offsets:
@@ -79,7 +79,7 @@ class Groups:
 
     async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
         if len(groups) > 1:
-            with contextlib.suppress(GroupError):  # one of the groups was refused: request each by itself
+            with contextlib.suppress(GroupError):  # one of the groups was refused: request each separately
                 found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
                 return {group: list(found[group].members) if group in found else [] for group in groups}
         answers = await asyncio.gather(

@@ -1,1 +1,1 @@
-"""The way of a record inside a slot."""
+"""Processing of records inside a slot."""

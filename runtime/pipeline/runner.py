@@ -101,7 +101,7 @@ class TaskRunner:
         return not self._control.stopping
 
     def _lost(self, error: TaskLostError) -> None:
-        """Report that the task has to be placed again, unless it was stopped meanwhile."""
+        """Report that the task must be placed again, unless it was stopped meanwhile."""
         if self._control.stopping:
             return
         _log.error("The task is restarted: %s", error)

@@ -1,4 +1,4 @@
-"""Handling of records that fail: retried, skipped, sent to the dead letter topic, or failing the task."""
+"""Handling of failed records: retry, skip, send to the dead letter topic, or fail the task."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Tolerance:
         raise error
 
     def failed(self, failure: Failure) -> None:
-        """Returns if the record is to be skipped; otherwise raises the error that fails the task. In both cases the
+        """Returns if the record must be skipped; otherwise raises the error that fails the task. In both cases the
         next release() logs the record and sends it to the dead letter topic, as configured."""
         self._held.append(failure)
         if not self.policy.tolerate_all:

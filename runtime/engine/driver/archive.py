@@ -1,4 +1,4 @@
-"""The class-data-sharing archive of the driver's JVM: halves the start time of Spark.
+"""The class-data-sharing archive of the driver's JVM, which halves Spark's start time.
 
 Recording an archive doubles the start time, so the first engine does not: when its slots are up, a second driver
 records it in the background at the lowest priority. The JVM ignores an archive that no longer matches, but crashes on a
@@ -19,7 +19,7 @@ QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 def archive_path() -> Path | None:
-    """The path of the archive for this Java and this Spark, whether it exists or not. None without Java."""
+    """The path of the archive for this Java and this Spark, whether it exists or not. None if Java was not found."""
     java = find_java()
     if java is None:
         return None

@@ -40,8 +40,8 @@ def main() -> None:
 
 
 def _prefer_compiled() -> None:
-    """Spark puts its own archives first on the path; modules from them are compiled again at each start, which takes a
-    second of processor time. The installed packages hold the same modules, compiled."""
+    """Prefer installed packages to Spark's own archives, which Spark puts first on the path: modules from archives are
+    compiled again at each start, which takes a second of processor time."""
     archives = [path for path in sys.path if path.endswith(".zip") and "pyspark" in Path(path).parts]
     sys.path[:] = [path for path in sys.path if path not in archives]
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("py4j") is None:

@@ -50,7 +50,7 @@ class Driver:
         self._lock = threading.Lock()
         self._gateway: Any = None
         self._context: Any = None
-        self._slots = threading.Lock()  # guards the two below
+        self._slots = threading.Lock()  # guards the next two attributes
         self._wanted = set(settings.slots)
         self._kept: set[int] = set()  # slots with a thread
         self._guard = Guard(settings.folder)
@@ -115,7 +115,7 @@ class Driver:
             threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
 
     def _is_wanted(self, slot: int) -> bool:
-        """Whether the slot is to be kept; otherwise its thread ends."""
+        """Whether the driver must keep the slot running; otherwise its thread ends."""
         with self._slots:
             if slot not in self._wanted:
                 self._kept.discard(slot)

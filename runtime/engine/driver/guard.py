@@ -67,7 +67,7 @@ def end(slots: Sequence[tuple[int, Path]]) -> None:
 
 
 def _forget(cell: Path) -> None:
-    """The slot's process has ended. A stack file with content is left for the worker, which removes it."""
+    """The slot's process has ended. A stack file with content is kept for the worker, which removes it."""
     cell.unlink(missing_ok=True)
     stack = stack_of(cell)
     with contextlib.suppress(FileNotFoundError):

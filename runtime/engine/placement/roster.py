@@ -29,7 +29,7 @@ class TaskRun:
 
     spec: TaskSpec
     link: SlotLink | None = None  # the slot that the task was placed on
-    member_id: str | None = None  # of its consumer
+    member_id: str | None = None  # the group member id of its consumer
     revoked_at: float | None = None
     failed: bool = False  # reported by the task
     handed_back: str | None = None  # the reason why the task ends and has to be placed again
@@ -103,17 +103,17 @@ class SlotLink:
         self.connectors[task.spec.connector] -= 1
 
     def revoked(self, task: TaskRun, now: float) -> None:
-        """The task has been told to end at once."""
+        """The task was revoked: it must end at once."""
         if task.revoked_at is None:
             task.revoked_at = now
             self.leaks += 1
 
     def lapsed(self, now: float) -> bool:
-        """Whether its lease was granted and has expired."""
+        """Whether the slot's lease was granted and has expired."""
         return self.cell is not None and self.cell.lapsed(now)
 
     def stuck(self, since: float) -> bool:
-        """Whether only revoked tasks are left, at least one of them revoked at `since` or before."""
+        """Whether only revoked tasks remain, at least one of them revoked at `since` or before."""
         revoked = [task.revoked_at for task in self.tasks.values() if task.revoked_at is not None]
         return len(revoked) == len(self.tasks) and any(at <= since for at in revoked)
 
@@ -203,7 +203,7 @@ class Roster:
             self._make_room(crowded_out, min(link.room for link in room.links))
 
     def returned(self, link: SlotLink, task: TaskRun) -> None:
-        """The slot could not start the task: it waits again."""
+        """The slot could not start the task, which waits again."""
         link.remove(task)
         task.link = None
         self._await_slot(task)
@@ -219,7 +219,7 @@ class Roster:
         return [self._waiting, *self._isolated.values()]
 
     def link_up(self, link: SlotLink) -> None:
-        """A slot has connected; if its last process died while starting tasks, it gets fewer of them."""
+        """A slot has connected; if its last process died while starting tasks, the new one gets fewer tasks."""
         link.admission, link.max_tasks = self.starts.of(link.slot, self._clock())
         self.links[link.slot] = link
 
@@ -234,7 +234,7 @@ class Roster:
         return lost
 
     def slot_died(self, link: SlotLink) -> Sequence[TaskId]:
-        """A slot died without being told to. Returns the tasks that are isolated from now on, each in a new cell."""
+        """A slot died unexpectedly. Returns the tasks that are isolated from now on, each in a new cell."""
         self.starts.slot_died(link.slot, link.admission.starting, len(link.tasks), self._clock())
         suspects = self.suspects.slot_died([task.spec.id for task in link.tasks.values()], self._clock())
         if self.extras.is_private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
@@ -242,7 +242,7 @@ class Roster:
         return suspects
 
     def crowded(self, link: SlotLink) -> bool:
-        """The slot has reported that it is full: its tasks are its limit. False if no other slot has room."""
+        """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""
         link.room = link.taken
         return self._more_to_come() or any(
             other.room > other.taken
@@ -271,7 +271,7 @@ class Roster:
         self._make_room(sum(needed(task.spec) for task in tasks), self._expected_room)
 
     def _make_room(self, descriptors: int, room: float) -> None:
-        """Request enough slots for tasks that use so many file descriptors."""
+        """Request enough slots for tasks that use this many file descriptors."""
         up = sum(1 for slot in self.links if not self.extras.is_private(slot))
         coming = self._configured + self.extras.shared - up
         for _ in range(math.ceil(descriptors / max(room, 1)) - coming):

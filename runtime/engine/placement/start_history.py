@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runtime.engine.placement.admission import FIRST_WINDOW, Admission
 
 FORGET_AFTER = 600.0
-"""Seconds after its last death at which a slot is treated like any other again."""
+"""Seconds after its last death until a slot is treated like any other again."""
 
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 10.0
 """Seconds before a slot that died while starting tasks gets tasks again."""

@@ -56,7 +56,7 @@ class TaskThread:
         self._host = host
         self._factory = factory
         self._ended = ended
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the next two attributes
         self._runner: Runner | None = None
         self._early: list[Callable[[Runner], None]] = []  # requests made before the runner was created
         self._pausing = threading.Lock()

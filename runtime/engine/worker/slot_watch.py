@@ -1,4 +1,4 @@
-"""Periodic checks of all slots: which are silent, stuck, too large, missing or no longer needed."""
+"""Periodic checks for slots that are silent, stuck, too large, missing or no longer needed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SlotWatch:
         return [link for link in self.roster.links.values() if 0 < limit < link.memory]
 
     def replace_stuck(self) -> None:
-        """Tell slots to leave that run nothing but revoked tasks which do not end."""
+        """Replace slots that run only revoked tasks, none of which ends."""
         for link in self.roster.links.values():
             if not link.leaving and link.stuck(self.clock() - LEAK_TIMEOUT):
                 _log.warning("Slot %d is replaced because revoked tasks do not end in it", link.slot)
@@ -112,7 +112,7 @@ class SlotWatch:
             )
 
     def lift_limits(self) -> None:
-        """Raise the task limit of slots that died while starting tasks, step by step while they live."""
+        """Raise the task limit of slots that died while starting tasks, step by step while they stay up."""
         for link in self.roster.links.values():
             if link.max_tasks < math.inf and not link.admission.busy(self.clock()):
                 link.max_tasks *= LIMIT_GROWTH

@@ -201,7 +201,7 @@ class Slots:
             self._place()
 
     def _await_missing(self) -> None:
-        """Missing slots are expected soon: tasks wait for them a moment, then the connected slots take all tasks."""
+        """Missing slots are expected soon: tasks wait for them briefly, then the connected slots take all tasks."""
         self._roster.missing_slot()
         asyncio.get_running_loop().call_later(self._settings.slot_wait + 0.01, self._place)
 

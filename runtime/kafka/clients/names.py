@@ -67,7 +67,7 @@ def _assignors(key: str, value: str) -> dict[str, Any]:
     chosen = [known[n] for n in names if n in known]
     if not chosen:
         raise ValueError(
-            "only the range, round-robin and cooperative sticky assignors exist in this worker's Kafka client"
+            "this worker's Kafka client supports only the range, round-robin and cooperative sticky assignors"
         )
     eager = [
         c for c in chosen if c != "cooperative-sticky"
@@ -78,7 +78,7 @@ def _assignors(key: str, value: str) -> dict[str, Any]:
 def _reset(key: str, value: str) -> dict[str, Any]:
     known = {"earliest": "earliest", "latest": "latest", "none": "error"}
     if value.lower() not in known:
-        raise ValueError("this worker's Kafka client knows earliest, latest and none")
+        raise ValueError("this worker's Kafka client supports only earliest, latest and none")
     return {"auto.offset.reset": known[value.lower()]}
 
 

@@ -15,7 +15,7 @@ from kafka.net.compat import KafkaNetClient
 
 from runtime.kafka.clients.settings import kafka_python_config
 
-PROTOCOL_TYPE = "connect"  # as in Java: its workers and these can never share a group unnoticed
+PROTOCOL_TYPE = "connect"  # as in Java: Headrace and Java workers cannot share a group unnoticed
 PROTOCOL = "headrace"
 
 
@@ -33,7 +33,7 @@ class _Confirming(Heartbeat):  # type: ignore[misc]
 
 
 class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
-    """A group member. The leader holds the group, and tells every other member so."""
+    """A group member. The leader holds the group, and its assignments name it to all members."""
 
     def __init__(self, client: Any, metadata: Mapping[str, Any], **configs: Any) -> None:
         super().__init__(client, **configs)
@@ -66,7 +66,7 @@ class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
     async def _on_join_complete_async(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         self.assignment = json.loads(bytes(assignment))
         if self.assignment["holder"] == member_id:
-            self.heartbeat.confirm(self._join_answered)  # the sync request came later, and it counts as a heartbeat
+            self.heartbeat.confirm(self._join_answered)  # SyncGroup was sent later, and counts as a heartbeat
 
     def reset_generation(self, *args: Any, **kwargs: Any) -> None:
         self.heartbeat.confirmed_until = 0.0

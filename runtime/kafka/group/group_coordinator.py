@@ -26,14 +26,14 @@ from runtime.kafka.group.protocol import (
 )
 
 OFFERED = (2, 1)
-"""Protocol versions offered, the most wanted first. Version 0 would stop all work in each rebalance."""
+"""Protocol versions offered, the preferred one first. Version 0 would stop all work in each rebalance."""
 
 Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
 """Computes all assignments from the leader's member id and the metadata by member id, in version 2."""
 
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
-    """One worker's membership. `describe` returns what the worker says about itself, without its allocation."""
+    """One worker's membership. `describe` returns the worker's metadata without its allocation."""
 
     def __init__(
         self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead, **configs: Any
@@ -81,11 +81,11 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
             raise
         self._ownership.apply(found)
         self.assignment = found
-        self.heartbeat.confirm(self._join_answered)  # the sync request came later, and it counts as a heartbeat
+        self.heartbeat.confirm(self._join_answered)  # SyncGroup was sent later, and counts as a heartbeat
 
     def reset_generation(self, member_id: str = "") -> None:
-        """Without a member id the membership is lost, or has not begun. With one only the generation was missed: the
-        coordinator still counts the worker as a member, and nobody else has been given its work."""
+        """Without a member id the membership is lost, or has not started. With a member id the worker only missed a
+        generation: the coordinator still counts it as a member, and no other worker has its work."""
         if not member_id:
             self.heartbeat.confirmed_until = 0.0
             self._ownership.lose()
@@ -93,7 +93,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
         super().reset_generation(member_id)
 
     def proven(self, since: float) -> None:
-        """The coordinator answered another connection, at `since` at the earliest, that the worker is a member."""
+        """The coordinator confirmed the membership on another connection, in answer to a request sent at `since`."""
         if self.join_sent is not None:
             self.heartbeat.confirm(max(since, self.heartbeat.confirmed_until - self.session))
 
@@ -104,5 +104,5 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator surely counts the worker as a member."""
+        """The time.monotonic() until which the coordinator certainly counts the worker as a member."""
         return float(self.heartbeat.confirmed_until)

@@ -1,8 +1,8 @@
-"""A worker's membership in a group of several workers, in a thread of its own.
+"""A worker's membership in a group of several workers, in its own threads.
 
-The thread joins, sends heartbeats and proves the membership during rebalances; the event loop is told of each
-assignment, and answers with `released` when revoked work has stopped. While the event loop is busy the membership
-stands: nothing here waits for it."""
+The threads join, send heartbeats and prove the membership during rebalances; they report each assignment to the event
+loop, which calls `released` when revoked work has stopped. A busy event loop does not end the membership: the threads
+never wait for the loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from runtime.kafka.group.protocol import Assignment, WorkerMetadata
 _log = logging.getLogger(__name__)
 
 _TICK = 0.1  # seconds between two steps
-_LOG_INTERVAL = 5.0  # seconds between two lines about the same trouble
+_LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
 
 Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
 """Computes the assignment of each member from the leader's member id and the members' metadata; on another thread."""
@@ -56,9 +56,9 @@ class Times:
 class GroupMember:
     """Create and call on the event loop; `on_place` and `on_lost` are called there too.
 
-    `metadata` is what the worker says about itself, without what it owns: `ownership` adds that. `on_place` follows
-    each rebalance. `on_lost` says that the coordinator no longer counts the worker: all its work must stop, and it
-    joins again. `on_refused` ends the membership: this group cannot be joined."""
+    `metadata` describes the worker without its units, which `ownership` adds. `on_place` is called after each
+    rebalance; `on_lost` when the coordinator no longer counts the worker as a member: all its work must stop, and it
+    joins again; `on_refused` when the worker cannot join this group, which ends the membership."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class GroupMember:
         self._place: Place | None = None
         self._rejoin_at = float("inf")
         self.trouble = ""
-        """Why the worker is not in the group; empty while it is."""
+        """The reason why the worker is not in the group; empty while it is a member."""
         self._loop: asyncio.AbstractEventLoop
         self._threads = [
             threading.Thread(target=self._run, name="group-member", daemon=True),
@@ -91,23 +91,23 @@ class GroupMember:
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator surely counts the worker as a member; 0 if it does not."""
+        """The time.monotonic() until which the coordinator certainly counts the worker as a member; 0 if it may not."""
         return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
 
     def start(self) -> None:
-        """Join, and stay until `leave`."""
+        """Join the group, and stay in it until leave()."""
         self._loop = asyncio.get_running_loop()
         for thread in self._threads:
             thread.start()
 
     def released(self, units: Iterable[Unit]) -> None:
-        """Revoked work has stopped: others may have it after the next rebalance, which this asks for."""
+        """Revoked work has stopped. Requests a rebalance, which may assign the work to other workers."""
         self.ownership.release(units)
         if not self.ownership.stopping:
             self.rejoin()
 
     def rejoin(self) -> None:
-        """Ask for a rebalance: configurations have changed, or this worker has."""
+        """Request a rebalance, because configurations or this worker's metadata have changed."""
         self._rejoin.set()
 
     async def leave(self) -> None:
@@ -153,7 +153,7 @@ class GroupMember:
         )
 
     def _retrying(self, step: Callable[[], Any]) -> Any:
-        """The result of a step, repeated while Kafka is in trouble; None when it is time to leave."""
+        """The result of a step, repeated while Kafka fails; None when the worker leaves the group."""
         from kafka import errors
 
         logged = time.monotonic()
@@ -214,7 +214,7 @@ class GroupMember:
             "Group %s, generation %d: %s, %d connectors and tasks here, %d to stop",
             self._group_id,
             place.generation,
-            "this worker leads" if place.leads else f"the leader is {place.leader_url}",
+            "this worker is the leader" if place.leads else f"the leader is {place.leader_url}",
             len(self.ownership.running),
             len(self.ownership.stopping),
         )

@@ -1,8 +1,8 @@
-"""Proves membership while a rebalance is under way, by heartbeats on a connection of their own.
+"""Proves membership while a rebalance is under way, by heartbeats on a separate connection.
 
-A broker answers JoinGroup only when all members have joined or the rebalance timeout is over, and reads nothing else
-from that connection meanwhile. Another member that hangs would therefore end the leases of healthy workers. A heartbeat
-on a second connection is answered with REBALANCE_IN_PROGRESS for members, with UNKNOWN_MEMBER_ID for others.
+A broker answers JoinGroup only when all members have joined or the rebalance timeout has expired, and reads nothing
+else from that connection meanwhile. Another member that hangs would therefore end the leases of healthy workers. A
+heartbeat on a second connection is answered with REBALANCE_IN_PROGRESS for members, with UNKNOWN_MEMBER_ID for others.
 
 The answer proves nothing for a worker that has not sent its JoinGroup: the coordinator answers it in the same way, and
 removes the worker when the rebalance timeout ends."""
@@ -16,18 +16,18 @@ from typing import Any
 from runtime.kafka.clients.settings import kafka_python_config
 
 _REQUEST_TIMEOUT = 2000
-"""Milliseconds for one request: a late proof is none."""
+"""Milliseconds for one request; a later answer would not extend the lease."""
 
 
 class MembershipProof:
-    """Opens its connection when it is first used. Called from one thread; blocks."""
+    """Opens its connection with the first request. Called from one thread; blocks."""
 
     def __init__(self, settings: Mapping[str, Any], group_id: str) -> None:
         self._settings, self._group_id = settings, group_id
         self._admin: Any = None
 
     def since(self, member_id: str, generation: int) -> float | None:
-        """The time.monotonic() at which the request was sent, if the coordinator counts the member; else None."""
+        """The time.monotonic() at which the request was sent, if the coordinator confirms the membership; else None."""
         from kafka import errors
 
         sent = time.monotonic()
@@ -39,7 +39,7 @@ class MembershipProof:
         return sent if errors.for_code(code) in (errors.NoError, errors.RebalanceInProgressError) else None
 
     def close(self) -> None:
-        """Close the connection; the next use opens another."""
+        """Close the connection; the next request opens another."""
         if self._admin is not None:
             self._admin.close()
             self._admin = None

@@ -1,8 +1,8 @@
-"""What a worker owns in its group: the one place where assignments become claims.
+"""The units of work that a worker owns in its group, and claims in its metadata.
 
-A worker claims in its metadata whatever it may still be running. Work that the leader revoked stays claimed until it
-has stopped, so that no other worker starts it before; work of a lost membership is not claimed at all, since the
-leader may have given it away, and its lease ends it (KIP-415).
+A worker claims every unit that it may still be running. Work that the leader revoked stays claimed until it
+has stopped, so that no other worker starts it earlier; work of a lost membership is not claimed at all, since the
+leader may have assigned it to another worker, and the expired lease ends it (KIP-415).
 
     state of a unit   assigned        revoked          released       membership lost
     not owned         owned           -                -              -
@@ -46,10 +46,10 @@ class Ownership:
             return frozenset(self._stopping)
 
     def apply(self, assignment: Assignment) -> None:
-        """Take over an assignment. One with an error changes nothing: the worker joins again.
+        """Apply an assignment. An assignment with an error changes nothing: the worker joins again.
 
-        Version 0 names everything that the worker owns; later versions name what is added and what is revoked.
-        A unit that was stopping and is not revoked again has been left with this worker: it runs again."""
+        Version 0 lists all units that the worker owns; later versions list added and revoked units. A unit that was
+        stopping and is not revoked again stays with this worker and runs again."""
         if assignment.error is not AssignmentError.NONE:
             return
         assigned, revoked = set(_units(assignment.assigned)), set(_units(assignment.revoked))
@@ -63,7 +63,7 @@ class Ownership:
                 self._stopping = claimed & revoked
 
     def release(self, units: Iterable[Unit]) -> None:
-        """These units have stopped. Those that run here again by a later assignment stay owned."""
+        """These units have stopped. Units that a later assignment returned to this worker stay owned."""
         with self._lock:
             self._stopping -= set(units)
 
@@ -73,7 +73,7 @@ class Ownership:
             self._owned, self._stopping, self._last = set(), set(), None
 
     def allocation(self, version: int) -> Assignment | None:
-        """What the worker claims when it joins; None before its first assignment."""
+        """The units that the worker claims when it joins; None before its first assignment."""
         with self._lock:
             if self._last is None:
                 return None

@@ -1,9 +1,9 @@
 """Connect's group protocol as bytes: the metadata of joining workers and the leader's assignments (KIP-415, KIP-507).
 
 Three versions share one group type, `connect`: 0 ("default", eager), 1 ("compatible", incremental cooperative) and
-2 ("sessioned": version 1 with signed requests between workers). The broker does not look into these bytes, and Java's
-workers read them field by field without checking for a remainder. Workers of Headrace therefore append a trailer of
-their own, `Details`, which Java ignores.
+2 ("sessioned": version 1 with signed requests between workers). The broker does not interpret these bytes, and Java's
+workers read them field by field without checking for a remainder. Headrace workers therefore append a trailer,
+`Details`, which Java ignores.
 
 The functions are pure. Integers are big-endian and signed, as in Kafka's protocol.
 """
@@ -20,7 +20,7 @@ import orjson
 
 GROUP_TYPE: Final = "connect"
 PROTOCOL_NAMES: Final[Mapping[int, str]] = {2: "sessioned", 1: "compatible", 0: "default"}
-"""Names under which a member offers each version, the most wanted first."""
+"""Names under which a member offers each version, the preferred one first."""
 
 CONNECTOR: Final = -1
 """The task number that stands for the connector itself in an assignment."""
@@ -28,7 +28,7 @@ CONNECTOR: Final = -1
 _MAGIC: Final = b"HDRC"
 """The first bytes of the trailer, which distinguish it from other data."""
 _MAX_ENTRIES: Final = 1_000_000
-"""Connectors in one assignment, and tasks of one connector; more is treated as damage."""
+"""Connectors in one assignment, and tasks of one connector; more are treated as corrupt data."""
 
 _INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
 
@@ -42,7 +42,7 @@ class AssignmentError(IntEnum):
 
     NONE = 0
     CONFIG_MISMATCH = 1
-    """The leader had not read the config topic as far as another member: nothing was assigned, join again."""
+    """The leader had read less of the config topic than another member: nothing is assigned, and members join again."""
 
 
 Work = Mapping[str, tuple[int, ...]]
@@ -51,10 +51,11 @@ Work = Mapping[str, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What workers of Headrace add about themselves. Java's workers send none.
+    """Details that a Headrace worker appends to its metadata; Java's workers send none.
 
-    `load` is in processor cores, `slots` the number of slots. A `cordoned` worker gets no new work, a `draining` one
-    also gives away what it has. `process` identifies the worker's process on its machine (see `process_identity`)."""
+    `load` is in processor cores, `slots` is the number of slots. A `cordoned` worker gets no new work, and a
+    `draining` worker also gives up its current work. `process` identifies the worker's process on its machine (see
+    `process_identity`)."""
 
     version: str = ""
     slots: int = 0
@@ -66,12 +67,12 @@ class Details:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What the leader gives to one member.
+    """The leader's assignment for one member.
 
-    `config_offset` is the offset of the config topic that the assignment is based on. `assigned` is everything the
-    member owns from now on in version 0, and from version 1 on only what is added to what it already runs.
-    `revoked` (from version 1 on) is what the member stops before it joins again. `delay` is the number of milliseconds
-    until the next rebalance, for tasks that wait for a worker to return."""
+    `config_offset` is the offset of the config topic that the assignment is based on. `assigned` holds all
+    the member's work in version 0, and only the added work from version 1 on. `revoked` (from version 1 on) is the
+    work that the member stops before it joins again. `delay` is the number of milliseconds until the next rebalance,
+    for tasks that wait for a worker to return."""
 
     leader: str
     leader_url: str
@@ -106,7 +107,7 @@ def encode_metadata(metadata: WorkerMetadata) -> bytes:
 
 
 def decode_metadata(data: bytes) -> WorkerMetadata:
-    """Raises ProtocolError for bytes that no worker writes."""
+    """The metadata in `data`. ProtocolError for bytes that no worker writes."""
     source = _Reader(data)
     version = _version(source)
     url, config_offset = source.string(), source.integer(_INT64)
@@ -133,7 +134,7 @@ def encode_assignment(assignment: Assignment) -> bytes:
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """Raises ProtocolError for bytes that no leader writes."""
+    """The assignment in `data`. ProtocolError for bytes that no leader writes."""
     source = _Reader(data)
     version = _version(source)
     code = source.integer(_INT16)
@@ -150,14 +151,14 @@ def decode_assignment(data: bytes) -> Assignment:
 def _version(source: _Reader) -> int:
     version = source.integer(_INT16)
     if version < 0:
-        raise ProtocolError(f"version {version} of Connect's group protocol")
+        raise ProtocolError(f"invalid version {version} of Connect's group protocol")
     return version
 
 
 def _string(text: str) -> bytes:
     data = text.encode()
     if len(data) > 0x7FFF:
-        raise ProtocolError(f"a text of {len(data)} bytes: at most 32767 fit")
+        raise ProtocolError(f"a string of {len(data)} bytes exceeds the maximum of 32767")
     return _INT16.pack(len(data)) + data
 
 
@@ -182,7 +183,7 @@ def _trailer(details: Details) -> bytes:
 
 
 def _details(rest: bytes) -> Details | None:
-    """None for members without a trailer, and for trailers that cannot be read: these only inform."""
+    """The details in a trailer; None without a trailer, or if it cannot be read: details are informational."""
     if not rest.startswith(_MAGIC):
         return None
     try:
@@ -215,14 +216,14 @@ class _Reader:
         try:
             return self._take(size).decode()
         except UnicodeDecodeError:
-            raise ProtocolError("a text is not UTF-8") from None
+            raise ProtocolError("a string is not UTF-8") from None
 
     def nullable_bytes(self) -> bytes | None:
         size = self.integer(_INT32)
         return None if size < 0 else self._take(size)
 
     def work(self) -> dict[str, tuple[int, ...]]:
-        """An array that Java may leave null. The same connector may be listed more than once."""
+        """Tasks by connector, from an array that may be null. It may list the same connector more than once."""
         found: dict[str, tuple[int, ...]] = {}
         for _ in range(self._count()):
             connector = self.string()
@@ -236,7 +237,7 @@ class _Reader:
     def _count(self) -> int:
         count = self.integer(_INT32)
         if count > _MAX_ENTRIES:
-            raise ProtocolError(f"an array of {count} entries")
+            raise ProtocolError(f"an array of {count} entries exceeds the maximum of {_MAX_ENTRIES}")
         return max(count, 0)
 
     def _take(self, size: int) -> bytes:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 TURN = 0.01
-"""Seconds of calls in one turn of the event loop, before the loop serves everyone else."""
+"""Seconds of calls in one turn of the event loop, before the loop runs other callbacks."""
 
 MAX_CALLS = 500
 """Calls in one turn: each may schedule further work on the loop, which the time of a turn does not include."""
@@ -22,7 +22,7 @@ class LoopInbox:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = time.monotonic) -> None:
         self._loop, self._clock = loop, clock
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the next two attributes
         self._calls: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
         self._scheduled = False
 

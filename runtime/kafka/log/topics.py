@@ -22,7 +22,7 @@ class TopicSpec:
     topic: str
     partitions: int  # -1: the broker's default
     replication_factor: int  # -1: the broker's default
-    prefix: str  # of the worker properties that describe it: `config.storage`, `offset.storage` or `status.storage`
+    prefix: str  # of its worker properties: `config.storage`, `offset.storage` or `status.storage`
     single: bool = False  # its records are ordered, so it must have exactly one partition
     settings: Mapping[str, str] = field(default_factory=dict)  # further topic settings (KIP-605)
 

@@ -28,8 +28,8 @@ _Stopped if the task fails."""
 
 @dataclass(slots=True)
 class ChainResult:
-    """The transformed records, in order. `failed` is the record of the batch that fails the task with `error`: it and
-    all later records are left out."""
+    """The transformed records, in order. `failed` is the record of the batch that fails the task with `error`; the
+    result contains neither this record nor later ones."""
 
     records: list[Record]
     failed: Record | None = None
@@ -125,7 +125,7 @@ def _loop(step: ChainStep, fallbacks: Fallbacks) -> Callable[[ChainResult, OnErr
         records = outcome.records
         try:
             subset = records if chosen is None else chosen(records)
-        except Exception as error:  # a predicate raised: record by record, the record that causes it fails
+        except Exception as error:  # a predicate raised: only the record at fault must fail
             fallbacks.count("predicate", error)
             subset, each = records, _each(step.apply)
         else:

@@ -28,7 +28,7 @@ def batch_step(step: ChainStep) -> BatchStep | None:
 
 
 def apply_to_batches(step: BatchStep, batches: Sequence[B], raised: Callable[[Exception], object]) -> list[B] | None:
-    """The batches after the step, without dropped ones; None if one of them has to be processed record by record.
+    """The batches after the step, without dropped ones; None if a batch must be processed record by record.
 
     `raised` is called with the exception when that is the reason."""
     changed = []
@@ -38,7 +38,7 @@ def apply_to_batches(step: BatchStep, batches: Sequence[B], raised: Callable[[Ex
             values = step(batch.values, after)
         except MixedBatchError:
             return None
-        except Exception as error:  # record by record, the record that causes it fails
+        except Exception as error:  # processed again record by record, so that only the record at fault fails
             raised(error)
             return None
         if values is None:

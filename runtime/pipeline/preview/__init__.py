@@ -1,1 +1,1 @@
-"""What a chain would make of sample records: nothing is written, put or committed."""
+"""Runs sample records through a chain without writing, putting or committing anything."""

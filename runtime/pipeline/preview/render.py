@@ -1,4 +1,4 @@
-"""Records as JSON for comparison by a person: plain values, schemas as short text, differences by path."""
+"""Records as readable JSON: plain values, schemas as short text, differences by path."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _inside(schema: Schema) -> str:
 
 
 def changes(before: Any, after: Any) -> list[dict[str, Any]]:
-    """The differences, as `{"at", "before", "after"}`; a side without a value there is left out."""
+    """The differences, as `{"at", "before", "after"}`; a side without a value at that path is omitted."""
     found: list[dict[str, Any]] = []
     for change in _differences(before, after, ""):
         if len(found) == _CHANGES:

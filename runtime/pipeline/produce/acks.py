@@ -157,7 +157,7 @@ class Acks:
             yield self._refused.popleft()
 
     def take_oversized(self) -> Iterator[tuple[Message, DeliveryAlone]]:
-        """Messages to be sent again in requests of their own, each once."""
+        """Messages to send again in separate requests, each once."""
         while self._oversized:
             yield self._oversized.popleft()
 

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 _PARTS = 8  # a task may use this fraction (1/8) of the free room in a shared producer's queue
 _MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
 
-# Errors of records that are not at fault: their producer can no longer send them.
+# Errors of records that were refused because their producer failed, not because of the records.
 _OF_PRODUCER = (
     "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_PURGE_QUEUE", "_PURGE_INFLIGHT", "_GAPLESS_GUARANTEE",
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",

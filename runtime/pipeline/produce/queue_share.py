@@ -11,7 +11,7 @@ class SendQueue:
     """The unacknowledged bytes of all tasks in a producer's queue."""
 
     def __init__(self, size: int, parts: int) -> None:
-        """Each task may hold the `parts`-th part of the free room."""
+        """Each task may hold 1/`parts` of the free room."""
         self.size, self.parts = size, parts
         self.held = 0
         # Reentrant: garbage collection may release a share while the same thread takes one.

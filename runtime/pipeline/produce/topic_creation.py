@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TIMEOUT = 10.0  # seconds for one request
-_RETRY_DELAY = 1.0  # seconds between two tries
+_RETRY_DELAY = 1.0  # seconds between two attempts
 _BROKERS_DEFAULT = -1
 
 
 class TopicCreator:
-    """Creates each missing topic once. If the right to create it is missing, that is left to the broker."""
+    """Creates each missing topic once. If the right to create it is missing, the broker may create it."""
 
     def __init__(self, spec: TaskSpec, control: Control) -> None:
         self._settings, self._control = spec.admin, control

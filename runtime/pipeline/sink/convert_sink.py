@@ -63,7 +63,7 @@ class SinkConversion:
         self, messages: Sequence[Any], assigned: Container[TopicPartition]
     ) -> tuple[list[SinkRecord], Positions]:
         """Records, and the positions after them (including skipped ones). Raises the error that fails the task.
-        Messages of partitions that are no longer assigned are left out: another task reads them."""
+        Messages of partitions that are no longer assigned are omitted: another task reads them."""
         records: list[SinkRecord] = []
         positions: Positions = {}
         append = records.append

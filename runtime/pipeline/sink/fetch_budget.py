@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 _SLOT = 256 * 1024  # KiB for all consumers of a slot
-_MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, enough to work at all
+_MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, and the least that works
 
 
 class FetchBudget:

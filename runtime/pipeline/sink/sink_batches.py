@@ -54,7 +54,7 @@ class SinkBatches:
             batches = [batch for part in _parts(messages, self._min_average) for batch in self._batches(part)]
         except MixedBatchError:
             return None
-        except Exception as error:  # record by record, the record that causes it fails
+        except Exception as error:  # processed again record by record, so that only the record at fault fails
             self._fallbacks.count("converter", error)
             return None
         return None if _too_many(len(batches), len(messages), self._min_average) else batches
@@ -146,7 +146,7 @@ def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[by
 
 
 def _by_shape(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int]]:
-    """The places of each shape; MixedBatchError if there are too many shapes."""
+    """The indexes of the records of each shape; MixedBatchError if there are too many shapes."""
     different = len(set(shapes))
     if different == 1:
         return [range(len(shapes))]

@@ -71,7 +71,7 @@ class SourceConversion:
             self._tolerance.release(records)
 
     def _batch_runs(self, batches: Sequence[SourceBatch]) -> list[MessageRun] | None:
-        """Messages of the batch, if any is left; None if the records have to be converted one by one."""
+        """Messages of the batch, or none if all were dropped; None if the records must be converted one by one."""
         if not batches:
             return []
         (batch,) = batches
@@ -81,7 +81,7 @@ class SourceConversion:
             headers = self._batch_headers(batch)
         except MixedBatchError:
             return None
-        except Exception as error:  # record by record, the record that causes it fails
+        except Exception as error:  # processed again record by record, so that only the record at fault fails
             self._tolerance.fallbacks.count("converter", error)
             return None
         if found is None or (keys is None and batch.keyed):

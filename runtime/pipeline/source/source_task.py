@@ -72,7 +72,7 @@ class SourceWorker:
         self._next_commit = time.monotonic() + spec.flush_interval
         self._topics, self._meter = control.topics, control.meter
         self._creator = TopicCreator(spec, control)
-        self._ensured: set[str] = set()  # topics that exist or are left to the broker
+        self._ensured: set[str] = set()  # topics that exist or that the broker may create
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class StoppedError(BaseException):
     """The task has to stop; the current batch is treated as if it had not been read. Not an Exception, so that no
-    handler takes it for the failure of a record."""
+    handler treats it as the failure of a record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 class Fallbacks:
-    """One per task. Record by record, the fault is reported for the record that causes it, or does not occur at all;
+    """One per task. The second attempt reports the error for the record that causes it, or does not raise at all;
     either way the batch takes longer, so it is counted, and the first exception of each kind of plugin is logged."""
 
     def __init__(self, meter: Meter) -> None:

@@ -54,7 +54,7 @@ class Meter:
         """A sink has fetched records."""
         self.read += records
         self.active += records
-        self.lag = max(self.lag or 0, records)  # they have not been put yet
+        self.lag = max(self.lag or 0, records)  # fetched records have not been put yet
         self.changes += 1
 
     def put(self, records: int, seconds: float, record_time: int) -> None:
