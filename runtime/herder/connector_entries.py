@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from runtime.herder import views
+from runtime.herder.answers import EntryAnswer
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
 
@@ -20,7 +19,7 @@ class ConnectorEntries:
         self.types: dict[str, str] = {}
         """`source` or `sink` by connector class, as far as the herder has asked the plugin host."""
 
-    def entry(self, name: str) -> dict[str, Any] | None:
+    def entry(self, name: str) -> EntryAnswer | None:
         """`{"name", "status", "info"}` of a connector; None if the connector or its status does not exist."""
         stored, connector = self._configs.connector(name), self._statuses.connector_status(name)
         if stored is None or connector is None:

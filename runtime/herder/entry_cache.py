@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+
+from runtime.herder.answers import ExpandedAnswer
 
 
 class EntryCache:
     """Views by connector. A view is valid while `version` is equal to the version with which it was stored."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, tuple[object, dict[str, Any]]] = {}
+        self._entries: dict[str, tuple[object, ExpandedAnswer]] = {}
 
-    def get(self, name: str, version: object) -> dict[str, Any]:
+    def get(self, name: str, version: object) -> ExpandedAnswer:
         """The cached parts of the view in this version; the caller adds missing parts to the same dict."""
         known = self._entries.get(name)
         if known is not None and known[0] == version:
             return known[1]
-        fresh: dict[str, Any] = {}
+        fresh: ExpandedAnswer = {}
         self._entries[name] = version, fresh
         return fresh
 

@@ -12,6 +12,15 @@ from runtime.api.errors import ConfigError
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
+from runtime.herder.answers import (
+    ExpandedAnswer,
+    InfoAnswer,
+    StackAnswer,
+    StatusAnswer,
+    TaskAnswer,
+    TaskStatusAnswer,
+    TopicsAnswer,
+)
 from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
@@ -24,6 +33,7 @@ from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
 
 Answer = dict[str, Any]
+"""A definition or validation of configuration keys, as the plugin host built it."""
 
 START_WAIT = 15.0
 """Seconds that a restart request waits for the connector to start or fail."""
@@ -72,7 +82,7 @@ class Herder:
         """GET /connectors, in the order of Apache's answer."""
         return list(java_copied(dict.fromkeys(self._configs.names())))
 
-    async def expanded(self, expansions: set[str]) -> dict[str, Answer]:
+    async def expanded(self, expansions: set[str]) -> dict[str, ExpandedAnswer]:
         """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS 3)."""
         names = java_ordered(dict.fromkeys(self._configs.names()))
         self._entries.keep(names)
@@ -83,7 +93,7 @@ class Herder:
             found[name] = await self._expand(name, expansions)
         return found
 
-    async def info(self, name: str) -> Answer:
+    async def info(self, name: str) -> InfoAnswer:
         """GET /connectors/{name}."""
         stored = self._stored(name)
         return views.info(name, stored.config, len(stored.tasks), await self._type(stored.config))
@@ -92,30 +102,30 @@ class Herder:
         """GET /connectors/{name}/config."""
         return self._stored(name).config
 
-    def tasks(self, name: str) -> list[Answer]:
+    def tasks(self, name: str) -> list[TaskAnswer]:
         """GET /connectors/{name}/tasks."""
         return views.tasks(name, self._stored(name).tasks)
 
-    async def status(self, name: str) -> Answer:
+    async def status(self, name: str) -> StatusAnswer:
         """GET /connectors/{name}/status; waits for the first status of a connector that has just been created."""
         if self._statuses.connector_status(name) is None and self._configs.connector(name) is not None:
             await self._connectors.settled(name, STATUS_WAIT)
         return await self._status(name)
 
-    async def _status(self, name: str) -> Answer:
+    async def _status(self, name: str) -> StatusAnswer:
         connector, stored = self._statuses.connector_status(name), self._configs.connector(name)
         if connector is None or connector.state is State.DESTROYED or stored is None:
             raise NotFound(f"No status found for connector {name}")
         return views.status(name, connector, self._statuses.task_statuses(name), await self._type(stored.config))
 
-    def task_status(self, name: str, task: int) -> Answer:
+    def task_status(self, name: str, task: int) -> TaskStatusAnswer:
         """GET /connectors/{name}/tasks/{task}/status."""
         status = self._statuses.task_statuses(name).get(task)
         if status is None:
             raise NotFound(f"No status found for task {name}-{task}")
         return views.task_status(task, status)
 
-    async def task_stack(self, name: str, task: int) -> Answer:
+    async def task_stack(self, name: str, task: int) -> StackAnswer:
         """The stack of a task's thread, and the connector's method that it is in. Conflict if the task is not running,
         Unavailable if its slot does not answer."""
         if task not in self._statuses.task_statuses(name):
@@ -128,7 +138,7 @@ class Herder:
             raise Conflict(f"Task {name}-{task} is not running in any slot")
         return views.task_stack(task, found)
 
-    def topics(self, name: str) -> Answer:
+    def topics(self, name: str) -> dict[str, TopicsAnswer]:
         """GET /connectors/{name}/topics; Forbidden if topic tracking is disabled."""
         if not self._tracking.enabled:
             raise Forbidden("Topic tracking is disabled.")
@@ -145,7 +155,7 @@ class Herder:
 
     # creating and configuring
 
-    async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> Answer:
+    async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> InfoAnswer:
         """POST /connectors; the target state is written before the config, so that it applies from the first start."""
         async with self.exclusive(name):
             checked = await self._validated(name, config)
@@ -154,7 +164,7 @@ class Herder:
             await self._configs.put_connector(name, checked, initial)
             return views.info(name, checked, 0, await self._type(checked))
 
-    async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, Answer]:
+    async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, InfoAnswer]:
         """PUT /connectors/{name}/config: whether the connector is new, and its info with its previous tasks."""
         async with self.exclusive(name):
             checked = await self._validated(name, config)
@@ -163,7 +173,7 @@ class Herder:
             tasks = len(before.tasks) if before else 0
             return before is None, views.info(name, checked, tasks, await self._type(checked))
 
-    async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> Answer:
+    async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> InfoAnswer:
         """PATCH /connectors/{name}/config (KIP-477): null removes a key; the merged configuration is validated."""
         async with self.exclusive(name):
             stored = self._stored(name)
@@ -195,7 +205,7 @@ class Herder:
             await self._configs.put_tasks(name, [])
             await self._configs.put_target_state(name, TargetState.STOPPED)
 
-    async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> Answer | None:
+    async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> StatusAnswer | None:
         """POST /connectors/{name}/restart (KIP-745): None for the plain form (204), otherwise the status with the
         restarted connector and tasks RESTARTING (202). HerderError if the plain form does not start the connector."""
         async with self.exclusive(name):
@@ -286,7 +296,7 @@ class Herder:
             self._unfinished.check_no_pending_change(name)
             yield
 
-    async def _expand(self, name: str, expansions: set[str]) -> Answer:
+    async def _expand(self, name: str, expansions: set[str]) -> ExpandedAnswer:
         version = self._statuses.changes(name), self._configs.connector(name)
         entry = self._entries.get(name, version)
         try:
@@ -296,9 +306,14 @@ class Herder:
                 entry["info"] = await self.info(name)
         except NotFound:
             pass  # just created or just deleted: answer with the parts that exist
-        if any(part.get("type") == UNKNOWN for part in entry.values()):
+        if UNKNOWN in (part["type"] for part in (entry.get("status"), entry.get("info")) if part is not None):
             self._entries.forget(name)  # the plugin host may know the class at the next request
-        return {key: entry[key] for key in ("status", "info") if key in expansions and key in entry}
+        found: ExpandedAnswer = {}
+        if "status" in expansions and "status" in entry:
+            found["status"] = entry["status"]
+        if "info" in expansions and "info" in entry:
+            found["info"] = entry["info"]
+        return found
 
     def _stored(self, name: str) -> StoredConnector:
         stored = self._configs.connector(name)
@@ -344,7 +359,7 @@ class Herder:
         return self._types[cls]
 
 
-def _marked_restarting(status: Answer, connector: bool, tasks: set[int]) -> Answer:
+def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -> StatusAnswer:
     if connector:
         status["connector"]["state"] = State.RESTARTING.value
     for task in status["tasks"]:

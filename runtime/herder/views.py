@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from runtime.engine.port import TaskStack
+from runtime.herder.answers import (
+    InfoAnswer,
+    StackAnswer,
+    StateAnswer,
+    StatusAnswer,
+    TaskAnswer,
+    TaskIdAnswer,
+    TaskStatusAnswer,
+)
 from runtime.storage.statuses import StatusRecord
 
 
-def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> dict[str, Any]:
+def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> InfoAnswer:
     """GET /connectors/{name}."""
-    ids = [{"connector": name, "task": i} for i in range(tasks)]
+    ids: list[TaskIdAnswer] = [{"connector": name, "task": i} for i in range(tasks)]
     return {"name": name, "config": dict(config), "tasks": ids, "type": kind}
 
 
-def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[TaskAnswer]:
     """GET /connectors/{name}/tasks."""
     return [{"id": {"connector": name, "task": i}, "config": dict(c)} for i, c in enumerate(configs)]
 
 
-def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord], kind: str) -> dict[str, Any]:
+def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord], kind: str) -> StatusAnswer:
     """GET /connectors/{name}/status."""
     return {
         "name": name,
@@ -30,17 +38,17 @@ def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord]
     }
 
 
-def task_status(task: int, status: StatusRecord) -> dict[str, Any]:
+def task_status(task: int, status: StatusRecord) -> TaskStatusAnswer:
     """GET /connectors/{name}/tasks/{task}/status."""
     return {"id": task, **_state(status)}
 
 
-def _state(status: StatusRecord) -> dict[str, Any]:
-    state = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
+def _state(status: StatusRecord) -> StateAnswer:
+    state: StateAnswer = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
     return {**state, "trace": status.trace} if status.trace is not None else state
 
 
-def task_stack(task: int, found: TaskStack) -> dict[str, Any]:
+def task_stack(task: int, found: TaskStack) -> StackAnswer:
     """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that the task has been in for
     `seconds`; empty if the task is not in the connector's code."""
     lines = found.stack.splitlines()

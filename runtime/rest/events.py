@@ -8,18 +8,19 @@ connectors that moved records. After `KEEPALIVE_INTERVAL` without an event a com
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from runtime.herder.answers import EntryAnswer
 from runtime.herder.errors import Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.progress_watch import ProgressWatch
-from runtime.herder.status.events import EventLog
+from runtime.herder.status.events import EventLog, WorkerEvent
 from runtime.rest.http.answers import dumps
 from runtime.rest.security.masking import Masks
 
@@ -92,14 +93,19 @@ class EventStream:
         after = self._log.resume_point(last_id)
         if after is None:
             after = self._log.last
-            connectors = await self._masks.entries(scope, await self._herder.expanded({"status", "info"}))
+            connectors = await self._masks.expanded(scope, await self._herder.expanded({"status", "info"}))
             yield self._event(after, "snapshot", {"connectors": connectors, "progress": self._progress.all()})
         async for event in self._log.follow(after, KEEPALIVE_INTERVAL):
             if event is None:
                 yield b":\n\n"
             else:
-                data = await self._masks.entry(scope, event.data) if event.kind == "connector" else event.data
+                data = await self._data(scope, event)
                 yield self._event(event.seq, event.kind, data)
 
-    def _event(self, seq: int, kind: str, data: dict[str, Any]) -> bytes:
+    async def _data(self, scope: Scope, event: WorkerEvent) -> Mapping[str, object]:
+        return (
+            await self._masks.entry(scope, cast("EntryAnswer", event.data)) if event.kind == "connector" else event.data
+        )
+
+    def _event(self, seq: int, kind: str, data: Mapping[str, object]) -> bytes:
         return b"id: %s\nevent: %s\ndata: %s\n\n" % (self._log.id(seq).encode(), kind.encode(), dumps(data))

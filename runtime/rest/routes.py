@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from runtime.herder.answers import InfoAnswer
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
@@ -100,7 +101,7 @@ def routes(s: Services) -> Sequence[Route]:
         expansions = r.query_params.getlist("expand")
         if not expansions:
             return json_answer(h.connectors())
-        return json_answer(await s.masks.entries(r.scope, await h.expanded(set(expansions))))
+        return json_answer(await s.masks.expanded(r.scope, await h.expanded(set(expansions))))
 
     async def create(r: Request) -> Response:
         q = await parsed(r, bodies.create_request)
@@ -241,7 +242,7 @@ def _health(health: Health) -> Response:
     return json_answer({"status": "healthy", "message": message})
 
 
-def _created(request: Request, name: str, info: dict[str, object]) -> Response:
+def _created(request: Request, name: str, info: InfoAnswer) -> Response:
     location = f"{request.url.scheme}://{request.url.netloc}/connectors/{quote(name, safe=_IN_PATH)}"
     return json_answer(info, 201, {"Location": location})
 

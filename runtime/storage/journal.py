@@ -45,6 +45,9 @@ class ChangeOrigin:
     why: str = ""
 
 
+NO_ORIGIN = ChangeOrigin()
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """A change that will be carried out, with everything needed to finish it or to roll it back."""

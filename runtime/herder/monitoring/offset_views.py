@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from runtime.api.java_compat.regex import java_regex
+from runtime.herder.answers import DetailedOffsetsAnswer, HistoryAnswer, PastChangeAnswer, ResolvedAnswer
 from runtime.herder.errors import BadRequest
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
@@ -15,8 +15,6 @@ from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.seek import SeekResolver, SeekTarget
 from runtime.herder.offsets.stored_offsets import StoredOffsets, topic_partitions
 from runtime.storage.journal import OffsetJournal, PastChange
-
-Answer = dict[str, Any]
 
 
 class OffsetViews:
@@ -31,7 +29,7 @@ class OffsetViews:
         self._progress, self._seek = progress, seek
         self._stalls, self._expiry = stalls, expiry
 
-    async def detail(self, name: str) -> Answer:
+    async def detail(self, name: str) -> DetailedOffsetsAnswer:
         """GET /connectors/{name}/offsets?detail=true: the offsets, the `stalled` tasks, and when a stopped sink's
         offsets expire on the brokers (`expires_at`, milliseconds since 1970)."""
         group = await self._offset_requests.group(name, self._herder.stored(name).config)
@@ -46,7 +44,7 @@ class OffsetViews:
         """NotFound if the connector does not exist."""
         self._herder.stored(name)
 
-    async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> Answer:
+    async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> ResolvedAnswer:
         """POST /connectors/{name}/offsets/resolve: the offsets that a sink would seek to. BadRequest for a source."""
         group = await self._offset_requests.group(name, self._herder.stored(name).config)
         if group is None:
@@ -55,7 +53,7 @@ class OffsetViews:
         committed = {at: offset for at, offset in entries.items() if offset is not None}
         return await self._seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
 
-    def history(self, name: str) -> Answer:
+    def history(self, name: str) -> HistoryAnswer:
         """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
         connectors keep their history."""
         return {"history": [_past_change(change) for change in self._journal.history(name)]}
@@ -69,7 +67,7 @@ def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
     return lambda topic: topic in named
 
 
-def _past_change(change: PastChange) -> Answer:
+def _past_change(change: PastChange) -> PastChangeAnswer:
     return {
         "number": change.number,
         "time": change.time,

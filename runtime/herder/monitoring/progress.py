@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
 
+from runtime.herder.answers import DetailedOffset, LagAnswer
 from runtime.herder.offsets.stored_offsets import topic_partitions
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.formats import canonical
@@ -17,17 +17,15 @@ from runtime.storage.offsets import OffsetStore
 CACHE_SECONDS = 1.0
 """Seconds for which an answer is returned again."""
 
-Answer = dict[str, Any]
-
 
 class OffsetProgress:
     """Adds lag or age to offsets. Event loop only; concurrent requests for a connector share one query of Kafka."""
 
     def __init__(self, positions: Positions, store: OffsetStore) -> None:
         self._positions, self._store = positions, store
-        self._queries: dict[str, tuple[float, asyncio.Task[list[Answer]]]] = {}  # with their start times
+        self._queries: dict[str, tuple[float, asyncio.Task[list[DetailedOffset]]]] = {}  # with their start times
 
-    async def detail(self, name: str, sink: bool, entries: Sequence[OffsetEntry]) -> list[Answer]:
+    async def detail(self, name: str, sink: bool, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
         """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources.
 
         `ms` is the age of the next record to read in milliseconds; null if the record has no timestamp."""
@@ -37,14 +35,14 @@ class OffsetProgress:
             self._queries[name] = time.monotonic(), asyncio.create_task(query)
         return await asyncio.shield(self._queries[name][1])
 
-    async def _of_sink(self, entries: Sequence[OffsetEntry]) -> list[Answer]:
+    async def _of_sink(self, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
         committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
         ends = await self._positions.ends(list(committed))
         behind = {at: o for at, o in committed.items() if o < ends.get(at, 0)}
         written = await self._positions.timestamps(behind)
         now = int(time.time() * 1000)
 
-        def lag(at: TopicPartition) -> Answer | None:
+        def lag(at: TopicPartition) -> LagAnswer | None:
             if at not in ends:
                 return None
             since = written.get(at, -1) if at in behind else now
@@ -56,13 +54,13 @@ class OffsetProgress:
             for at in topic_partitions([(partition, offset)])
         ]
 
-    async def _of_source(self, name: str, entries: Sequence[OffsetEntry]) -> list[Answer]:
+    async def _of_source(self, name: str, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
         written, now = self._store.written(name), int(time.time() * 1000)
-        found = []
+        found: list[DetailedOffset] = []
         for partition, offset in entries:
             at = written.get(canonical(partition), -1)
-            known = {"written": at, "age_ms": max(now - at, 0)} if at >= 0 else {"written": None, "age_ms": None}
-            found.append({"partition": partition, "offset": offset, **known})
+            age = max(now - at, 0) if at >= 0 else None
+            found.append({"partition": partition, "offset": offset, "written": at if at >= 0 else None, "age_ms": age})
         return found
 
     def _forget_old(self) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
 
+from runtime.herder.answers import ProgressAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.stalls import Stalls
@@ -21,8 +21,6 @@ log = logging.getLogger(__name__)
 
 EXPIRY_INTERVAL = 60.0
 """Seconds between two checks for offsets that expire."""
-
-Answer = dict[str, Any]
 
 
 class ProgressWatch:
@@ -46,11 +44,11 @@ class ProgressWatch:
         if self._watching is not None:
             self._watching.cancel()
 
-    def all(self) -> Answer:
+    def all(self) -> dict[str, ProgressAnswer]:
         """The progress of every connector, for a client that starts to follow the events."""
         return {name: self.of(name) for name in self._board.meters.connectors()}
 
-    def of(self, name: str) -> Answer:
+    def of(self, name: str) -> ProgressAnswer:
         """Counts of `read`, `written` and `failed` records, the `lag` of a running sink, `age_ms` since the last record
         was written, and the `stalled` tasks."""
         tasks = self._board.meters.by_task(name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.herder import views
+from runtime.herder.answers import CreatedAnswer, MessageAnswer, OffsetsAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.connectors import Connectors
@@ -23,9 +23,7 @@ from runtime.kafka.errors import GroupError
 from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
-from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, PlannedChange
-
-Answer = dict[str, Any]
+from runtime.storage.journal import NO_ORIGIN, ChangeOrigin, OffsetAction, OffsetEntry, PlannedChange
 
 _NOT_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
@@ -48,13 +46,13 @@ class OffsetRequests:
         self._herder, self._configs, self._connectors, self._host = herder, configs, connectors, host
         self._offsets, self._changes = offsets, changes
 
-    async def read(self, name: str) -> Answer:
+    async def read(self, name: str) -> OffsetsAnswer:
         """GET /connectors/{name}/offsets (KIP-875)."""
         stored = self._herder.stored(name)
         entries = await self._offsets.read(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
-    async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
+    async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
         """PATCH /connectors/{name}/offsets: sets the offsets of these partitions; None removes an offset. The
         connector's own alter_offsets() is called first and may refuse."""
         async with self._herder.exclusive(name):
@@ -65,7 +63,7 @@ class OffsetRequests:
             await self._change(stored, group, OffsetAction.ALTER, offsets, origin)
             return _verdict(definite, "altered")
 
-    async def reset(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
+    async def reset(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
         """DELETE /connectors/{name}/offsets: removes all offsets; succeeds if there are none."""
         async with self._herder.exclusive(name):
             stored = await self._stopped(name)
@@ -77,8 +75,8 @@ class OffsetRequests:
 
     async def create(
         self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[OffsetEntry],
-        origin: ChangeOrigin = ChangeOrigin(),  # noqa: B008
-    ) -> Answer:  # fmt: skip
+        origin: ChangeOrigin = NO_ORIGIN,
+    ) -> CreatedAnswer:  # fmt: skip
         """POST /connectors with `initial_offsets` (KIP-995): checks configuration and offsets before writing, and
         removes offsets that a connector of this name left behind."""
         async with self._herder.exclusive(name):
@@ -101,7 +99,7 @@ class OffsetRequests:
             info = views.info(name, checked, 0, await self._herder.type(checked))
             return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
 
-    async def delete(self, name: str, origin: ChangeOrigin = ChangeOrigin()) -> Answer:  # noqa: B008
+    async def delete(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
         """Delete the connector and its offsets: stops the connector, calls its alter_offsets(), and starts the
         connector again if it refuses."""
         async with self._herder.exclusive(name):
@@ -240,7 +238,7 @@ async def _answer(hook: Awaitable[bool]) -> bool:
         raise Unavailable("The connector did not answer; no offsets were changed") from None
 
 
-def _verdict(definite: bool, done: str) -> dict[str, str]:
+def _verdict(definite: bool, done: str) -> MessageAnswer:
     """Apache's wording (KIP-875, and KIP-995 for `set`)."""
     framework = "framework-managed" if done == "set" else "Connect framework-managed"
     return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from runtime.api.errors import ConfigError
+from runtime.herder.answers import MessageAnswer, OrphanedSinkAnswer, OrphanedSourceAnswer, OrphansAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.errors import Conflict, NotFound
@@ -31,12 +31,12 @@ class Orphans:
         self._herder, self._changes, self._offsets, self._host = herder, changes, offsets, host
         self._configs, self._store, self._groups = configs, store, groups
 
-    async def find(self) -> dict[str, Any]:
+    async def find(self) -> OrphansAnswer:
         """`{"sources": [{"connector","partitions"}], "sinks": [{"connector","group","partitions"}]}`"""
         await asyncio.gather(self._configs.read_to_end(), self._store.read_to_end())
         return {"sources": self._sources(), "sinks": await self._sinks()}
 
-    async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> dict[str, Any]:
+    async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> MessageAnswer:
         """Remove the source offsets of a deleted connector, or the sink's `group` if named. The change is journaled:
         it appears in the history, and is finished after a crash. Conflict if the offsets are in use, NotFound if there
         are no offsets."""
@@ -63,12 +63,12 @@ class Orphans:
             return False
         return group in await self._groups.empty_groups()
 
-    def _sources(self) -> list[dict[str, Any]]:
+    def _sources(self) -> list[OrphanedSourceAnswer]:
         existing = set(self._configs.names())
         names = [name for name in self._store.names() if name not in existing]
         return [{"connector": name, "partitions": len(self._store.offsets(name))} for name in names]
 
-    async def _sinks(self) -> list[dict[str, Any]]:
+    async def _sinks(self) -> list[OrphanedSinkAnswer]:
         used = await self._used()
         groups = [g for g in await self._groups.empty_groups() if g.startswith(_GROUP) and g not in used]
         committed = await asyncio.gather(*(self._groups.committed(g) for g in groups[:_MAX_GROUPS]))

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from runtime.herder.answers import ResolvedAnswer, SeekAnswer
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
 from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC, sink_entry
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.positions import Offsets, Positions, partitions_of
-
-Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class SeekResolver:
 
     async def resolve(
         self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[SeekTarget]
-    ) -> Answer:
+    ) -> ResolvedAnswer:
         """`reads` returns whether the sink reads a topic. BadRequest for a target that matches no partition."""
         topics = await self._positions.partitions()
         named = {target.topic for target in wanted}
@@ -130,7 +129,7 @@ def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known)
             return offset
 
 
-def _change(at: TopicPartition, goal: int, known: _Known) -> Answer:
+def _change(at: TopicPartition, goal: int, known: _Known) -> SeekAnswer:
     """The effect of seeking to an offset. A sink without a committed offset starts at the beginning."""
     begin, end = known.beginnings.get(at, 0), known.ends[at]
     now = min(max(known.committed.get(at, begin), begin), end)

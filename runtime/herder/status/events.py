@@ -9,9 +9,8 @@ import asyncio
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 MAX_EVENTS = 2_000
 """How many events are kept for clients that reconnect."""
@@ -23,7 +22,7 @@ class WorkerEvent:
 
     seq: int
     kind: str
-    data: dict[str, Any]
+    data: Mapping[str, object]
 
 
 class EventLog:
@@ -45,13 +44,13 @@ class EventLog:
         """The id of the event with this sequence number."""
         return f"{self.boot}.{seq}"
 
-    def publish(self, kind: str, data: dict[str, Any]) -> None:
+    def publish(self, kind: str, data: Mapping[str, object]) -> None:
         """Append an event and wake all readers."""
         self._seq += 1
         self._events.append(WorkerEvent(self._seq, kind, data))
         self._wake()
 
-    def publish_latest(self, kind: str, data: dict[str, Any]) -> None:
+    def publish_latest(self, kind: str, data: Mapping[str, object]) -> None:
         """Append an event that replaces earlier events of its kind: followers receive each, the log keeps the last."""
         self._events = deque((e for e in self._events if e.kind != kind), MAX_EVENTS)
         self.publish(kind, data)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from runtime.config.secret_values import Secrets
+from runtime.herder.answers import EntryAnswer
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
@@ -16,7 +16,7 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 
 log = logging.getLogger(__name__)
 
-Entry = Callable[[str], "dict[str, Any] | None"]
+Entry = Callable[[str], EntryAnswer | None]
 """Returns the `{"name", "status", "info"}` of a connector; None if the connector does not exist."""
 
 

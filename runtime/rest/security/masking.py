@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from starlette.types import Scope
 
+from runtime.herder.answers import EntryAnswer, ExpandedAnswer, InfoAnswer, TaskAnswer
 from runtime.rest.security.access import ROLE, Role
 
 
@@ -25,26 +26,26 @@ class Masks:
     async def config(self, scope: Scope, config: Mapping[str, str]) -> Mapping[str, str]:
         return config if _sees_passwords(scope) else await self._keys.masked(config)
 
-    async def info(self, scope: Scope, info: dict[str, Any]) -> dict[str, Any]:
-        """A connector's info, or another object with a `config`."""
-        if _sees_passwords(scope) or "config" not in info:
+    async def info(self, scope: Scope, info: InfoAnswer) -> InfoAnswer:
+        """A connector's info."""
+        if _sees_passwords(scope):
             return info
         return {**info, "config": await self._keys.masked(info["config"])}
 
-    async def entry(self, scope: Scope, entry: dict[str, Any]) -> dict[str, Any]:
-        """A connector in the shape of events and `expand`."""
-        if _sees_passwords(scope) or "info" not in entry:
-            return entry
+    async def entry(self, scope: Scope, entry: EntryAnswer) -> EntryAnswer:
+        """A connector in an event."""
         return {**entry, "info": await self.info(scope, entry["info"])}
 
-    async def entries(self, scope: Scope, entries: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    async def expanded(self, scope: Scope, entries: dict[str, ExpandedAnswer]) -> dict[str, ExpandedAnswer]:
+        """The connectors of GET /connectors?expand=…."""
         if _sees_passwords(scope):
             return entries
-        return {name: await self.entry(scope, entry) for name, entry in entries.items()}
+        return {name: await self._expanded(scope, entry) for name, entry in entries.items()}
 
-    async def tasks(
-        self, scope: Scope, connector: Mapping[str, str], tasks: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
+    async def _expanded(self, scope: Scope, entry: ExpandedAnswer) -> ExpandedAnswer:
+        return {**entry, "info": await self.info(scope, entry["info"])} if "info" in entry else entry
+
+    async def tasks(self, scope: Scope, connector: Mapping[str, str], tasks: list[TaskAnswer]) -> list[TaskAnswer]:
         """Task configs. The connector's config tells which keys are passwords."""
         if _sees_passwords(scope):
             return tasks

@@ -12,7 +12,7 @@ async def collect(log: EventLog, after: int, n: int) -> list[str]:
     async with asyncio.timeout(5):
         async for event in log.follow(after, 1):
             if event is not None:
-                out.append(event.data["n"])
+                out.append(str(event.data["n"]))
             if len(out) == n:
                 break
     return out

@@ -1,0 +1,210 @@
+"""The JSON objects that the REST API returns, as types. Times are milliseconds since 1970."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+Json = dict[str, Any]
+"""A JSON object whose keys a connector chooses, such as a source partition or its offset."""
+
+
+class TaskIdAnswer(TypedDict):
+    """A task, as the `tasks` of a connector name it."""
+
+    connector: str
+    task: int
+
+
+class InfoAnswer(TypedDict):
+    """GET /connectors/{name}."""
+
+    name: str
+    config: dict[str, str]
+    tasks: list[TaskIdAnswer]
+    type: str  # source, sink or unknown
+
+
+class CreatedAnswer(InfoAnswer):
+    """POST /connectors with `initial_offsets` (KIP-995)."""
+
+    initial_offsets_response: str
+
+
+class TaskAnswer(TypedDict):
+    """An element of GET /connectors/{name}/tasks."""
+
+    id: TaskIdAnswer
+    config: dict[str, str]
+
+
+class StateAnswer(TypedDict):
+    """The state of a connector."""
+
+    state: str
+    worker_id: str
+    version: str | None
+    trace: NotRequired[str]
+
+
+class TaskStatusAnswer(StateAnswer):
+    """GET /connectors/{name}/tasks/{task}/status."""
+
+    id: int
+
+
+class StatusAnswer(TypedDict):
+    """GET /connectors/{name}/status."""
+
+    name: str
+    connector: StateAnswer
+    tasks: list[TaskStatusAnswer]
+    type: str
+
+
+class ExpandedAnswer(TypedDict, total=False):
+    """A connector in GET /connectors?expand=…, with the parts that were requested."""
+
+    status: StatusAnswer
+    info: InfoAnswer
+
+
+class EntryAnswer(TypedDict):
+    """A connector in the worker's events."""
+
+    name: str
+    status: StatusAnswer
+    info: InfoAnswer
+
+
+class StackAnswer(TypedDict):
+    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that the task has been in for
+    `seconds`; empty if the task is not in the connector's code."""
+
+    id: int
+    slot: int
+    pid: int
+    call: str
+    seconds: float
+    stack: list[str]
+
+
+class TopicsAnswer(TypedDict):
+    """The value of GET /connectors/{name}/topics for the connector."""
+
+    topics: list[str]
+
+
+class MessageAnswer(TypedDict):
+    """The result of a change of offsets (KIP-875)."""
+
+    message: str
+
+
+class OffsetAnswer(TypedDict):
+    """An offset of a partition; None for a partition whose offset was removed."""
+
+    partition: Json | None
+    offset: Json | None
+
+
+class OffsetsAnswer(TypedDict):
+    """GET /connectors/{name}/offsets (KIP-875)."""
+
+    offsets: list[OffsetAnswer]
+
+
+class LagAnswer(TypedDict):
+    """How far a sink is behind. `ms` is the age of the next record to read; None if the record has no timestamp."""
+
+    records: int
+    ms: int | None
+
+
+class DetailedOffset(OffsetAnswer):
+    """An offset with the lag of a sink (`end`, `lag`) or the age of a source's offset (`written`, `age_ms`)."""
+
+    end: NotRequired[int | None]
+    lag: NotRequired[LagAnswer | None]
+    written: NotRequired[int | None]
+    age_ms: NotRequired[int | None]
+
+
+class DetailedOffsetsAnswer(TypedDict):
+    """GET /connectors/{name}/offsets?detail=true."""
+
+    offsets: list[DetailedOffset]
+    stalled: list[int]
+    expires_at: int | None
+
+
+class ProgressAnswer(TypedDict):
+    """The progress of a connector, in events and metrics."""
+
+    read: int
+    written: int
+    failed: int
+    lag: LagAnswer | None
+    age_ms: int | None
+    stalled: list[int]
+
+
+class PastChangeAnswer(TypedDict):
+    """A change of offsets in the history."""
+
+    number: int
+    time: int
+    action: str
+    who: str
+    why: str
+    before: list[OffsetAnswer]
+    after: list[OffsetAnswer]
+
+
+class HistoryAnswer(TypedDict):
+    """GET /connectors/{name}/offsets/history, the newest change first."""
+
+    history: list[PastChangeAnswer]
+
+
+SeekAnswer = TypedDict(
+    "SeekAnswer",
+    {
+        "partition": Json | None,
+        "from": int | None,
+        "to": int,
+        "reread": int,
+        "skipped": int,
+        "beginning": int,
+        "end": int,
+    },
+)
+"""The effect of seeking in one partition."""
+
+
+class ResolvedAnswer(TypedDict):
+    """POST /connectors/{name}/offsets/resolve. `offsets` can be sent with PATCH /connectors/{name}/offsets."""
+
+    offsets: list[OffsetAnswer]
+    changes: list[SeekAnswer]
+    reread: int
+    skipped: int
+
+
+class OrphanedSourceAnswer(TypedDict):
+    """Offsets of a deleted source in the offset topic."""
+
+    connector: str
+    partitions: int
+
+
+class OrphanedSinkAnswer(OrphanedSourceAnswer):
+    """The consumer group of a deleted sink."""
+
+    group: str
+
+
+class OrphansAnswer(TypedDict):
+    """GET /orphaned-offsets."""
+
+    sources: list[OrphanedSourceAnswer]
+    sinks: list[OrphanedSinkAnswer]
