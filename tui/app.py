@@ -31,7 +31,7 @@ def _palette() -> type[Provider]:
 
 
 class HeadraceApp(App[int]):
-    """Shows one cluster at a time; the main screens of other clusters that were opened are kept."""
+    """Shows one cluster at a time, and keeps the main screens of other clusters opened in this session."""
 
     TITLE = "headrace"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
@@ -98,7 +98,7 @@ class HeadraceApp(App[int]):
         """The main screen of the current cluster."""
         return self.homes[self.profile.label]
 
-    # What screens ask of the application: `tui.screens.base.program.Program`
+    # The interface for screens: `tui.screens.base.program.Program`
 
     @property
     def profiles(self) -> list[Profile]:
@@ -124,7 +124,7 @@ class HeadraceApp(App[int]):
         self.home.say(text, kind)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Under NO_COLOR, Textual's own filter would show grey tones; ours shows none."""
+        """Under NO_COLOR, Textual's own filter would show grey tones; this one shows none."""
         if not self.no_color:
             return super().get_line_filters()
         if self._no_color_filter is None or self._no_color_filter[0] != self.theme:
@@ -150,7 +150,7 @@ class HeadraceApp(App[int]):
         self.screen.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copies by way of the terminal, or into a file; `copied` and the status line tell which."""
+        """Copies through the terminal, or into a file; `copied` and the status line report which."""
         from tui import clipboard
         from tui.offsets.files import state_folder
 

@@ -20,7 +20,7 @@ RUNTIME_PACKAGES = ("pyspark", "confluent_kafka", "starlette")
 def check_installed() -> None:
     """Raises HeadraceError if the packages of the extra `runtime` are not installed."""
     if any(find_spec(package) is None for package in RUNTIME_PACKAGES):
-        raise HeadraceError("this needs the runtime, which is not installed", "pip install 'headrace[runtime]'")
+        raise HeadraceError("the Headrace runtime is not installed", "pip install 'headrace[runtime]'")
 
 
 def exec_runtime(words: Sequence[str]) -> NoReturn:

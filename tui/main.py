@@ -19,7 +19,7 @@ MIN_COLUMNS = 40
 
 def entry() -> NoReturn:
     """Runs `main` and exits without finalizing the interpreter, which would take a tenth of a script line's time. All
-    resources are released before."""
+    resources have been released by then."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

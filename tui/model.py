@@ -64,7 +64,7 @@ class Connector(NamedTuple):
 
     @property
     def overall(self) -> str:
-        """FAILED if any task is; UNASSIGNED or RESTARTING if any task of a RUNNING connector is; else the own state."""
+        """FAILED if any task is; UNASSIGNED or RESTARTING if any task of a RUNNING connector is; otherwise `state`."""
         states = {task.state for task in self.tasks}
         if "FAILED" in states:
             return "FAILED"
@@ -92,8 +92,8 @@ class Connector(NamedTuple):
         return "\n\n".join(f"{heading}:\n{trace.rstrip()}" for heading, trace in parts if trace)
 
     def is_in(self, state: str) -> bool:
-        """Whether the connector and all its tasks are in a state: RUNNING requires a task, STOPPED none; FAILED needs
-        any failure."""
+        """Whether the connector and all its tasks are in a state: RUNNING requires a task, STOPPED none;
+        FAILED requires a failure."""
         if state == "FAILED":
             return self.overall == "FAILED"
         if self.state != state:
@@ -224,7 +224,7 @@ class Verdict(NamedTuple):
 
     @property
     def by_hand(self) -> str:
-        """What remains to be done by hand; empty after a definite success."""
+        """The step that remains to be done by hand; empty after a definite success."""
         if self.certainty is Certainty.DEFINITE:
             return ""
         return (

@@ -104,7 +104,7 @@ def problems(folder: Path) -> list[str]:
 
 
 def _themes(folder: Path) -> tuple[dict[str, themes.Theme], list[themes.Theme], list[str]]:
-    """All themes by name, the user's own, and the problems in those."""
+    """All themes by name, the user's own themes, and the problems in the user's files."""
     mine, problems = themes.user_themes(folder / "themes")
     return themes.by_name([*themes.bundled(), *mine]), mine, problems
 

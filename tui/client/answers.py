@@ -184,7 +184,7 @@ def fitting(answer: Json, shape: Shape, what: str) -> Json:
 
 
 def listed(answer: Json) -> dict[str, Json]:
-    """Connectors with status and info. There may be thousands, so an error is described only when there is one."""
+    """Connectors with status and info. There may be thousands, so they are checked quickly first."""
     if isinstance(answer, dict) and all(type(part) is dict for part in answer.values()):
         return answer
     return dict(fitting(answer, LISTED, "answer to GET /connectors"))

@@ -35,7 +35,7 @@ class ApiCall(NamedTuple):
 
 
 class RequestOrigin(NamedTuple):
-    """The user and the reason of a change of offsets. Our workers store them in their history, others ignore them."""
+    """The user and the reason of a change of offsets. Headrace workers store both in the history."""
 
     who: str = ""
     why: str = ""
@@ -47,7 +47,7 @@ class RequestOrigin(NamedTuple):
 
 
 def _header(text: str) -> str:
-    """On one line, and in the bytes of UTF-8, which headers carry one character each."""
+    """The text on one line, with each byte of its UTF-8 form as one character, as headers require."""
     return one_line(text).encode("utf-8", "replace").decode("latin-1")
 
 
@@ -76,4 +76,4 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     coroutine.close()
-    raise RuntimeError("a command suspended without an event loop: it awaited something that is not its context's")
+    raise RuntimeError("a command suspended without an event loop: it awaited something outside its context")

@@ -58,7 +58,7 @@ class Connect:
         return await self._send("GET", "/", shape=answers.ROOT)
 
     async def expanded(self) -> dict[str, Json]:
-        """`{name: {"status": …, "info": …}}` in one request; in one for each connector with workers before 2.3."""
+        """`{name: {"status": …, "info": …}}` in one request; workers before 2.3 need one for each connector."""
         answer = await self._send("GET", EXPANDED_LIST)
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
@@ -66,7 +66,7 @@ class Connect:
         return answers.listed(answer)
 
     async def statuses(self) -> dict[str, Json]:
-        """`{name: status}` in one request, less than half the size of `expanded`."""
+        """`{name: status}` in one request; the answer is less than half as large as that of `expanded`."""
         answer = await self._send("GET", "/connectors?expand=status")
         if isinstance(answer, list):
             names = fitting(answer, answers.NAMES, "answer to GET /connectors")
@@ -105,7 +105,7 @@ class Connect:
         await self._send("PUT", _of(name, "topics/reset"))
 
     async def logs(self, name: str, lines: int = 500) -> Json:
-        """The connector's last lines, oldest first; of our workers only."""
+        """The connector's last log lines, oldest first; Headrace workers only."""
         return await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
 
     async def stop(self, name: str) -> None:
@@ -128,14 +128,14 @@ class Connect:
         await self._send("DELETE", _of(name))
 
     async def delete_with_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
-        """In one request, of our workers only: Apache's would ignore the parameter and leave the offsets."""
+        """Headrace workers only: Apache's worker ignores the parameter and keeps the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
     async def offsets(self, name: str) -> Json:
         return await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
 
     async def offsets_in_detail(self, name: str) -> Json:
-        """With `end` and `lag` of sinks, `age_ms` of sources; other workers than ours leave that out."""
+        """Headrace workers add `end` and `lag` for sinks, `age_ms` for sources; others ignore the parameter."""
         return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> Json:
@@ -146,35 +146,35 @@ class Connect:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
     async def offset_history(self, name: str) -> HistoryAnswer:
-        """`{"history": …}`, of our workers only; also of names they do not have."""
+        """`{"history": …}`, also of deleted connectors; Headrace workers only."""
         found: HistoryAnswer = await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
         return found
 
     async def orphaned_offsets(self) -> OrphansAnswer:
-        """`{"sources": …, "sinks": …}`, of our workers only."""
+        """`{"sources": …, "sinks": …}`; Headrace workers only."""
         found: OrphansAnswer = await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
         return found
 
     async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> Json:
-        """The source offsets left over by a connector, or, where one is named, a sink's group; of our workers only."""
+        """Deletes orphaned offsets of a source, or with `group` those of a sink; Headrace workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
 
     async def resolve_offsets(self, name: str, target: Json) -> ResolvedAnswer:
-        """Resolves a position in a sink's topics; our workers only. Changes nothing."""
+        """Resolves a position in a sink's topics; Headrace workers only. Changes nothing."""
         found: ResolvedAnswer = await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
         return found
 
     async def preview(self, name: str, body: Json) -> Json:
-        """The result of a transformation chain for records; our workers only. Changes nothing."""
+        """The result of a transformation chain for records; Headrace workers only. Changes nothing."""
         return await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
 
     async def preview_plugin(self, plugin: str, body: Json) -> Json:
-        """The same for a connector that does not exist."""
+        """As `preview`, for a connector that does not exist."""
         return await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
 
     async def errors(self, name: str) -> Json:
-        """Counts of failed records by stage, and the newest failures; our workers only."""
+        """Counts of failed records by stage, and the newest failures; Headrace workers only."""
         return await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
 
     async def plugins(self, connectors_only: bool = True) -> Json:
@@ -192,11 +192,11 @@ class Connect:
         return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
 
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
-        """The loggers changed, with scope `worker`; nothing with `cluster`, where each worker follows for itself."""
+        """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself."""
         return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
 
     async def metrics(self) -> str:
-        """Of the worker that answers, in Prometheus' text format; of our workers only."""
+        """Metrics of the worker that answers, in Prometheus' text format; Headrace workers only."""
         call = ApiCall("GET", "/metrics", headers=(("Accept", "text/plain"),))
         self.guard(call)
         return str(await self.transport.send(call) or "")
@@ -206,7 +206,7 @@ class Connect:
         return await self._send("GET", "/health", shape=answers.HEALTH)
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
-        """The lines of an event stream, for so many seconds or as long as it is open."""
+        """The lines of an event stream, for `lasting` seconds or until the stream closes."""
         self.guard(ApiCall("GET", path))
         return self.transport.lines(path, "", lasting)
 
@@ -224,7 +224,7 @@ class Connect:
         origin: RequestOrigin = NO_ORIGIN,
         shape: Shape = answers.ANYTHING,
     ) -> Json:
-        """One call. Raises Malformed for an answer that does not have the shape."""
+        """Sends one call. Raises MalformedAnswer for an answer that does not have the shape."""
         answer = await self._answer(method, path, body, origin)
         return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
 

@@ -19,10 +19,10 @@ _YEAR_9999 = 253_402_300_799_999.0
 
 
 class Shape:
-    """Any JSON; subclasses are stricter."""
+    """Any JSON value; subclasses are stricter."""
 
     def misfit(self, value: Json) -> Misfit:
-        """None for a value of this shape."""
+        """The mismatch between the value and this shape; None if the value fits."""
         return None
 
 
@@ -108,7 +108,7 @@ class Object(Shape):
 
 
 TIME = Number((int, float), 0, _YEAR_9999)
-"""Milliseconds since 1970, up to the last year that a calendar has."""
+"""Milliseconds since 1970, up to the last year that `datetime` supports."""
 
 
 def _first(parts: Iterable[tuple[str, Shape, Json]]) -> Misfit:

@@ -15,7 +15,7 @@ class ServerEvent(NamedTuple):
 
 
 async def parse(lines: AsyncIterator[str], last_id: str = "") -> AsyncIterator[ServerEvent]:
-    """Events as they are completed by a blank line; comments and `retry` are not events. Ids go on from `last_id`."""
+    """Events, each completed by a blank line; comments and `retry` are not events. Ids continue from `last_id`."""
     name = "message"
     data: list[str] = []
     async for line in lines:

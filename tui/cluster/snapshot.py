@@ -16,7 +16,7 @@ class LinkState(Enum):
     CONNECTING = "connecting"  # no answer yet
     LIVE = "live"  # the worker's event stream
     POLLING = "polling"  # one request per interval
-    LOST = "lost"  # what is shown is stale
+    LOST = "lost"  # the snapshot is stale
 
 
 class ClusterLink(NamedTuple):
@@ -59,7 +59,7 @@ class Diff(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """A line from our worker's `log` or `notice` events."""
+    """A line from the `log` or `notice` events of a Headrace worker."""
 
     time: float | str
     level: str

@@ -25,7 +25,7 @@ class SnapshotBuilder:
         self._watching = False  # after the first answer: only later changes of state have a known time
 
     def replace(self, raw: Mapping[str, Any]) -> None:
-        """Replaces all connectors by those of a list answer. Raises Malformed without changing anything."""
+        """Replaces all connectors by those of a list answer. Raises MalformedAnswer without changing anything."""
         self._replace(raw, [self._read(name, part) for name, part in raw.items()])
 
     async def replace_in_slices(self, raw: Mapping[str, Any]) -> None:
@@ -37,7 +37,7 @@ class SnapshotBuilder:
         self._replace(raw, found)
 
     def put(self, name: str, part: Any) -> None:
-        """Updates one connector. Raises Malformed."""
+        """Updates one connector. Raises MalformedAnswer."""
         self._put(name, part, self._read(name, part))
 
     def _read(self, name: str, part: Any) -> model.Connector | None:

@@ -2,7 +2,8 @@
 
     CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
 
-Our worker has `GET /events`; if that is missing, refused or silent, the connector list is polled. Free of Textual.
+Headrace workers have `GET /events`; if that is missing, refused or silent, the connector list is polled.
+Free of Textual.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class ClusterStore:
             yield line
 
     def _link_live(self) -> None:
-        """The stream is live: it resumes from the last event, or has delivered a snapshot."""
+        """Marks the stream as live once it resumes from the last event or has delivered a snapshot."""
         if self._opening is not None and not self._last_id:
             return
         self._opened()

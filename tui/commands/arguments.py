@@ -66,7 +66,7 @@ def optional_positional(metavar: str, help: str = "") -> Argument[str]:
 
 
 def positionals(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
-    """Positional arguments, `at_least` so many."""
+    """Positional arguments, at least `at_least` of them."""
     return Argument((), metavar=metavar, help=help, convert=str, many=True, at_least=at_least)
 
 

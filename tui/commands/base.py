@@ -34,7 +34,7 @@ class Danger(IntEnum):
 
 
 class CommandContext:
-    """What a command may use: the cluster (connected on first use), messages to the user, files and the clock."""
+    """The resources of a command: the cluster (connected on first use), messages to the user, files and the clock."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class CommandContext:
 
     @property
     def change_store(self) -> ChangeStore:
-        """The changes of this cluster that this machine has recorded."""
+        """The offset changes of this cluster that this machine has recorded."""
         from tui.offsets.change_store import change_store
 
         return change_store(self.profile.label)

@@ -77,7 +77,7 @@ def confirmation(outcomes: Sequence[TargetOutcome]) -> Result:
 
 
 def common_code(codes: Sequence[int]) -> int:
-    """The exit code for several: that of all failures if they agree, otherwise 1."""
+    """The exit code for several outcomes: that of all failures if they agree, otherwise 1."""
     failures = {code for code in codes if code != DONE}
     if not failures:
         return DONE

@@ -71,8 +71,8 @@ class ConfigDraft(NamedTuple):
         return self._replace(base=dict(now), text=text, original=write(hidden, self.form))
 
     def to_validate(self) -> dict[str, str]:
-        """The whole config with the values behind our masks. Values that the worker itself masks are omitted: a mask is
-        never sent."""
+        """The whole config with the values behind the console's masks. Values that the worker itself masks are omitted:
+        a mask is never sent."""
         found = read(self.text, self.form).config
         whole = merged(self.base, changes(self.base, found)) if self.base else dict(found)
         return {key: value for key, value in whole.items() if not is_masked(value)} | {"name": self.name}

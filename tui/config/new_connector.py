@@ -43,7 +43,7 @@ class NewConnector:
         return found
 
     def offsets_trouble(self) -> str:
-        """Why the initial offsets are invalid; empty if they are valid."""
+        """The reason why the initial offsets are invalid; empty if they are valid."""
         if not self.offsets.strip():
             return ""
         try:

@@ -10,7 +10,7 @@ from tui.errors import ReadOnly
 
 
 def refusal(profile: Profile, action: str) -> str:
-    """Why the action is refused, naming the option or context; empty if changes are allowed."""
+    """The reason why the action is refused, naming the option or context; empty if changes are allowed."""
     if not profile.read_only:
         return ""
     if profile.replay:

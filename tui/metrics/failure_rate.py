@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-SHOWN_SECONDS = 20.0  # our workers report every 5 s while records move
+SHOWN_SECONDS = 20.0  # Headrace workers report every 5 s while records move
 
 
 class FailureRate(NamedTuple):
-    """The latest failure rate. `everything` if every record failed."""
+    """The latest failure rate. `everything` is true if every record failed."""
 
     rate: float = 0.0  # a second
     everything: bool = False

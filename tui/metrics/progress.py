@@ -1,6 +1,6 @@
 """Progress of connectors: lag of sinks, age of the positions of sources, stalled tasks.
 
-Our workers report it for all connectors; with other workers it is polled for the connectors on the screen.
+Headrace workers report it for all connectors; with other workers it is polled for the connectors on the screen.
 """
 
 from __future__ import annotations

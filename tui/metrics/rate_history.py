@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-STEP = 5.0  # seconds between two points, as in our workers' reports
+STEP = 5.0  # seconds between two points, as in the reports of Headrace workers
 MAX_POINTS = 180  # for each connector
 
 Values = list[float | None]

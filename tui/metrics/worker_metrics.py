@@ -1,4 +1,4 @@
-"""Metrics of our worker from `GET /metrics`: its slots, and sums over all tasks."""
+"""Metrics of a Headrace worker from `GET /metrics`: its slots, and sums over all tasks."""
 
 from __future__ import annotations
 

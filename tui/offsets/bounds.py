@@ -81,7 +81,7 @@ def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:
 
 
 def of_lags(partitions: Sequence[Json], lags: Mapping[str, Lag]) -> Bounds:
-    """Bounds from our worker's lags: only the ends, of partitions with a committed offset."""
+    """Bounds from the lags that a Headrace worker reports: only the ends, of partitions with a committed offset."""
     from tui.offsets.partitions import key
 
     found = {}

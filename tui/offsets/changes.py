@@ -108,7 +108,7 @@ def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
 
 
 def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
-    """The changes that undo others: a new partition is reset, a reset one set to its former offset."""
+    """The changes that undo others: a new partition is reset, a reset partition is set to its former offset."""
     back = []
     for change in made:
         kind = (
@@ -119,7 +119,7 @@ def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
 
 
 class OffsetConflict(NamedTuple):
-    """A partition of a change whose offset is no longer the one that the change was computed from."""
+    """A partition whose offset has changed since the change was computed."""
 
     partition: Json
     was: Json

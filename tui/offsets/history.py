@@ -1,6 +1,6 @@
 """The history of offsets on this machine: one bounded JSONL file for each connector of a cluster.
 
-An entry has the shape of our worker's `/offsets/history`, so that one function reads both.
+An entry has the shape of a Headrace worker's `/offsets/history`, so that one function reads both.
 """
 
 from __future__ import annotations

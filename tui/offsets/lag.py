@@ -1,4 +1,4 @@
-"""Lag by partition: from our workers, or from the brokers for sinks of other workers."""
+"""Lag by partition: from Headrace workers, or from the brokers for sinks of other workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lag(NamedTuple):
 
 
 class OffsetWarnings(NamedTuple):
-    """Warnings of our workers: tasks that are RUNNING without progress, and when a stopped sink's offsets expire."""
+    """Warnings of Headrace workers: tasks RUNNING without progress, and when a stopped sink's offsets expire."""
 
     stalled: tuple[int, ...] = ()
     expires_at: int | None = None  # milliseconds since 1970

@@ -66,7 +66,7 @@ async def carry_out(
 def _advice(name: str) -> str:
     from shlex import quote
 
-    return f"`finish {quote(name)}` completes the change, --back rolls it back, --forget keeps things as they are"
+    return f"`finish {quote(name)}` completes the change, --back rolls it back, --forget keeps the current offsets"
 
 
 class OffsetOperation:
@@ -144,7 +144,7 @@ class OffsetOperation:
         return now
 
     async def replanned(self, replan: Replan) -> bool:
-        """Computes the changes again, since a connector advances until it stops and a relative position with it."""
+        """Computes the changes again, since the connector, and any relative position, advances until it stops."""
         self.report("computing the target offsets again")
         made = await self.retry.call(replan)
         self.planned = self.plan.changes
@@ -246,7 +246,7 @@ class OffsetOperation:
         )
 
     async def restored_offsets(self, before: tuple[Offset, ...]) -> tuple[Offset, ...]:
-        """Restores offsets of a change that was refused after part of it was done; returns the current offsets."""
+        """Restores offsets of a change that was refused after it was partly applied; returns the current offsets."""
         now = await self.read()
         keys = {partitions.key(change.partition) for change in self.plan.changes}
         wanted = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) in keys]

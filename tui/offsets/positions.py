@@ -64,7 +64,7 @@ class AbsolutePosition:
 
 
 Position = EdgePosition | TimePosition | RelativePosition | AbsolutePosition
-"""`str` gives the canonical text, which our workers understand as well."""
+"""`str` gives the canonical text, which Headrace workers understand as well."""
 
 
 def parse(text: str, now: datetime | None = None) -> Position:

@@ -127,7 +127,7 @@ class Recovery:
             )
 
     async def _offsets_if_unchanged(self, pending: PendingChange, operation: OffsetOperation) -> tuple[Offset, ...]:
-        """The current offsets. Raises OffsetsNotApplied if one has neither its value before the change nor after it."""
+        """The current offsets. Raises OffsetsNotApplied if any differs from those before and after the change."""
         now = await operation.read()
         there = {partitions.key(entry.partition): entry.offset for entry in now}
         found = []

@@ -80,7 +80,7 @@ class SeekPlanner:
         self._connect, self._brokers = connect, brokers
 
     async def resolve(self, name: str, target: SeekRequest) -> SeekPlan:
-        """Raises NotFound for an unknown connector, HeadraceError if nobody can resolve the position."""
+        """Raises NotFound for an unknown connector, HeadraceError if the position cannot be resolved."""
         base = model.offsets(await self._connect.offsets(name))
         try:
             answer = await self._connect.resolve_offsets(name, target.body)

@@ -1,6 +1,6 @@
 """The history of a connector's offsets, and the changes that undo an entry.
 
-Our workers keep the history themselves; for other clusters this machine records the changes made from here.
+Headrace workers keep the history themselves; for other clusters this machine records the changes made from here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class HistoryEntry(NamedTuple):
 
 
 class OffsetHistory(NamedTuple):
-    """Newest first. `raw` has the entries as stored: `by_worker`, or otherwise on this machine."""
+    """Changes of one connector's offsets, newest first. `raw` has the entries as stored, by the worker (`by_worker`)
+    or on this machine."""
 
     entries: tuple[HistoryEntry, ...]
     raw: list[Json]
@@ -65,7 +66,7 @@ async def history(connect: Connect, change_store: ChangeStore, name: str) -> Off
 
 
 async def by_worker(connect: Connect, name: str) -> list[Json] | None:
-    """The worker's entries; None if the worker is not ours."""
+    """The worker's entries; None if it is not a Headrace worker."""
     try:
         return list((await connect.offset_history(name))["history"])
     except Refused as error:

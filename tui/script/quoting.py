@@ -65,7 +65,7 @@ def unfinished(line: str, dialect: Dialect = OURS) -> PartialLine:
 
 
 def quoted(word: str) -> str:
-    """The word, quoted if a shell or our grammar requires it."""
+    """The word, quoted if a shell or the grammar of commands requires it."""
     if word and not SHELL.special.search(word):
         return word
     return f"'{escaped(word, chr(39))}'"

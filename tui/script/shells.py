@@ -59,7 +59,7 @@ def in_fish(before: Sequence[str], current: str, find: Find) -> list[str]:
     """Candidates for fish, with descriptions after a tab; `current` includes its quote."""
     found = find(before, unfinished(current, quoting.FISH).text)
     if len(found) == 1 and " " in found[0]:
-        return [f"{found[0]}\tas it is", f"{found[0].rstrip()} \tand more"]
+        return [f"{found[0]}\tas typed", f"{found[0].rstrip()} \tand more"]
     return found
 
 

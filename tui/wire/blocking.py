@@ -28,7 +28,7 @@ from tui.wire.endpoint import (
 
 
 class BlockingTransport:
-    """A `tui.client.client.Transport` whose coroutines run to their end in one step (`tui.client.client.drive`)."""
+    """A `tui.client.calls.Transport` whose coroutines run to their end in one step (`tui.client.calls.drive`)."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
@@ -72,7 +72,7 @@ class BlockingTransport:
         return answer
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for `lasting` seconds or as long as it is open."""
+        """The lines of a server-sent event stream, for `lasting` seconds or until the stream closes."""
         end = None if lasting is None else time.monotonic() + lasting
         self._drop()  # the stream needs a connection of its own
         connection = self._connect()

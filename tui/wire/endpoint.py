@@ -14,10 +14,10 @@ from tui.formatting import one_line
 if TYPE_CHECKING:
     from tui.client.calls import ApiCall
 
-# Servers close connections that have been idle (Jetty after 30 s, uvicorn after 5): ours are not kept that long.
+# Servers close idle connections (Jetty after 30 s, uvicorn after 5); the console closes its own earlier.
 IDLE_SECONDS = 3.0
 SILENCE_TIMEOUT = (
-    25.0  # seconds without a byte on the event stream before it counts as dead (a comment comes each 10 s)
+    25.0  # seconds without a byte on the event stream before it counts as dead (the worker sends a comment every 10 s)
 )
 CONNECT_TIMEOUT = 5.0
 ANSWER_TIMEOUT = 95.0  # Connect itself gives up after 90 s, with a message worth reading

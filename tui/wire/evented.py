@@ -27,7 +27,7 @@ if sys.modules["httpx._main"] is None:
 
 
 class AsyncTransport:
-    """A `tui.client.client.Transport` on the running event loop."""
+    """A `tui.client.calls.Transport` on the running event loop."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
@@ -73,7 +73,7 @@ class AsyncTransport:
         return found
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        """The lines of a server-sent event stream, for `lasting` seconds or as long as it is open. An empty
+        """The lines of a server-sent event stream, for `lasting` seconds or until it closes. An empty
         first line means that the stream is open. Raises NotFound if the worker has no event stream."""
         end = None if lasting is None else asyncio.get_running_loop().time() + lasting
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}

@@ -48,7 +48,7 @@ class GetConnectors(Command):
     names = positionals("NAME", "only these connectors; globs are allowed", at_least=0)
     state = option("-s", "--state", metavar="STATE", help="only connectors in this state", convert=choice(*STATES))
     type = option("-t", "--type", metavar="TYPE", help="only sources or only sinks", convert=choice("source", "sink"))
-    regex = option("-e", "--regex", metavar="REGEX", help="only names that it matches completely", convert=str)
+    regex = option("-e", "--regex", metavar="REGEX", help="only names that match REGEX completely", convert=str)
 
     def check(self) -> None:
         if self.regex is not None:

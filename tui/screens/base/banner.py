@@ -1,4 +1,4 @@
-"""The result of a change, above the page that sent it: success, possible success or refusal, by color of the frame."""
+"""The result of a change, above the page that sent it; the frame's colour shows success, doubt or refusal."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Part = str | Content | tuple[str, str]
 
 
 def of_course(course: RateHistory, width: int, height: int, now: float) -> Content:
-    """Plots of the rates that our worker has reported since the console was opened; a column is five seconds."""
+    """Plots of the rates that a Headrace worker has reported since the console was opened; a column is five seconds."""
     rates = course.rates(width, now)
     window = f"over {span(min(now - course.started_at, width * STEP))}"
     parts = _throughput(rates, newest(rates), mean(rates), "records", window, width, height)

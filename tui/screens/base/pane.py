@@ -45,7 +45,7 @@ class Pane(Vertical):
         self.services.unsay(self._status_text)
 
     def clear_warning(self) -> None:
-        """The edited text is valid: clears a warning about an earlier version of the text."""
+        """Clears the warning about an earlier version of the edited text, which is valid now."""
         if self._warned_text and self._warned_text != self.subject:
             self.unsay()
 

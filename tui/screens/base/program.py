@@ -1,4 +1,4 @@
-"""What screens may ask of the application, which knows all screens."""
+"""The interface of the application for screens; only the application knows all screens."""
 
 from __future__ import annotations
 

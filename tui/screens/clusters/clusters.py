@@ -95,7 +95,7 @@ class ClustersScreen(Screen[Profile | None]):
         return {**self.overview.summaries, self.here.label: self.current}
 
     def draw(self) -> None:
-        """In order of names: a row that moved with each change of state would be hard to select."""
+        """Draws the clusters by name: a row that moved with each change of state would be hard to select."""
         if not self.query(Grid):
             return
         summaries = self.summaries
@@ -159,7 +159,7 @@ class ClustersScreen(Screen[Profile | None]):
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
     def _invalid(self, name: str) -> Content:
-        """Why a context cannot be used."""
+        """The reason why a context cannot be used."""
         url, why = visible(without_user(self.wrong[name].url)), visible(self.wrong[name].reason)
         advice = "fix it in the file, or replace it with :config set-context"
         return Content.assemble((url, "bold"), "\n", (why, "$error"), "\n", (advice, "$text-muted"))

@@ -141,7 +141,7 @@ class LoggersScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         self.query_one(Prompt).catch(event)
 
-    # What it shows
+    # Display
 
     def action_ask(self) -> None:
         self.run_worker(self._ask(), exclusive=True, group="ask", exit_on_error=False)

@@ -23,7 +23,7 @@ from tui.screens.services.cluster_services import ClusterServices
 
 
 class ConfigPage(Protocol):
-    """What the controller needs of the page; implemented by `pane.ConfigPane`."""
+    """The page as the controller uses it; implemented by `pane.ConfigPane`."""
 
     drafts: dict[str, ConfigDraft]  # edited texts, by connector
     validator: Validator
@@ -47,7 +47,7 @@ class ConfigPage(Protocol):
 
 
 class ConfigController:
-    """Of one page."""
+    """The controller of one page."""
 
     def __init__(self, services: ClusterServices, page: ConfigPage) -> None:
         self.services, self.page = services, page

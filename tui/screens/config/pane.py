@@ -201,7 +201,7 @@ class ConfigPane(Pane):
         self._check_soon()
 
     def _check_soon(self) -> None:
-        """After a pause, so that the check does not delay further keys."""
+        """Checks the text after a pause, so that the check does not delay further keys."""
         if self._checking is not None:
             self._checking.stop()
         self._checking = self.set_timer(REVIEW_DELAY, self.check)

@@ -22,7 +22,7 @@ INKS = {"+": "$success", "−": "$error", "~": "$warning"}
 
 
 def documentation(name: str, key: KeyDefinition | None) -> Content:
-    """The plugin's documentation of a key, or a line that there is none."""
+    """The plugin's documentation of a key, or a line saying that the plugin has none."""
     parts: list[Part] = [(visible(name), "bold $accent")]
     if key is None:
         parts.append(("  not defined by this plugin: no documentation", "$text-muted"))
@@ -66,7 +66,7 @@ def _visible_line(text: str) -> str:
 
 
 def review(found: ConfigReview, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
-    """Beside the editor: problems first, then the difference."""
+    """The text beside the editor: problems first, then the difference."""
     lines = [problem(one) for one in found.problems[:MAX_PROBLEMS]]
     if len(found.problems) > MAX_PROBLEMS:
         lines.append(Content.assemble((f"and {len(found.problems) - MAX_PROBLEMS} more", "$text-muted")))
@@ -100,10 +100,10 @@ def applied(done: ConfigApplied, made: Sequence[ConfigChange]) -> Content:
     parts: list[Part] = [("✓ applied", "bold $success"), f"  {visible(keys)}"]
     if not done.patched:
         parts.append(
-            ("\nthis worker does not support PATCH: the whole config was sent, as read just before", "$text-muted")
+            ("\nthis worker does not support PATCH: the whole config was sent, with the changes", "$text-muted")
         )
     if done.differing:
-        parts += [("\nread back, but different: ", "bold $warning"), diff(done.differing)]
+        parts += [("\nthe config read back differs: ", "bold $warning"), diff(done.differing)]
     if done.trouble:
         parts.append((f"\ncould not be read back: {visible(done.trouble)}", "$warning"))
     return Content.assemble(*parts)

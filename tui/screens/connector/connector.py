@@ -116,7 +116,7 @@ class ConnectorView(Vertical):
         else:
             self.query_one(f"#{self.page}", Widget).focus()
 
-    # What is shown
+    # Display
 
     def show(self, name: str | None, connector: Connector | None, stale: bool = False) -> None:
         """`connector` is None if the cluster has no connector of that name."""

@@ -119,7 +119,7 @@ class PluginsScreen(Page):
         self.query_one("#plugins", Grid).empty = "nothing matches"
         self.draw()
 
-    # What is shown
+    # Display
 
     @property
     def current(self) -> InstalledPlugin | None:

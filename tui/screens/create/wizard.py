@@ -97,7 +97,7 @@ class CreateScreen(Page):
     def errors(self) -> dict[str, tuple[str, ...]]:
         return self.new.errors(self.validator.validation, self.services.names)
 
-    # What is shown
+    # Display
 
     def draw(self) -> None:
         errors = self.errors

@@ -113,7 +113,7 @@ class DeadLettersScreen(Page):
         if self.window is not None:
             self.read(self.window.starts)
 
-    # What is shown
+    # Display
 
     @property
     def current(self) -> DeadLetter | None:
@@ -248,7 +248,7 @@ def _safe(topic: str) -> str:
 
 
 def why_none(connector: Connector) -> str:
-    """Why the connector has no dead letters; empty if it has a dead letter topic."""
+    """The reason why the connector has no dead letters; empty if it has a dead letter topic."""
     if connector.type != "sink":
         return f"{connector.name} is not a sink: only sinks have dead letters"
     if not connector.config.get(TOPIC, "").strip():

@@ -99,13 +99,13 @@ class HomeBase(Screen[None]):
         return bool(refusal)
 
     def refusal(self, action: str) -> str:
-        """Why the context forbids this change; empty if it does not."""
+        """The reason why the context forbids this change; empty if it does not."""
         from tui.contexts import policy
 
         return policy.refusal(self.profile, action)
 
     def may_send(self, change: bool) -> bool:
-        """Whether requests can be sent: reads always, changes only while the cluster answers. Shows why not."""
+        """Whether requests can be sent: reads always, changes while the cluster answers. Shows the reason if not."""
         if change and self.is_stale:
             self.say(NO_ANSWER, "warn", LINK)
             return False

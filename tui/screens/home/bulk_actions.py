@@ -14,7 +14,7 @@ from tui.screens.operations.bulk import BulkOperation, BulkTarget, chosen
 
 
 class BulkActions:
-    """The connectors are settled when the question is shown; later snapshots change nothing about them."""
+    """The targets are fixed when the question is shown; later snapshots do not change them."""
 
     def __init__(self, home: HomeBase, controller: HomeController, steps_changed: Callable[[], None]) -> None:
         self.home, self._controller, self._steps_changed = home, controller, steps_changed

@@ -27,7 +27,7 @@ def load(path: Path) -> list[str]:
 
 
 def add(path: Path, line: str) -> None:
-    """Adds a line and keeps those that other sessions have added. A full disk costs the history, not the command."""
+    """Adds a line and keeps those that other sessions have added. An error in writing does not affect the command."""
     if _SECRET.search(line) or not line.isprintable():
         return
     with suppress(OSError):

@@ -125,7 +125,7 @@ def _progress(known: ConnectorProgress | None, one: Connector, now: float) -> Ce
 
 
 def _fails(failing: FailureRate) -> Cell:
-    """A glyph, a word and a color, as for states, within the width of the column."""
+    """A glyph, a word and a colour, as for states, within the width of the column."""
     if failing.everything:
         return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
     rate = short(round(failing.rate)) if failing.rate >= 1 else "<1"

@@ -155,7 +155,7 @@ class HomeController:
 
     @property
     def losses(self) -> list[str]:
-        """What quitting now would lose, one line each: requests under way and edited texts."""
+        """Everything that quitting now would lose, one line each: requests under way and edited texts."""
         running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
         return [
             *(f"under way, would be cut off: {one.title}" for one in running),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui.screens.operations.operation_runner import OperationRunner
     from tui.screens.services.cluster_services import ClusterServices
 
-LISTED_CHECKS = 100  # looks for a new connector in the list, each followed by LISTED_DELAY
+LISTED_CHECKS = 100  # checks whether the list has a new connector, each followed by LISTED_DELAY
 LISTED_DELAY = 0.1  # seconds
 
 

@@ -124,17 +124,17 @@ class Home(ListAndPage):
     # Updates
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
-        """A new snapshot of the store."""
+        """Shows a new snapshot of the store."""
         with self.guarded():
             self.updates.heard(snapshot, diff)
 
     def noticed(self, notice: Notice) -> None:
-        """A notice of the worker."""
+        """Shows a notice of the worker."""
         with self.guarded():
             self.updates.noticed(notice)
 
     def tick(self) -> None:
-        """Each second."""
+        """Runs each second."""
         if self.services is None or not self.query(TitleBar):  # not started yet, or closing
             return
         if self._is_resting and not self.operations.open:
@@ -257,7 +257,7 @@ class Home(ListAndPage):
 
     @property
     def losses(self) -> list[str]:
-        """What quitting now would lose, one line each."""
+        """Everything that quitting now would lose, one line each."""
         return self.controller.losses if self.services is not None else []
 
     @property

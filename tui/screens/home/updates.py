@@ -28,7 +28,7 @@ class Updates:
         self._drawing = False
 
     def heard(self, snapshot: Snapshot, diff: Diff) -> None:
-        """A new snapshot of the store."""
+        """Shows a new snapshot of the store."""
         home = self.home
         if home.progress is not None:
             home.progress.forget(snapshot.connectors)
@@ -62,7 +62,7 @@ class Updates:
             self.home.say(f"{', '.join(edited)}: deleted; the edited text can no longer be applied", "warn")
 
     def noticed(self, notice: Notice) -> None:
-        """A notice of our worker, in addition to states; warnings and errors appear in the status line."""
+        """Shows a notice of a Headrace worker, in addition to states; warnings and errors appear in the status line."""
         home = self.home
         task = "" if notice.task is None else f" task {notice.task}"
         text = f"{notice.connector}{task}: {notice.message}".removeprefix(": ")
@@ -80,7 +80,7 @@ class Updates:
             home.view.draw()
 
     def stepped(self, operation: Operation) -> None:
-        """An operation has entered another phase or has a new note."""
+        """Shows that an operation has entered another phase or has a new note."""
         home = self.home
         kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
         home.say(f"{operation.title}: {operation.last}", kind)
@@ -104,7 +104,7 @@ class Updates:
                 screen.draw()
 
     def tick(self) -> None:
-        """Each second: staleness, ages in the list, pending operations, progress, texts that expire."""
+        """Updates each second: staleness, ages in the list, pending operations, progress, texts that expire."""
         home, now = self.home, time.time()
         if home.services is None:
             return

@@ -29,7 +29,7 @@ BROKER_RETRY_DELAY = 30.0  # seconds until brokers that did not answer are asked
 
 
 class OffsetsPage(Protocol):
-    """What the controller needs of the page, `pane.OffsetsPane`. `name` is always the connector concerned."""
+    """The page as the controller uses it, a `pane.OffsetsPane`. `name` is always the connector concerned."""
 
     connector: Connector | None
 
@@ -61,7 +61,7 @@ class OffsetsPage(Protocol):
 
 
 class OffsetsController:
-    """Of one page."""
+    """The controller of one page."""
 
     def __init__(self, services: ClusterServices, page: OffsetsPage) -> None:
         self.services, self.page = services, page

@@ -71,7 +71,7 @@ class InterruptedDialog(ModalScreen[str]):
         self.set_timer(UNSEEN, self.arm)
 
     def arm(self) -> None:
-        """From now on keys count: the question has been visible long enough to be read."""
+        """Accepts keys from now on: the question has been visible long enough to be read."""
         self.armed = True
         self.refresh_bindings()
 

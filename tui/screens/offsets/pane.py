@@ -83,7 +83,7 @@ class OffsetsPane(Pane):
         """Setting by time works for sinks only: only their offsets are positions in topics."""
         return action != "travel" or (self.connector is not None and self.connector.type != "source")
 
-    # What is shown
+    # Display
 
     @property
     def editor(self) -> Editor:

@@ -89,7 +89,7 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
     def say(self, content: Content) -> None:
         self.query_one(Pager).put(content, top=True)
 
-    # What is typed
+    # Input
 
     @property
     def text(self) -> str:

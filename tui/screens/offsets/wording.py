@@ -124,7 +124,7 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     if not definite:
         parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
     if done.differing:
-        parts += ["\n", ("read back, but different: ", f"bold {ink}"), diff(done.differing)]
+        parts += ["\n", ("the offsets read back differ: ", f"bold {ink}"), diff(done.differing)]
     if done.moved:
         parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
     if done.trouble:

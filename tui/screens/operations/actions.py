@@ -28,7 +28,7 @@ class ConnectorAction(NamedTuple):
         return self.command.danger
 
     def needs(self, one: Connector) -> str:
-        """Why the verb has no effect on this connector; empty if it has."""
+        """The reason why the verb has no effect on this connector; empty if it has one."""
         if self.name in ("stop", "pause") and one.state == self.goal:
             return f"{one.name} is already {self.goal}"
         if self.name == "pause" and one.state == "STOPPED":

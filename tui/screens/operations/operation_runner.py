@@ -19,7 +19,7 @@ Say = Callable[[str, str], None]  # text, kind
 
 
 class OperationRunner:
-    """Of one cluster. `say` shows a text in the status line."""
+    """Runs the changes of one cluster. `say` shows a text in the status line."""
 
     def __init__(self, connection: ClusterConnection, operations: Operations, say: Say) -> None:
         self.connection, self.operations, self.say = connection, operations, say
@@ -62,7 +62,7 @@ class OperationRunner:
         return operation
 
     async def preview(self, command: Command) -> Result | None:
-        """What a command would change, from its dry run; None if the dry run fails."""
+        """The effect of a command, from its dry run; None if the dry run fails."""
         try:
             context = self.connection.context(self.connection.connect, lambda text: None)
             return await execute(type(command)(**{**command.values, "dry_run": True}), context)

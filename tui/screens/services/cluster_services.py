@@ -169,7 +169,7 @@ class ClusterServices:
         if not settings and (servers := await asyncio.to_thread(embedded.brokers_of, self.profile.url)):
             settings = {"bootstrap.servers": servers}
         if not settings:
-            advice = "name them: config set-context NAME --bootstrap-servers HOST:9092, or `brokers` in contexts.toml"
+            advice = "set them: config set-context NAME --bootstrap-servers HOST:9092, or in contexts.toml"
             raise HeadraceError(f"the context {self.profile.label} names no brokers", advice)
         return settings
 

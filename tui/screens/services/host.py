@@ -1,4 +1,4 @@
-"""What the services of a cluster need of the main screen: its status line, its snapshot, its background tasks."""
+"""The parts of the main screen that the services of a cluster use: status line, snapshot, background tasks."""
 
 from __future__ import annotations
 

@@ -120,8 +120,8 @@ def test_bash_lists_the_words_that_differ(bash: pexpect.spawn[str]) -> None:
 
 
 def test_fish_gets_a_second_candidate_so_that_the_quote_remains_open(home: Path) -> None:
-    assert in_fish(["-c"], "'stop pay", others) == ["stop payments\tas it is", "stop payments \tand more"]
-    assert in_fish(["-c"], "stop\\ orders\\\\\\ s", others)[0] == "stop orders\\ sink\tas it is"
+    assert in_fish(["-c"], "'stop pay", others) == ["stop payments\tas typed", "stop payments \tand more"]
+    assert in_fish(["-c"], "stop\\ orders\\\\\\ s", others)[0] == "stop orders\\ sink\tas typed"
     assert in_fish(["--context"], "st", others) == ["staging"]
     assert len(in_fish(["-c"], "'stop ord", others)) == 2
 
