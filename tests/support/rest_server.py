@@ -40,7 +40,7 @@ class _Progress:
 
 
 class _Masks:
-    async def entries(self, _: Any, entries: Any) -> Any:
+    async def expanded(self, _: Any, entries: Any) -> Any:
         return entries
 
 

@@ -3,7 +3,7 @@ time."""
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 Json = Any
 
@@ -66,3 +66,120 @@ class ResolvedAnswer(TypedDict):
     """`POST /connectors/{name}/offsets/resolve`."""
 
     changes: list[ResolvedChange]
+
+
+class InfoAnswer(TypedDict, total=False):
+    """`GET /connectors/{name}`."""
+
+    name: str
+    type: str
+    config: dict[str, Json]
+
+
+class StateAnswer(TypedDict, total=False):
+    """The state of a connector or task."""
+
+    id: int  # of tasks
+    state: str
+    worker_id: str
+    version: str | None
+    trace: str
+
+
+class StatusAnswer(TypedDict, total=False):
+    """`GET /connectors/{name}/status`."""
+
+    name: str
+    type: str
+    connector: StateAnswer
+    tasks: list[StateAnswer]
+
+
+class ListedAnswer(TypedDict, total=False):
+    """A connector of `GET /connectors?expand=…`; `tui.model.connector` checks the parts."""
+
+    status: Json
+    info: Json
+
+
+class TaskId(TypedDict):
+    connector: str
+    task: int
+
+
+class TaskAnswer(TypedDict):
+    """An element of `GET /connectors/{name}/tasks`."""
+
+    id: TaskId
+    config: dict[str, Json]
+
+
+class TopicsAnswer(TypedDict, total=False):
+    """The value of `GET /connectors/{name}/topics` for the connector."""
+
+    topics: list[str]
+
+
+class LogLine(TypedDict, total=False):
+    """A line of `GET /connectors/{name}/logs`; `time` in milliseconds since 1970."""
+
+    time: int
+    level: str
+    task: int | None
+    message: str
+
+
+class LagAnswer(TypedDict, total=False):
+    records: int
+    ms: int | None
+
+
+class DetailedOffset(OffsetEntry, total=False):
+    """An offset; our workers add `end` and `lag` for sinks, `age_ms` for sources."""
+
+    end: int | None
+    lag: LagAnswer | None
+    age_ms: int | None
+
+
+class OffsetsAnswer(TypedDict, total=False):
+    """`GET /connectors/{name}/offsets`; our workers add `stalled` and `expires_at` on request."""
+
+    offsets: list[DetailedOffset]
+    stalled: list[int]
+    expires_at: int | None
+
+
+PluginAnswer = TypedDict("PluginAnswer", {"class": str, "type": str, "version": NotRequired[str | None]})
+"""An element of `GET /connector-plugins`; older workers have no versions."""
+
+
+class HealthAnswer(TypedDict, total=False):
+    """`GET /health` (KIP-1017)."""
+
+    status: str
+    message: str
+
+
+class LoggerAnswer(TypedDict, total=False):
+    """The level of a logger; `last_modified` in milliseconds since 1970."""
+
+    level: str | None
+    last_modified: int | None
+
+
+class FailuresAnswer(TypedDict, total=False):
+    """`GET /connectors/{name}/errors`: counts of failed records, and the newest failures."""
+
+    since: int
+    total: dict[str, int]
+    stages: dict[str, dict[str, int]]
+    last: list[dict[str, Json]]
+
+
+class PreviewAnswer(TypedDict):
+    """`POST /connectors/{name}/preview`."""
+
+    records: list[dict[str, Json]]
+    summary: dict[str, int]
+    warnings: list[str]

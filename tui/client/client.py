@@ -19,7 +19,22 @@ from tui.errors import Conflict
 from tui.scrubbing import without_user
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import HistoryAnswer, OrphansAnswer, ResolvedAnswer
+    from tui.client.answer_types import (
+        FailuresAnswer,
+        HealthAnswer,
+        HistoryAnswer,
+        InfoAnswer,
+        LoggerAnswer,
+        LogLine,
+        OffsetsAnswer,
+        OrphansAnswer,
+        PluginAnswer,
+        PreviewAnswer,
+        ResolvedAnswer,
+        StatusAnswer,
+        TaskAnswer,
+        TopicsAnswer,
+    )
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
@@ -79,11 +94,13 @@ class Connect:
     async def create(self, body: Mapping[str, Json]) -> Json:
         return await self._send("POST", "/connectors", body)
 
-    async def info(self, name: str) -> Json:
-        return await self._send("GET", _of(name), shape=answers.INFO)
+    async def info(self, name: str) -> InfoAnswer:
+        found: InfoAnswer = await self._send("GET", _of(name), shape=answers.INFO)
+        return found
 
-    async def status(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "status"), shape=answers.STATUS)
+    async def status(self, name: str) -> StatusAnswer:
+        found: StatusAnswer = await self._send("GET", _of(name, "status"), shape=answers.STATUS)
+        return found
 
     async def config(self, name: str) -> dict[str, str]:
         return model.config_text(await self._send("GET", _of(name, "config"), shape=answers.CONFIG))
@@ -95,18 +112,21 @@ class Connect:
         """Changes only these keys; None removes a key. Refused with 405 by workers without KIP-477."""
         return await self._send("PATCH", _of(name, "config"), changed)
 
-    async def tasks(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "tasks"), shape=answers.TASKS)
+    async def tasks(self, name: str) -> list[TaskAnswer]:
+        found: list[TaskAnswer] = await self._send("GET", _of(name, "tasks"), shape=answers.TASKS)
+        return found
 
-    async def topics(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "topics"), shape=answers.TOPICS)
+    async def topics(self, name: str) -> dict[str, TopicsAnswer]:
+        found: dict[str, TopicsAnswer] = await self._send("GET", _of(name, "topics"), shape=answers.TOPICS)
+        return found
 
     async def reset_topics(self, name: str) -> None:
         await self._send("PUT", _of(name, "topics/reset"))
 
-    async def logs(self, name: str, lines: int = 500) -> Json:
+    async def logs(self, name: str, lines: int = 500) -> list[LogLine]:
         """The connector's last log lines, oldest first; Headrace workers only."""
-        return await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
+        found: list[LogLine] = await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
+        return found
 
     async def stop(self, name: str) -> None:
         await self._send("PUT", _of(name, "stop"))
@@ -131,12 +151,14 @@ class Connect:
         """Headrace workers only: Apache's worker ignores the parameter and keeps the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
-    async def offsets(self, name: str) -> Json:
-        return await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
+    async def offsets(self, name: str) -> OffsetsAnswer:
+        found: OffsetsAnswer = await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
+        return found
 
-    async def offsets_in_detail(self, name: str) -> Json:
+    async def offsets_in_detail(self, name: str) -> OffsetsAnswer:
         """Headrace workers add `end` and `lag` for sinks, `age_ms` for sources; others ignore the parameter."""
-        return await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
+        found: OffsetsAnswer = await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
+        return found
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> Json:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
@@ -165,21 +187,25 @@ class Connect:
         found: ResolvedAnswer = await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
         return found
 
-    async def preview(self, name: str, body: Json) -> Json:
+    async def preview(self, name: str, body: Json) -> PreviewAnswer:
         """The result of a transformation chain for records; Headrace workers only. Changes nothing."""
-        return await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
+        found: PreviewAnswer = await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
+        return found
 
-    async def preview_plugin(self, plugin: str, body: Json) -> Json:
+    async def preview_plugin(self, plugin: str, body: Json) -> PreviewAnswer:
         """As `preview`, for a connector that does not exist."""
-        return await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
+        found: PreviewAnswer = await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
+        return found
 
-    async def errors(self, name: str) -> Json:
+    async def errors(self, name: str) -> FailuresAnswer:
         """Counts of failed records by stage, and the newest failures; Headrace workers only."""
-        return await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
+        found: FailuresAnswer = await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
+        return found
 
-    async def plugins(self, connectors_only: bool = True) -> Json:
+    async def plugins(self, connectors_only: bool = True) -> list[PluginAnswer]:
         path = f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}"
-        return await self._send("GET", path, shape=answers.PLUGINS)
+        found: list[PluginAnswer] = await self._send("GET", path, shape=answers.PLUGINS)
+        return found
 
     async def plugin_config(self, plugin: str) -> Json:
         return await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
@@ -187,7 +213,7 @@ class Connect:
     async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
         return await self._send("PUT", _plugin(plugin, "config/validate"), config, shape=answers.VALIDATION)
 
-    async def loggers(self) -> dict[str, Json]:
+    async def loggers(self) -> dict[str, LoggerAnswer]:
         """`{name: {"level", "last_modified"}}` of the worker that answers."""
         return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
 
@@ -201,9 +227,10 @@ class Connect:
         self.guard(call)
         return str(await self.transport.send(call) or "")
 
-    async def health(self) -> Json:
+    async def health(self) -> HealthAnswer:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
-        return await self._send("GET", "/health", shape=answers.HEALTH)
+        found: HealthAnswer = await self._send("GET", "/health", shape=answers.HEALTH)
+        return found
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for `lasting` seconds or until the stream closes."""

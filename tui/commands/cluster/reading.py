@@ -180,7 +180,7 @@ class DescribeConnector(Command):
     async def run(self, context: CommandContext) -> Result:
         connect, name = context.connect, self.name
         with about(name):
-            raw = {"info": await connect.info(name)}
+            raw: dict[str, Json] = {"info": await connect.info(name)}
             raw["status"] = await _or_none(connect.status(name))
             raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics") or []
             raw["offsets"] = (await _or_none(connect.offsets(name)) or {}).get("offsets") or []

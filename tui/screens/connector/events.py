@@ -124,7 +124,7 @@ class LogPane(Pane):
 
     async def _read(self, one: Connector) -> None:
         try:
-            lines = await self.services.connect.logs(one.name, MAX_LINES)
+            lines: Sequence[Mapping[str, Any]] = await self.services.connect.logs(one.name, MAX_LINES)
             instead = "" if lines else "the worker has logged nothing for this connector yet"
         except Refused as error:
             lines, instead = (), _no_log(error)
