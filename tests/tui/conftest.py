@@ -54,7 +54,7 @@ class Cluster:
         return self.sink(topic, "failing", **{"value.converter": json})
 
     def state(self, name: str) -> str:
-        """`RUNNING 1/1`; empty while there is no status yet."""
+        """Connector state and running tasks, such as `RUNNING 1/1`; empty without a status."""
         status, answer = self.request("GET", f"/connectors/{name}/status")
         if status != 200:
             return ""
@@ -70,7 +70,7 @@ class Cluster:
         wait_until(lambda: self.state(name) == state, 60, f"{name} {state}", every=0.1)
 
     def wait_failed(self, name: str) -> None:
-        """Its task: `RUNNING 0/1` is also one that has not begun."""
+        """Waits for a FAILED task. `RUNNING 0/1` does not suffice, since a task may not have started yet."""
 
         def failed() -> bool:
             status, answer = self.request("GET", f"/connectors/{name}/status")
@@ -89,7 +89,7 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def connect_url(request: pytest.FixtureRequest) -> str:
-    """HEADRACE_TEST_CONNECT names one that is there already."""
+    """The URL of Apache's worker. HEADRACE_TEST_CONNECT may name one that is already running."""
     return os.environ.get("HEADRACE_TEST_CONNECT") or str(request.getfixturevalue("java_connect").url)
 
 
@@ -114,7 +114,7 @@ def stopped_source(cluster: Cluster) -> str:
 
 @pytest.fixture(scope="session")
 def our_connect_url(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A worker of ours, with the tests' plugins."""
+    """The URL of a Headrace worker with the test plugins."""
     folder = str(Path(plugins.__path__[0]))
     process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": folder})
     process.start()

@@ -21,7 +21,7 @@ NO_CLUSTER = "http://127.0.0.1:1"  # no worker listens here
 
 
 class Console:
-    """The app under a pilot."""
+    """The application with Textual's pilot."""
 
     def __init__(self, app: HeadraceApp, pilot: Pilot[int]) -> None:
         self.app, self.pilot = app, pilot
@@ -46,10 +46,10 @@ class Console:
         await self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
 
     async def confirm(self, *keys: str) -> None:
-        """Waits for the question, and until it listens."""
-        await self.until(lambda: isinstance(self.app.screen, Dialog) and self.app.screen.armed, "a question")
+        """Waits until a dialog is shown and accepts keys, then presses the keys."""
+        await self.until(lambda: isinstance(self.app.screen, Dialog) and self.app.screen.armed, "a dialog")
         await self.press(*keys)
-        await self.until(lambda: not isinstance(self.app.screen, Dialog), "the question to be gone")
+        await self.until(lambda: not isinstance(self.app.screen, Dialog), "the dialog to close")
 
     async def go(self, name: str) -> None:
         await self.until(lambda: name in self.home.connector_list.keys, name)
@@ -58,14 +58,14 @@ class Console:
 
     @property
     def lines(self) -> list[str]:
-        """What stands on the screen, as a terminal would show it."""
+        """The lines of the screen, as a terminal would show them."""
         screen = self.app.screen
         strips = screen._compositor.render_strips(self.app.size)
         return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
 
     @property
     def text(self) -> str:
-        """With line breaks and frames as blanks, so that wrapped sentences are found."""
+        """The text of the screen, with line breaks and frames as blanks, so that wrapped sentences are found."""
         return " ".join("\n".join(self.lines).replace("│", " ").replace("█", " ").split())
 
 

@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 
 
 class Forwarder:
-    """On the running event loop."""
+    """Runs on the current event loop."""
 
     def __init__(self, url: str) -> None:
         self._there = urlsplit(url)
         self._server: asyncio.Server | None = None
         self._writers: set[StreamWriter] = set()
         self.port = 0
-        self.dies_at_answer = False  # the next request arrives, its answer does not
-        self.dies_of = b"\0"  # the same for the first request with these bytes in it
+        self.dies_at_answer = False  # the next request is forwarded, its answer is not
+        self.dies_of = b"\0"  # the same for the first request that contains these bytes
 
     @property
     def url(self) -> str:
@@ -52,7 +52,7 @@ class Forwarder:
         try:
             await asyncio.gather(self._pump(reader, far_writer, False), self._pump(far_reader, writer, True))
         except OSError:
-            return  # one of the two is gone: that is what this is for
+            return  # one side closed the connection, as intended
         finally:
             for one in (writer, far_writer):
                 one.close()

@@ -25,7 +25,7 @@ class Gate:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def shut(self) -> None:
-        """Nobody gets in, and those inside are cut off."""
+        """Refuses new connections and closes the open ones."""
         if self._server is not None:
             self._server.close()
             for writer in list(self._open):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 
 class SlowLane:
-    """Forwards everything, but for what is held."""
+    """Forwards all requests except those of the held method."""
 
     def __init__(self, url: str) -> None:
         self._there = urlsplit(url)
@@ -30,7 +30,7 @@ class SlowLane:
                 self.close_connection = True
 
             def log_message(self, format: str, *args: object) -> None:
-                """Nobody reads it."""
+                """Logs nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -49,15 +49,15 @@ class SlowLane:
         self._method = method
 
     def wait_held(self) -> None:
-        assert self._held.wait(90), f"no {self._method} came"
+        assert self._held.wait(90), f"no {self._method} request arrived"
 
     def let_go(self, send: bool) -> None:
-        """What is held goes on to the worker, or never."""
+        """Forwards the held request to the worker, or drops it."""
         self._send, self._method = send, ""
         self._go.set()
 
     def forward(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
-        if request.path == "/events":  # not an answer that ends
+        if request.path == "/events":  # a stream without an end
             request.wfile.write(b"HTTP/1.1 404 -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             return
         if request.command == self._method:

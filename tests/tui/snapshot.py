@@ -1,6 +1,6 @@
 """Snapshots of screens as text files: a change of a screen appears as a change of a file.
 
-HEADRACE_SNAPSHOTS=update pytest tests/tui/test_snapshots.py        writes them anew; look at `git diff`
+HEADRACE_SNAPSHOTS=update pytest tests/tui/test_snapshots.py        writes all of them; check `git diff`
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tui.cluster.store import ClusterStore
 FOLDER = Path(__file__).parent / "snapshots"
 RECORDING = Path(__file__).parent / "recordings" / "connect.jsonl"
 SIZES = [(80, 24), (120, 40), (200, 50)]
-NOON = 1_790_000_000.0  # what every clock shows
+NOON = 1_790_000_000.0  # the time of every clock
 
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Time stands still, in UTC, for all that is shown."""
+    """Stops the clock of the screens, in UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
@@ -39,32 +39,32 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @asynccontextmanager
 async def recorded(width: int, height: int, recording: Path = RECORDING) -> AsyncIterator[Console]:
-    """The console over what a real worker answered once."""
+    """The console with recorded answers of a real worker."""
     app = HeadraceApp(session.replayed(str(recording)))
     async with app.run_test(size=(width, height)) as pilot:
         yield Console(app, pilot)
 
 
 async def same(seen: Console, name: str) -> None:
-    """Compares the screen, once it has come to rest, with snapshots/NAME-WIDTHxHEIGHT.txt."""
+    """Compares the screen, once it no longer changes, with snapshots/NAME-WIDTHxHEIGHT.txt."""
     size = seen.app.size
     file = FOLDER / f"{name}-{size.width}x{size.height}.txt"
     if os.environ.get("HEADRACE_SNAPSHOTS") == "update":
         file.parent.mkdir(exist_ok=True)
         file.write_text(await rest(seen), "utf-8")
         return
-    assert file.exists(), f"no snapshot {file.name}: make it with HEADRACE_SNAPSHOTS=update, and look at it"
+    assert file.exists(), f"no snapshot {file.name}: create it with HEADRACE_SNAPSHOTS=update, then check it"
     expected = file.read_text("utf-8")
     deadline = time.monotonic() + 20
     while (shown := await rest(seen)) != expected and time.monotonic() < deadline:
-        pass  # a busy machine comes to rest before it is done
+        pass  # on a busy machine the screen may pause before it is complete
     if shown != expected:
         changes = unified_diff(expected.splitlines(), shown.splitlines(), file.name, "the screen", lineterm="", n=1)
         pytest.fail("\n".join(changes), pytrace=False)
 
 
 async def rest(seen: Console) -> str:
-    """The screen after six looks at which nothing changed."""
+    """The text of the screen after six checks without a change."""
     text, quiet = _text(seen), 0
     while quiet < 6:
         await seen.pilot.pause(0.03)

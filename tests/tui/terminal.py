@@ -29,7 +29,7 @@ KEYS = {
 
 
 class Terminal:
-    """`headrace ARGUMENTS` at a size. Every wait is bounded and shows the screen when it is in vain."""
+    """`headrace ARGUMENTS` in a terminal of a given size. Every wait has a time limit; an error shows the screen."""
 
     def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, **environment: str) -> None:
         program = str(Path(sys.executable).parent / "headrace")
@@ -37,7 +37,7 @@ class Terminal:
         self._screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._rest = b""
-        self.written = b""  # all that the program sent
+        self.written = b""  # all output of the program
         size = (lines, columns)
         self.process: pexpect.spawn[bytes] = pexpect.spawn(program, [*arguments], env=env, dimensions=size, timeout=30)
 
@@ -48,12 +48,12 @@ class Terminal:
         self.process.close(force=True)
 
     def pump(self, seconds: float = 0.05) -> None:
-        """Takes what the program has written."""
+        """Reads the output that the program has written."""
         with suppress(pexpect.TIMEOUT, pexpect.EOF):
             self._feed(self.process.read_nonblocking(65536, seconds))
 
     def _pump_the_rest(self) -> None:
-        """What a program that has ended had still written."""
+        """Reads the remaining output of a program that has ended."""
         with suppress(pexpect.TIMEOUT, pexpect.EOF):
             while True:
                 self._feed(self.process.read_nonblocking(65536, 0.2))
@@ -72,7 +72,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """Line breaks and frames as blanks, so that wrapped sentences are found."""
+        """The text of the screen, with line breaks and frames as blanks, so that wrapped sentences are found."""
         return " ".join(re.sub("[│█▌]", " ", "\n".join(self.lines)).split())
 
     def until(self, condition: Callable[[], Any], what: str, within: float = 45.0) -> None:
@@ -90,7 +90,7 @@ class Terminal:
 
     @property
     def reversed_lines(self) -> list[str]:
-        """Those that have a stretch of text in reverse."""
+        """The lines with reverse video."""
         rows = ((line, self._screen.buffer[y]) for y, line in enumerate(self.lines))
         return [line for line, row in rows if any(row[x].reverse for x in range(len(line)))]
 
@@ -101,10 +101,10 @@ class Terminal:
             self.pump(0.01)
 
     def escape(self) -> None:
-        """Alone: what follows at once would make another key of it."""
+        """Presses Escape and pauses, since an immediate next key would be read as an escape sequence."""
         self.press("escape")
         alone_until = time.monotonic() + 0.3
-        while time.monotonic() < alone_until:  # pump() returns as soon as there is something
+        while time.monotonic() < alone_until:  # pump() returns as soon as there is output
             self.pump()
 
     def resize(self, columns: int, lines: int) -> None:

@@ -13,7 +13,7 @@ from tui.screens.services.operations import Operation, Phase
 
 
 async def ended(seen: Console, verb: str, name: str) -> Operation:
-    """The last operation of that kind, when it has ended."""
+    """Waits for the end of the last operation of this kind, and returns it."""
 
     def found() -> Operation | None:
         log = [one for one in seen.home.operations.log if (one.verb, one.target) == (verb, name)]
@@ -35,7 +35,7 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
         assert operation.phase is Phase.OBSERVED and "observed: STOPPED, no tasks" in operation.last
         assert cluster.state(name) == "STOPPED 0/0"
         await seen.sees("■ STOPPED", f"✓ stop {name}")
-        await seen.press("r")  # goes without asking
+        await seen.press("r")  # without confirmation
         assert (await ended(seen, "resume", name)).phase is Phase.OBSERVED
         await seen.press("p")
         await seen.confirm("y")
@@ -64,13 +64,13 @@ async def test_cancel_has_the_focus_and_early_keys_are_ignored(
     cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url) as seen:
         await seen.go(name)
-        for key in ("s", "y", "y"):  # all of them at once, as over a slow line
+        for key in ("s", "y", "y"):  # all keys in one packet, as over a slow connection
             seen.app.post_message(events.Key(key, key))
         await seen.until(lambda: isinstance(seen.app.screen, Dialog))
         dialog = seen.app.screen
         assert isinstance(dialog, Dialog)
         await seen.press("y", "enter")
-        assert not dialog.armed and seen.app.screen is dialog, "typed before it could be read"
+        assert not dialog.armed and seen.app.screen is dialog, "the keys were typed before the question could be read"
         await seen.confirm("enter")
         await seen.sees("not done: stop")
         assert cluster.state(name) == "RUNNING 1/1" and not seen.home.operations.log
@@ -91,7 +91,7 @@ async def test_delete_requires_the_name(cluster: Cluster) -> None:
         await seen.confirm(*name, "enter")
         assert (await ended(seen, "delete", name)).phase is Phase.OBSERVED
         assert cluster.request("GET", f"/connectors/{name}")[0] == 404
-        assert seen.home.connector_list.current is None, "the next row is not hit by mistake"
+        assert seen.home.connector_list.current is None, "the next key does not act on the next row"
         await seen.press("s")
         assert not isinstance(seen.app.screen, Dialog)
 

@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(file: Path, text: str) -> None:
-    """So that its time is another one, however coarse the clock of the file system."""
+    """Writes a file with a different modification time, even on file systems with coarse timestamps."""
     before = file.stat().st_mtime_ns if file.exists() else 0
     file.write_text(text)
     os.utime(file, ns=(before + 2_000_000_000, before + 2_000_000_000))

@@ -32,7 +32,7 @@ Fault = Callable[[ApiCall], HeadraceError | None]
 
 
 class Faulty(TransportWrapper):
-    """The real transport, that breaks after a call was answered, where `fault` says so."""
+    """The real transport, which raises after an answered call if `fault` says so."""
 
     def __init__(self, url: str) -> None:
         super().__init__(AsyncTransport(session.endpoint(Profile(url))))
@@ -69,7 +69,7 @@ def book(tmp_path: Path, cluster: Cluster) -> ChangeStore:
 
 
 class Killed(BaseException):
-    """The end of the process, as far as the operation can tell: nothing is caught, nothing is tidied."""
+    """Stands for the end of the process: the operation neither catches it nor cleans up."""
 
 
 def plan(cluster: Cluster, name: str, position: int | None) -> OffsetPlan:
@@ -84,7 +84,7 @@ def on(method: str, path: str, error: HeadraceError) -> Fault:
 
 
 def killed(method: str, path: str, nth: int = 1) -> Callable[[ApiCall], None]:
-    """Before the nth of these calls is sent."""
+    """Ends the process before the nth of these calls is sent."""
     seen = []
 
     def kill(call: ApiCall) -> None:
@@ -100,13 +100,13 @@ def position(cluster: Cluster, name: str) -> Any:
     return cluster.offsets(name)[0][1]["position"]
 
 
-async def test_each_step_in_its_order(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
-    said: list[str] = []
-    done = await carry_out(plan(cluster, running, 10), Connect(wire), book, said.append)
+async def test_the_order_of_the_steps(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
+    notices: list[str] = []
+    done = await carry_out(plan(cluster, running, 10), Connect(wire), book, notices.append)
     assert isinstance(done, OffsetsApplied) and not done.left_stopped and not done.trouble and not done.differing
     asked = [call for call in wire.calls if not call.endswith("status")]
     assert asked == ["PUT stop", "GET offsets", "PATCH offsets", "GET offsets", "PUT resume"]
-    assert said[0] == "stopping the connector" and said[-1].startswith("resume")
+    assert notices[0] == "stopping the connector" and notices[-1].startswith("resume")
     assert book.pending.of(running) is None
     (past,) = book.histories.read(running)
     assert (past["number"], past["who"], past["why"]) == (1, "somebody", "a test")
@@ -180,8 +180,8 @@ async def test_a_change_lost_in_an_outage_is_recorded_and_finished_later(
     wait_until(lambda: "PUT resume" in wire.calls, 1, "resumed")
 
 
-async def test_lost_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
-    """The change is made: nothing may say that it was not."""
+async def test_an_outage_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:
+    """The change took effect, so no message may deny it."""
     seen: list[ApiCall] = []
 
     def cut(call: ApiCall) -> None:
@@ -221,12 +221,12 @@ async def test_the_connector_is_resumed_by_someone_else_meanwhile(
 ) -> None:
     one = plan(cluster, stopped_source, 10)
 
-    def meddle(call: ApiCall) -> None:
+    def resume_by_someone_else(call: ApiCall) -> None:
         if call.method == "PATCH":
             cluster.request("PUT", f"/connectors/{stopped_source}/resume")
             cluster.wait(stopped_source, "RUNNING 1/1")
 
-    wire.before = meddle
+    wire.before = resume_by_someone_else
     with pytest.raises(OffsetsNotApplied, match="must be in the STOPPED state") as caught:
         await carry_out(one, Connect(wire), book)
     assert not caught.value.stopped and caught.value.exit_code == 4
@@ -257,13 +257,13 @@ BLIPS = (("PUT", "stop"), ("GET", "status"), ("GET", "offsets"), ("PATCH", "offs
 
 @pytest.mark.parametrize("is_sent", [False, True], ids=["before it is sent", "its answer is lost"])
 async def test_a_short_outage_at_each_request(cluster: Cluster, running: str, book: ChangeStore, is_sent: bool) -> None:
-    """All connections die, and the port is closed until somebody has noticed; nobody is left STOPPED."""
+    """All connections break, and the port is closed until the console has noticed. No connector remains STOPPED."""
     async with Forwarder(cluster.url) as forwarder:
         wire = Faulty(forwarder.url)
         for number, blip in enumerate(BLIPS):
             hit: list[ApiCall] = []
 
-            def blow(call: ApiCall, blip: tuple[str, str] = blip, hit: list[ApiCall] = hit) -> None:
+            def break_connections(call: ApiCall, blip: tuple[str, str] = blip, hit: list[ApiCall] = hit) -> None:
                 if not hit and (call.method, call.path.rpartition("/")[2]) == blip:
                     hit.append(call)
                     if is_sent:
@@ -277,7 +277,7 @@ async def test_a_short_outage_at_each_request(cluster: Cluster, running: str, bo
                 if "again" in text:
                     back.append(asyncio.create_task(forwarder.revive()))
 
-            wire.before = blow
+            wire.before = break_connections
             done = await carry_out(plan(cluster, running, 20 + number), Connect(wire), book, noticed)
             assert hit and back and not done.left_stopped and not done.trouble, blip
             assert done.verdict.certainty is Certainty.DEFINITE and book.pending.of(running) is None

@@ -13,7 +13,7 @@ from tui.screens.clusters.loggers import LoggersScreen
 
 
 async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
-    """The dialog on the screen, listening; its answer goes into the list."""
+    """Shows the dialog and waits until it accepts keys. Its answer is added to the returned list."""
     answers: list[bool | None] = []
     seen.app.push_screen(dialog, answers.append)
     await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
@@ -68,7 +68,7 @@ async def test_read_only_refuses_before_asking() -> None:
 
 
 async def test_keys_typed_after_a_verb_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As over a slow line, or pasted: `Dr` would have resumed what the question was about."""
+    """The keys arrive in one packet: without the dialog, `r` in `Dr` would have resumed the connector."""
     monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 1.0)
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
@@ -130,7 +130,7 @@ async def test_a_paste_does_not_answer_a_question() -> None:
 
 
 def paste(seen: Console, text: str) -> None:
-    """As a terminal with bracketed paste sends it."""
+    """Pastes the text as a terminal with bracketed paste sends it."""
     driver = seen.app._driver
     assert driver is not None
     driver.send_message(events.Paste(text))

@@ -18,7 +18,7 @@ async def question(seen: Console) -> Dialog:
 
 
 async def results(seen: Console) -> BulkScreen:
-    """The screen of results, when nothing is under way any more."""
+    """The screen of results, once all operations have ended."""
     await seen.until(
         lambda: isinstance(seen.app.screen, BulkScreen) and not seen.app.screen.bulk.is_open, "the end", 90
     )
@@ -43,7 +43,7 @@ async def test_marks_belong_to_names_and_bulk_acts_only_on_them(cluster: Cluster
         await seen.press("space", "space")
         assert set(seen.home.marks) == set(names[:2]) and seen.home.connector_list.cursor == names[2]
         await seen.sees("2 marked", f"✚{names[0]}", f"✚{names[1]}")
-        cluster.request("PUT", f"/connectors/{names[0]}/pause")  # the order changes: paused ones sort behind
+        cluster.request("PUT", f"/connectors/{names[0]}/pause")  # the order changes: PAUSED connectors are listed last
         await seen.until(lambda: seen.home.snapshot.connectors[names[0]].state == "PAUSED")
         assert set(seen.home.marks) == set(names[:2])
         await seen.press("s")
@@ -55,7 +55,7 @@ async def test_marks_belong_to_names_and_bulk_acts_only_on_them(cluster: Cluster
         assert {target.name: target.word for target in screen.bulk.targets} == dict.fromkeys(names[:2], "observed")
         await seen.sees("stop 2 connectors: 2 observed", "✓ observed")
         await seen.press("escape")
-        assert not seen.home.marks, "done: nothing stays marked for the next key"
+        assert not seen.home.marks, "the marks are removed after the operation"
         assert [cluster.state(name)[:7] for name in names] == ["STOPPED", "STOPPED", "RUNNING", "RUNNING"]
 
 
@@ -76,7 +76,7 @@ async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: 
         await question(seen)
         await seen.sees("stop 2 connectors? type 2", "left out: 1 connector", f"{names[1]} is already STOPPED")
         await seen.press("3", "enter")
-        assert isinstance(seen.app.screen, Dialog), "another number is no answer"
+        assert isinstance(seen.app.screen, Dialog), "a wrong number does not confirm"
         await seen.press("backspace", "2", "enter")
         await results(seen)
         await seen.sees("stop 3 connectors: 2 observed, 1 left out")
@@ -87,7 +87,7 @@ async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: 
 
 
 async def test_failed_targets_are_retried(cluster: Cluster) -> None:
-    """The cluster goes away between the question and the answer; what could not be asked is asked once it is back."""
+    """The cluster becomes unreachable between question and answer. Failed requests are retried when it is back."""
     prefix = unique("bulk")
     names = sorted(cluster.source(prefix) for _ in range(6))
     for name in names:
@@ -102,9 +102,7 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
             await seen.press("s")
             await question(seen)
             assert seen.home.services is not None
-            seen.home.services.connection.store._subscribers.remove(
-                seen.home.heard
-            )  # the screen has not heard of it yet
+            seen.home.services.connection.store._subscribers.remove(seen.home.heard)  # the screen does not know it yet
             await gate.shut()
             await seen.press("6", "enter")
             screen = await results(seen)

@@ -75,7 +75,7 @@ def test_tmux_without_passthrough_copies_itself(tmp_path: Path, takes: bool) -> 
     assert loaded == [TEXT.encode()] and done.sequence == ""
     assert ("copied by tmux" in done.message) is takes and (tmp_path / "copied.txt").exists() is not takes
     copy(TEXT, {"TERM": "linux"}, tmp_path, silent, load)
-    assert len(loaded) == 1, "only the tmux that we are in"
+    assert len(loaded) == 1, "only in the tmux session of the program"
 
 
 async def test_the_screen_shows_where_the_copy_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

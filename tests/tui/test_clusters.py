@@ -43,7 +43,7 @@ async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
         await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ NO ANSWER", "Apache")
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
-        assert cluster.url not in screen.overview.summaries, "the cluster on the screen is not asked twice"
+        assert cluster.url not in screen.overview.summaries, "the current cluster is not queried twice"
         screen.query_one(Grid).go("gone")
         await seen.sees("next try in", "cannot reach http://127.0.0.1:1")
         screen.query_one(Grid).go("orders [/prod]")
@@ -103,7 +103,7 @@ async def test_an_invalid_context_is_listed_with_the_reason(cluster: Cluster, co
         await seen.sees("http://h:1", "timeout", ":config set-context")
         assert "hunter2" not in seen.text
         await seen.press("enter")
-        assert isinstance(seen.app.screen, ClustersScreen), "nowhere to go"
+        assert isinstance(seen.app.screen, ClustersScreen), "an invalid context cannot be opened"
         await seen.press("n", "f5", "escape")
         await seen.until(lambda: isinstance(seen.app.screen, Home))
 
@@ -120,7 +120,7 @@ async def test_an_unreadable_contexts_file_is_reported(cluster: Cluster, context
 
 
 class Silent(InMemory):
-    """A transport to nobody."""
+    """A transport whose cluster does not answer."""
 
     url = "http://nobody:1"
 
@@ -134,7 +134,7 @@ class Silent(InMemory):
 
 async def test_an_unreachable_cluster_is_polled_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    heard: list[ClusterSummary] = []
+    summaries: list[ClusterSummary] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
@@ -144,12 +144,12 @@ async def test_an_unreachable_cluster_is_polled_ever_less_often(monkeypatch: pyt
     transport = Silent()
     profile = Profile(transport.url, "far")
     watch = ClusterOverview(
-        [profile], lambda _: Connect(transport), heard.append, clock=lambda: 100.0, sleep=sleep, chance=lambda: 0.5
+        [profile], lambda _: Connect(transport), summaries.append, clock=lambda: 100.0, sleep=sleep, chance=lambda: 0.5
     )
     with pytest.raises(KeyboardInterrupt):
         await watch._watch("far")
     assert waits == [2, 4, 8, 16, 32, 60, 60, 60] and transport.asked == 8
-    assert heard[-1].link.state is LinkState.LOST and heard[-1].link.next_try_at == 160.0
+    assert summaries[-1].link.state is LinkState.LOST and summaries[-1].link.next_try_at == 160.0
 
 
 def test_kinds() -> None:
@@ -166,4 +166,4 @@ async def test_the_color_of_a_context_has_readable_text() -> None:
         title = seen.home.query_one(TitleBar)
         assert title.styles.background.hex == "#FFE9A0" and title.styles.color.brightness < 0.5
         await seen.sees("berlin", "READ-ONLY")
-        assert all("$" not in str(span.style) for span in title.content.spans), "no ink of the theme on it"
+        assert all("$" not in str(span.style) for span in title.content.spans), "no color of the theme is used on it"

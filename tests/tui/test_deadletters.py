@@ -19,7 +19,7 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) -> tuple[str, str, DeadLetterTopic]:
-    """A topic of records, some of them no JSON, a sink that reads them as JSON, and its dead letter topic."""
+    """A topic of records, some of which are not JSON, a sink that reads them as JSON, and its dead letter topic."""
     from confluent_kafka import Producer
 
     topic = unique("letters")
@@ -45,7 +45,7 @@ def count(letters: DeadLetterTopic) -> int:
 
 
 def written(folder: Path) -> list[dict[str, Any]]:
-    """The lines of the one export there."""
+    """The lines of the only exported file in the folder."""
     (file,) = folder.glob("*.jsonl")
     return [json.loads(line) for line in file.read_text().splitlines()]
 
@@ -90,7 +90,7 @@ async def test_missing_settings_are_reported(cluster: Cluster) -> None:
         await seen.sees("names no brokers")
         await seen.press("escape")
         await seen.go(plain)
-        assert not seen.home.check_action("dead_letters", ()), "a source has none"
+        assert not seen.home.check_action("dead_letters", ()), "a source has no dead letters"
     async with console(cluster.url, bootstrap="127.0.0.1:1", read_only=True) as seen:
         await seen.go(name)
         await seen.press("d")

@@ -46,7 +46,7 @@ async def test_odd_names_and_traces_are_drawn_as_text(width: int) -> None:
                 assert all(ord(char) >= 32 for line in seen.lines for char in line)
             await seen.press("escape")
         seen.app.screen._compositor.render_strips(seen.app.size)
-        "\n".join(seen.lines).encode()  # no half characters, which no terminal could be sent
+        "\n".join(seen.lines).encode()  # no unpaired surrogates, which cannot be sent to a terminal
 
 
 async def test_the_cursor_belongs_to_the_name() -> None:
@@ -61,7 +61,7 @@ async def test_the_cursor_belongs_to_the_name() -> None:
         update(seen, *many)
         await seen.pilot.pause()
         assert seen.home.connector_list.cursor == "c150"
-        assert "c150" in seen.lines[line], "it stays on its line of the screen too"
+        assert "c150" in seen.lines[line], "the cursor stays on the same line of the screen"
         update(seen, *(one for one in many if one.name != "c150"))
         assert seen.home.connector_list.current is None and seen.home.target() is None
         await seen.press("down")
@@ -127,7 +127,9 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
         assert seen.app.is_running
         seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
         await seen.sees("one: deleted; the edited text can no longer be applied")
-        assert pane.has_unsaved == ["one"] and not seen.app.unsaved, "kept for one of its name, and asked about no more"
+        assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
+            "the text is kept for a connector of the same name, and quitting no longer asks about it"
+        )
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
 

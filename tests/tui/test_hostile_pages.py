@@ -78,7 +78,7 @@ def _key(name: str) -> dict[str, Any]:
 
 
 async def shown(seen: Console, screen: Screen[Any]) -> None:
-    """Looked at, and taken away again."""
+    """Shows the screen, checks it and closes it."""
     seen.app.push_screen(screen)
     await seen.until(lambda: seen.app.screen is screen)
     await seen.pilot.pause()
@@ -93,7 +93,7 @@ def services_of(seen: Console) -> ClusterServices:
 
 
 def page_of(content: Content) -> Callable[[int], Content]:
-    """The same at every width."""
+    """A page with the same content at every width."""
     return lambda width: content
 
 
@@ -205,7 +205,7 @@ async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch:
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         for _ in window.letters:
-            for _ in range(3):  # each way of showing the value
+            for _ in range(3):  # each view of the value
                 await seen.press("v")
                 harmless(seen)
             for _ in range(4):

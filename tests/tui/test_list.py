@@ -17,7 +17,7 @@ async def test_failures_are_first_and_n_moves_to_them(cluster: Cluster) -> None:
     async with console(cluster.url) as seen:
         await seen.until(lambda: source in seen.home.connector_list.keys)
         await seen.go(source)
-        failing = cluster.failing(source)  # while the screen is on
+        failing = cluster.failing(source)  # while the screen is shown
         await seen.until(lambda: seen.home.snapshot.connectors.get(failing, None) is not None)
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed == 1)
         keys = seen.home.connector_list.keys
@@ -28,7 +28,7 @@ async def test_failures_are_first_and_n_moves_to_them(cluster: Cluster) -> None:
         visited = set()
         while failing not in visited:
             await seen.press("n")
-            assert seen.home.connector_list.cursor not in visited, "n goes round all failures"
+            assert seen.home.connector_list.cursor not in visited, "n visits all failures"
             visited.add(seen.home.connector_list.cursor)
         await seen.press("t")
         await seen.sees("why task 0 failed", "Tolerance exceeded in error handler", "↳ org.apache.kafka.common.errors")

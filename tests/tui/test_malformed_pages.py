@@ -1,4 +1,4 @@
-"""Malformed answers on the screen: an error on the requesting page, "stale" for the list; neither ends."""
+"""Malformed answers on the screen: an error on the requesting page, "stale" for the list. The console continues."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ async def edit(seen: Console, name: str) -> None:
 
 
 async def write(seen: Console, old: str, new: str) -> None:
-    """Changes the text, as a paste would, and waits for the check."""
+    """Replaces text in the editor and waits for the check."""
     editor = seen.home.view.offsets.editor
     editor.text = editor.text.replace(old, new)
     await seen.until(lambda: seen.home.view.offsets.drafts[seen.home.view.name_shown or ""].text == editor.text)
@@ -38,7 +38,7 @@ async def test_syntax_shape_and_difference_while_typing(cluster: Cluster, stoppe
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)
         assert "no change yet" in review(seen)
-        await seen.press("backspace", "x")  # the cursor stands behind the number
+        await seen.press("backspace", "x")  # the cursor is after the number
         await seen.until(lambda: "line 3, column" in review(seen) and "is not a number" in review(seen))
         await seen.press("ctrl+s")
         assert not isinstance(seen.app.screen, Dialog)
@@ -141,7 +141,7 @@ async def test_reset_requires_the_name(cluster: Cluster, stopped_source: str) ->
 
 
 async def test_refusals_of_the_server_are_shown_verbatim(cluster: Cluster, stopped_source: str) -> None:
-    """A sink's partition that does not exist: only the server can know."""
+    """The partition of the sink does not exist; only the server knows this."""
     sink = cluster.sink(stopped_source)
     cluster.wait(sink, "RUNNING 1/1")
     wait_until(lambda: cluster.offsets(sink), 90, "offsets of the sink", every=0.2)
@@ -170,7 +170,7 @@ async def test_editor_and_review_are_side_by_side_on_broad_screens(cluster: Clus
 async def test_an_outage_longer_than_the_retries(
     cluster: Cluster, stopped_source: str, is_typed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left to do is asked as soon as it is back, not only at the next start."""
+    """When the cluster is back, the console offers to finish the change, without waiting for the next start."""
     name = stopped_source
     cluster.request("PUT", f"/connectors/{name}/resume")
     cluster.wait(name, "RUNNING 1/1")
@@ -189,7 +189,7 @@ async def test_an_outage_longer_than_the_retries(
         await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "given up")
         await seen.sees("cannot reach" if is_typed else "could not be resumed")
         cluster.wait(name, "STOPPED 0/0")
-        await seen.until(lambda: seen.home.is_stale, "the list knows that nobody answers")
+        await seen.until(lambda: seen.home.is_stale, "the list is shown as stale")
         await forwarder.revive()
         await seen.until(
             lambda: isinstance(seen.app.screen, InterruptedDialog) and seen.app.screen.armed, "the question"
@@ -202,7 +202,7 @@ async def test_an_outage_longer_than_the_retries(
 
 
 async def test_only_working_keys_are_shown(cluster: Cluster, stopped_source: str) -> None:
-    """Offsets of a source are no positions in topics."""
+    """Keys for positions in topics are not shown for a source."""
     async with console(cluster.url) as seen:
         await edit(seen, stopped_source)
         await seen.press("escape")

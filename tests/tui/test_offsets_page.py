@@ -70,7 +70,9 @@ async def test_a_kept_draft_is_compared_with_the_current_offsets() -> None:
         )
         await seen.press("e")
         await seen.sees("would change 1 partition", "offset 30 → offset 15", "compared with the current offsets")
-        assert '{"kafka_offset": 40}' in seen.home.view.offsets.editor.text, "what was not edited is not set back"
+        assert '{"kafka_offset": 40}' in seen.home.view.offsets.editor.text, (
+            "unedited offsets keep their current values"
+        )
 
 
 async def test_a_kept_config_is_compared_with_the_current_config() -> None:
@@ -120,13 +122,13 @@ async def test_quitting_asks_in_a_terminal_that_is_too_small() -> None:
         await seen.press("n")
         await seen.sees("too small")
         await seen.press("y")
-        assert seen.app.is_running and seen.app.return_code is None, "nothing was asked"
+        assert seen.app.is_running and seen.app.return_code is None, "the key had no effect"
         await seen.press("q", "y")
         await seen.until(lambda: seen.app.return_code == 0)
 
 
 async def test_a_long_error_can_be_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the advice behind it."""
+    """The advice that follows the error is shown, too."""
     async with stub_worker({LIST: Raw(b"<html>" + b"x" * 40, 404)}) as worker, console(worker.url) as seen:
         await seen.sees("stale: HTTP 404", "is this the URL of a Connect worker?")
     long = "http://" + "a-host-with-a-very-long-name." * 3 + "invalid:8083"

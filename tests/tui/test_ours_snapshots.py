@@ -71,7 +71,7 @@ def metrics() -> str:
 
 @pytest.fixture
 def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The recording with what a worker of ours would have answered beside."""
+    """The recording, with additional answers of a Headrace worker."""
     answers = {
         f"{ARCHIVE}/errors": errors(),
         f"{ARCHIVE}/offsets?detail=true": detail(),
@@ -86,7 +86,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def moved(seen: Console) -> None:
-    """Ten minutes of events: a sink that is quick, slow, and stands."""
+    """Ten minutes of events: a fast sink, a slow one and a stalled one."""
     progress = seen.home.progress
     assert progress is not None
     for step in range(120, -1, -1):

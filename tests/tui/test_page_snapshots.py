@@ -18,14 +18,14 @@ DOCUMENTED = {"FileStreamSource": SOURCE, "FileStreamSink": SOURCE.replace("Sour
 
 
 def validated(keys: list[dict[str, Any]]) -> dict[str, Any]:
-    """As the worker answers to a config without a fault."""
+    """The validation answer for a valid config."""
     entries = [{"definition": key, "value": {"name": key["name"], "errors": []}} for key in keys]
     return {"name": "", "error_count": 0, "groups": [], "configs": entries}
 
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """The recording, its plugins under their full names too, and a worker that finds nothing wrong."""
+    """The recording, with plugins under their full names, too, and with successful validation."""
     head, *lines = RECORDING.read_text("utf-8").splitlines()
     entries = [json.loads(line) for line in lines]
     found = {entry.get("path"): entry for entry in entries}

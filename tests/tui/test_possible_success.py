@@ -40,7 +40,7 @@ async def test_possible_success_is_distinguished_and_leaves_the_connector_stoppe
             )
             assert seen.home.view.offsets.query_one("#verdict").has_class("-possible")
             assert "definite" not in seen.text
-        assert ours.state(name) == "STOPPED 0/0", "resuming is the operator's, after the change by hand"
+        assert ours.state(name) == "STOPPED 0/0", "the operator resumes it after changing the external system"
         assert ours.offsets(name)[0][1] == {"n": 3}
     finally:
         ours.close()

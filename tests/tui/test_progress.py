@@ -28,7 +28,9 @@ def test_far() -> None:
     assert of_offsets(
         {"offsets": [{"lag": {"records": 7, "ms": 5}}, {"lag": {"records": 0, "ms": 0}}]}
     ) == ConnectorProgress(lag=7)
-    assert not of_offsets({"offsets": [{"lag": {"records": 7}}, {"lag": None}]}).is_known, "half of a lag is none"
+    assert not of_offsets({"offsets": [{"lag": {"records": 7}}, {"lag": None}]}).is_known, (
+        "a lag of only some partitions is unknown"
+    )
     assert of_offsets({"offsets": [{"age_ms": 9}, {"age_ms": 4}]}) == ConnectorProgress(age_ms=4)
     assert not of_offsets({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not of_offsets(None).is_known
 
@@ -40,7 +42,7 @@ def test_short() -> None:
 
 
 class Counting(InMemory):
-    """A transport that counts, and knows the lag of everybody."""
+    """A transport that counts requests and reports a lag for every connector."""
 
     url = "http://counting:1"
 

@@ -1,4 +1,4 @@
-"""The dialog that sets a sink by time: Enter also counts before the brokers have answered."""
+"""The dialog that sets a sink by time: Enter may be pressed before the brokers have answered."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Slow:
 
 
 class Boxed(App[None]):
-    """The box alone."""
+    """An app that shows only the dialog."""
 
     def __init__(self, seek_planner: Any) -> None:
         super().__init__()

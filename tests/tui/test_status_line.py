@@ -16,12 +16,12 @@ from tui.screens.home.base import StatusText
 from tui.screens.services.operations import Operations
 
 
-def said(seen: Console) -> tuple[str, str]:
+def status(seen: Console) -> tuple[str, str]:
     return seen.home.status.text, seen.home.status.kind
 
 
 async def typed(seen: Console, line: str) -> None:
-    """All at once: letters are not what is tested here."""
+    """Enters the whole line at once."""
     await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
     assert seen.home.services is not None
     seen.home.controller.typed(line)
@@ -30,18 +30,18 @@ async def typed(seen: Console, line: str) -> None:
 async def test_the_result_of_a_wait_is_shown() -> None:
     async with recorded(80, 24) as seen:
         await typed(seen, "wait audit-log PAUSED")
-        await seen.until(lambda: said(seen) == ("audit-log: PAUSED", "good"), "the end")
+        await seen.until(lambda: status(seen) == ("audit-log: PAUSED", "good"), "the end")
         await typed(seen, "wait audit-log RUNNING --timeout 200ms")
-        await seen.until(lambda: said(seen)[1] == "bad", "the end")
-        assert said(seen)[0] == "audit-log: not RUNNING within 0.2 s: PAUSED, tasks 0/1"
+        await seen.until(lambda: status(seen)[1] == "bad", "the end")
+        assert status(seen)[0] == "audit-log: not RUNNING within 0.2 s: PAUSED, tasks 0/1"
 
 
 async def test_a_written_document_is_reported_as_done(tmp_path: Path) -> None:
     async with recorded(80, 24) as seen:
         file = tmp_path / "offsets.json"
         await typed(seen, f"export offsets payments-log -f {file}")
-        await seen.until(lambda: said(seen) == (f"1 offset of 1 connector, written to {file}", "info"), "the end")
-        assert seen.app.screen is seen.home, "no empty page"
+        await seen.until(lambda: status(seen) == (f"1 offset of 1 connector, written to {file}", "info"), "the end")
+        assert seen.app.screen is seen.home, "no empty page is opened"
 
 
 def failed(seen: Console, name: str) -> None:
@@ -53,18 +53,18 @@ async def test_a_notice_is_cleared_with_its_cause() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         failed(seen, "bad")
-        assert said(seen) == ("bad is FAILED: Boom", "bad")
+        assert status(seen) == ("bad is FAILED: Boom", "bad")
         update(seen, connector("one"), connector("bad", tasks=("FAILED",), key="changed"))
-        assert said(seen)[0], "it is FAILED still"
+        assert status(seen)[0], "the connector is still FAILED"
         update(seen, connector("one"), connector("bad"))
-        assert said(seen) == ("", ""), "it recovered"
+        assert status(seen) == ("", ""), "the connector recovered"
         failed(seen, "bad")
         update(seen, connector("one"))
-        assert said(seen) == ("", ""), "it is gone"
+        assert status(seen) == ("", ""), "the connector was deleted"
         seen.home.say("bad: no such file", "bad")  # an answer to a key
         update(seen, connector("one"), connector("bad"))
         update(seen, connector("one"))
-        assert said(seen)[0] == "bad: no such file"
+        assert status(seen)[0] == "bad: no such file"
 
 
 async def test_a_page_shows_no_notices_of_other_connectors() -> None:
@@ -73,16 +73,16 @@ async def test_a_page_shows_no_notices_of_other_connectors() -> None:
         failed(seen, "bad")
         await seen.go("bad")
         await seen.press("enter")
-        assert said(seen)[0] == "bad is FAILED: Boom", "its own page"
+        assert status(seen)[0] == "bad is FAILED: Boom", "its own page"
         await seen.press("escape")
-        assert said(seen)[0]
+        assert status(seen)[0]
         await seen.go("one")
         await seen.press("enter")
-        assert said(seen)[0] == "", "the page of another one"
+        assert status(seen)[0] == "", "the page of another connector"
         failed(seen, "bad")
-        assert said(seen)[0] == ""
+        assert status(seen)[0] == ""
         seen.home.noticed(Notice(0.0, "ERROR", "the worker stops"))
-        assert said(seen)[0] == "the worker stops", "what is of no connector is everybody's"
+        assert status(seen)[0] == "the worker stops", "notices without a connector are shown on every page"
 
 
 async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
@@ -91,16 +91,16 @@ async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert seen.home.services is not None
         assert not seen.home.may_send(change=True)
-        assert said(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
+        assert status(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
-        assert said(seen)[0]
+        assert status(seen)[0]
         update(seen, connector("one"))
-        assert said(seen) == ("", "")
+        assert status(seen) == ("", "")
         seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert not seen.home.view.services.may_change("altering offsets")
-        assert said(seen)[0].startswith("the cluster does not answer")
+        assert status(seen)[0].startswith("the cluster does not answer")
         update(seen, connector("one"))
-        assert said(seen) == ("", "")
+        assert status(seen) == ("", "")
 
 
 async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,25 +108,25 @@ async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         await detach_store(seen)
         failed(seen, "bad")
         seen.home.tick()
-        assert said(seen)[0]
+        assert status(seen)[0]
         old = time.time() - updates.NOTICE_SHOWN - 1
         seen.home.status = seen.home.status._replace(at=old)
         seen.home.tick()
-        assert said(seen) == ("", "")
+        assert status(seen) == ("", "")
         seen.home.say("not an answer that goes", "bad")
         seen.home.status = StatusText(*seen.home.status[:2], old)
         seen.home.tick()
-        assert said(seen)[0], "an answer to a key stays until the next"
+        assert status(seen)[0], "the result of a key remains until the next key"
 
 
 def test_a_pause_reports_tasks_that_stay_failed() -> None:
-    said: list[str] = []
-    operations = Operations(lambda: 0.0, lambda one: said.append(one.last))
+    status: list[str] = []
+    operations = Operations(lambda: 0.0, lambda one: status.append(one.last))
     for name in ("bad", "good"):
         operations.accepted(operations.begin("pause", name, goal="PAUSED", doing="pausing"))
     some = connector("bad", "PAUSED", ("FAILED",)), connector("good", "PAUSED", ("PAUSED",))
     operations.observe(snapshot(*some))
-    assert said[-2:] == [
+    assert status[-2:] == [
         "observed: PAUSED; 1 task stays FAILED after 0.0 s",
         "observed: PAUSED, 0/1 tasks after 0.0 s",
     ]

@@ -11,7 +11,7 @@ from tests.tui.terminal import Terminal
 
 
 def _state(pid: int) -> str:
-    """`T` when it is stopped."""
+    """The state of the process in /proc; `T` if it is stopped."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
@@ -23,7 +23,7 @@ def test_the_screen_is_restored_after_suspension() -> None:
         assert pid is not None
         wait_until(lambda: _state(pid) == "T", 20, "the program to stop")
         terminal.pump(0.5)
-        terminal._screen.reset()  # what the shell wrote meanwhile
+        terminal._screen.reset()  # output of the shell
         os.kill(pid, signal.SIGCONT)
         terminal.sees("headrace", "NAME", "unreachable", "? help")
         terminal.press("?")

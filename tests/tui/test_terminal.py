@@ -29,7 +29,7 @@ def source(cluster: Cluster) -> str:
 
 
 def _position(cluster: Cluster, name: str) -> int | None:
-    """Asks for a commit by stopping where the interval is long."""
+    """Stops and resumes the connector to commit its offset, since the commit interval may be long."""
     if not cluster.offsets(name):
         topics = cluster.request("GET", f"/connectors/{name}/topics")[1]
         if topics and topics.get(name, {}).get("topics"):
@@ -42,7 +42,7 @@ def _position(cluster: Cluster, name: str) -> int | None:
 
 
 def find(terminal: Terminal, name: str) -> None:
-    """Filters down to one connector."""
+    """Filters the list to one connector."""
     terminal.sees(name)
     terminal.press("/", *name)
     terminal.sees(f"by /{name}", "1 of ")
@@ -56,7 +56,7 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
         terminal.press("enter")
         terminal.sees("1 overview", "connector ", "FileStreamSource")
         terminal.press("s")
-        terminal.sees("Tasks end", "y yes")  # the key appears when it counts
+        terminal.sees("Tasks end", "y yes")  # the key is shown when it applies
         terminal.press("y")
         terminal.sees("■ STOPPED", "observed: STOPPED")
         terminal.press("5")

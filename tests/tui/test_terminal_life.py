@@ -41,7 +41,7 @@ def test_no_colour_and_an_old_locale(lang: str) -> None:
     codes = {
         int(code) for one in re.findall(rb"\x1b\[([0-9;:]*)m", terminal.written) for code in re.findall(rb"\d+", one)
     }
-    assert codes <= {0, 1, 2, 4, 7}, "bold, dim, underline and reverse are no colours; anything else is"
+    assert codes <= {0, 1, 2, 4, 7}, "bold, dim, underline and reverse are not colours; all other codes are"
 
 
 def test_interrupt_twice_leaves(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_interrupt_twice_leaves(tmp_path: Path) -> None:
 
 
 def test_sizes_from_too_small_to_large() -> None:
-    """Also where the shell has exported the size that it began with."""
+    """Also if the shell has exported its initial size."""
     with Terminal(*REPLAY, COLUMNS="80", LINES="24") as terminal:
         terminal.sees("orders-search")
         for columns, lines in ((200, 50), (61, 16), (50, 10), (120, 40), (80, 24)):
@@ -74,7 +74,7 @@ def test_a_recording_is_read_only() -> None:
 
 
 def test_an_outage_and_recovery(tmp_path: Path) -> None:
-    """The answers of a real worker, then none for a while, then those again."""
+    """A real worker answers, stops answering for a while, then answers again."""
     entries = [json.loads(line) for line in RECORDING.read_text("utf-8").splitlines()]
     listing = next(entry for entry in entries if "expand=info" in entry.get("path", ""))
     gone = {"method": "GET", "path": listing["path"], "error": "Unreachable", "message": "cannot reach it: refused"}

@@ -13,7 +13,7 @@ import pytest
 from tui.appearance import themes
 from tui.errors import HeadraceError
 
-# What xterm shows for the sixteen; a user's own are the user's choice.
+# xterm's values of the 16 colors; users may configure others.
 DIM = ("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5")
 BRIGHT = ("#7f7f7f", "#ff0000", "#00ff00", "#ffff00", "#5c5cff", "#ff00ff", "#00ffff", "#ffffff")
 XTERM = dict(zip((*themes.ANSI, *(f"bright_{name}" for name in themes.ANSI)), (*DIM, *BRIGHT), strict=True))
@@ -40,8 +40,8 @@ def contrast(one: str, other: str) -> float:
 
 
 def pairs(theme: themes.Theme) -> Iterator[tuple[str, str]]:
-    """Every ink and paper that meet on a screen: all inks on all papers, but for the selection, which is under text
-    that is edited, and the frame of a production cluster and a question's button, which are painted with inks."""
+    """Every combination of text color and background: all on all, except for the selection, which is only behind
+    edited text, and the frame of a production cluster and a dialog's button, whose background is a text color."""
     inks = [key for key in theme.colours if not key.startswith("paper.") and key != "ink.border"]
     for paper in themes.PAPER:
         for ink in inks:
@@ -66,7 +66,7 @@ def test_contrast_of_text(theme: themes.Theme) -> None:
         assert found >= least, f"{theme.name}: {ink} on {paper} is {found:.2f}"
 
 
-# Machado, Oliveira and Fernandes 2009, full strength: what eyes without one kind of cone see.
+# Machado, Oliveira and Fernandes 2009, severity 1.0: vision without one type of cone.
 BLINDNESS = {
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),

@@ -50,13 +50,13 @@ def sink(cluster: Cluster, broker: KafkaBroker) -> str:
 
 
 def at(cluster: Cluster, name: str) -> Any:
-    """Its only committed offset."""
+    """The only committed offset of the sink."""
     return next((offset["kafka_offset"] for _, offset in cluster.offsets(name)), None)
 
 
 @pytest.fixture
 def home(tmp_path: Path, cluster: Cluster, broker: KafkaBroker) -> dict[str, str]:
-    """A context `prod` that names the brokers, and folders of the test's own."""
+    """A context `prod` that names the brokers, and separate folders for the test."""
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE")}
     known = ContextsFile(Path(folders["XDG_CONFIG_HOME"]) / "headrace" / "contexts.toml")
     known.put(Profile(cluster.url, "prod", bootstrap=broker.bootstrap))
@@ -142,7 +142,7 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     cluster.wait(sink, "RUNNING 1/1")
     wait_until(lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 20, 60, "all of it once more")
     headrace(f"delete connector {sink} --with-offsets -y")
-    cluster.wait(sink, "")  # Java forgets the status a moment later than the connector
+    cluster.wait(sink, "")  # Java's worker removes the status slightly later than the connector
 
 
 @pytest.mark.parametrize("cluster", ["connect_url"], indirect=True)

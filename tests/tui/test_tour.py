@@ -28,7 +28,7 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
     cluster.wait_failed(name)
     with Terminal(cluster.url) as terminal:
         terminal.sees(name, "✗ FAILED")
-        terminal.process.send(f"/{name}\rt")  # in one burst, as a quick hand's keys arrive over SSH
+        terminal.process.send(f"/{name}\rt")  # in one packet, as keys typed quickly over SSH
         terminal.sees("why task 0 failed", "4 trace ✗", "full trace")
         terminal.press("3")
         terminal.sees("value.converter", "KEY")
@@ -63,11 +63,11 @@ def test_as_a_script(cluster: Cluster, tmp_path: Path) -> None:
     assert "no.such.Converter" in headrace(wrong, code=1).err
     headrace(f"patch connector {name} -s", code=2)
     headrace("patch connector nobody -s a=b", code=3)
-    mended = f"org.apache.kafka.connect.{RIGHT}"
+    fixed = f"org.apache.kafka.connect.{RIGHT}"
     headrace.script(
-        f"""# mend it, and see that it runs
-        patch connector {name} -s value.converter={mended} --dry-run
-        patch connector {name} -s value.converter={mended}
+        f"""# fix the converter and wait until the connector runs
+        patch connector {name} -s value.converter={fixed} --dry-run
+        patch connector {name} -s value.converter={fixed}
         restart {name} -t FAILED
         wait {name} RUNNING --timeout 60s
         """

@@ -76,7 +76,7 @@ async def test_history_outlives_the_session() -> None:
 
 
 def burst(seen: Console, *keys: str) -> None:
-    """All at once, as from a terminal on a slow line."""
+    """Sends all keys in one packet, as over a slow connection."""
     driver = seen.app._driver
     assert driver is not None
     for key in keys:
@@ -131,7 +131,7 @@ async def test_keys_of_a_typed_confirmation_are_processed_in_order(keys: tuple[s
 
 
 async def test_typing_a_reason_does_not_confirm() -> None:
-    """`wy` would have been a yes."""
+    """Without the prompt for the reason, the `y` in `wy` would have confirmed."""
     async with console(NO_CLUSTER) as seen:
         answers: list[bool | None] = []
         dialog = Dialog("alter?", Content("this"), "alter", why="")
@@ -176,7 +176,7 @@ async def test_keys_of_the_position_field_are_processed_in_order(seen_before: tu
 
 
 async def test_table_cells_of_results_are_not_folded(folders: Path) -> None:
-    """Columns that are only wide are left out where they do not fit; the rest goes sideways."""
+    """Optional columns are omitted if they do not fit; the others scroll horizontally."""
     columns = ("NAME", "STATE", "WORKER")
     rows = tuple((f"connector-{n}" * 4, "RUNNING", "worker " * 4) for n in range(3))
     table = Table(columns, rows, frozenset({"WORKER"}))

@@ -1,8 +1,8 @@
-"""Makes connect.jsonl and hostile.jsonl: what a worker of Apache's answers, for the snapshots.
+"""Records connect.jsonl and hostile.jsonl: answers of Apache's worker for the snapshots.
 
     python -m tests.tui.recordings.make BOOTSTRAP
 
-starts a worker of its own on that broker, brings connectors into all states, and records what a screen may ask.
+starts a worker on that broker, brings connectors into all states, and records every request that a screen may send.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def sink(topics: str, **more: str) -> dict[str, str]:
 
 
 def plain(topic: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """Name → state and config."""
+    """Connectors by name: state and config."""
     return {
         "orders-log": ("RUNNING", source("/var/log/orders.log", topic)),
         "orders-archive": ("RUNNING", sink(topic)),
@@ -74,8 +74,8 @@ def plain(topic: str) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def hostile(topic: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """Names as the worker takes them (no control characters; one with a slash can only be listed), and values with
-    all there is."""
+    """Unusual names that the worker accepts (without control characters; a name with a slash can only be listed), and
+    values with every kind of special character."""
     escapes = "\x1b[31mred\x1b[0m \x1b]0;title\x07 [/oops] [bold]b[/bold] \u202eright to left"
     return {
         "[/oops]": ("RUNNING", source("/[bold]none[/]", topic, note=escapes)),
@@ -99,21 +99,21 @@ def produce(bootstrap: str, topic: str) -> None:
     producer.flush(30)
 
 
-def bring(worker: WorkerProcess, wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
+def create_all(worker: WorkerProcess, wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
     for name, (_, config) in wanted.items():
         code, answer = worker.request("POST", "/connectors", {"name": name, "config": config})
         assert code == 201, answer
     for name, (state, _) in wanted.items():
         path = f"/connectors/{quote(name, safe='')}"
-        wait_until(arrived(worker, name, ""), 60, name)
+        wait_until(is_in_state(worker, name, ""), 60, name)
         if state in ("STOPPED", "PAUSED"):
             worker.request("PUT", f"{path}/{'stop' if state == 'STOPPED' else 'pause'}")
     for name, (state, _) in wanted.items():
-        wait_until(arrived(worker, name, state), 60, f"{name} {state}")
+        wait_until(is_in_state(worker, name, state), 60, f"{name} {state}")
 
 
-def arrived(worker: WorkerProcess, name: str, state: str) -> Callable[[], bool]:
-    def look() -> bool:
+def is_in_state(worker: WorkerProcess, name: str, state: str) -> Callable[[], bool]:
+    def check() -> bool:
         answer = worker.request("GET", "/connectors?expand=status")[1].get(name, {}).get("status")
         if not answer or not state:
             return bool(answer)
@@ -122,25 +122,25 @@ def arrived(worker: WorkerProcess, name: str, state: str) -> Callable[[], bool]:
             return "FAILED" in tasks
         return answer["connector"]["state"] == state and (not tasks if state == "STOPPED" else {*tasks} == {state})
 
-    return look
+    return check
 
 
 async def record(worker: WorkerProcess, file: Path, names: list[str]) -> None:
-    tape = RecordingTransport(AsyncTransport(Endpoint(worker.url)), str(file), clock=lambda: 0.0)
+    recorder = RecordingTransport(AsyncTransport(Endpoint(worker.url)), str(file), clock=lambda: 0.0)
     paths = ["/", "/connectors", "/connectors?expand=status&expand=info", "/admin/loggers"]
     paths += [f"/connectors/{quote(name, safe='')}{part}" for name in names for part in PARTS]
     paths += [f"/connector-plugins?connectorsOnly={flag}" for flag in ("true", "false")]
     paths += [f"/connector-plugins/{name}/config" for name in ("FileStreamSource", "FileStreamSink")]
     for path in paths:
         try:
-            await tape.send(ApiCall("GET", path))
+            await recorder.send(ApiCall("GET", path))
         except HeadraceError as error:
             print(f"{path}: {error}", file=sys.stderr)
-    await tape.close()
+    await recorder.close()
 
 
 def cleaned(text: str, worker: WorkerProcess, topic: str) -> str:
-    """Without this machine's ports and times, and the topics by the names of the story."""
+    """Replaces ports, times and generated topic names by fixed ones."""
     port = worker.url.rpartition(":")[2]
     lines = text.replace(worker.url, SHOWN_AS).replace(f"127.0.0.1:{port}", "10.1.0.1:8083").replace(topic, "orders")
     head, _, rest = lines.partition("\n")
@@ -161,7 +161,7 @@ def _one(broker: KafkaBroker, folder: Path, file: Path, story: Callable[[str], M
     worker.start()
     wanted = story(topic)
     try:
-        bring(worker, wanted)
+        create_all(worker, wanted)
         for name, (_, config) in wanted.items():
             if "FileStreamSource" in config["connector.class"]:
                 body = {"offsets": [{"partition": {"filename": config["file"]}, "offset": {"position": 48_000}}]}
