@@ -19,7 +19,7 @@ INTERNAL = ("java_compat", "literals", "java_text", "class_names")
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    """The module of the documentation, in a folder of its own."""
+    """The module from the documentation, in a separate folder."""
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     module = tmp_path / "headrace_counter.py"
     module.write_text(code)
@@ -80,7 +80,7 @@ def test_the_example_runs(example: Path) -> None:
 
 
 def test_the_example_passes_strict_type_checks(example: Path, tmp_path: Path) -> None:
-    """Far from the repository, so that `py.typed` counts."""
+    """Runs outside the repository, so that `py.typed` is used."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path / 'cache'}"]
     done = subprocess.run([*command, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -32,7 +32,7 @@ class _Context:
 
 
 class Follower:
-    """A source task, and what it has read."""
+    """A source task and the records that it has read."""
 
     def __init__(self, path: Path, position: int | None = None, /, **config: str) -> None:
         self.task = FileStreamSourceTask()
@@ -40,9 +40,9 @@ class Follower:
         self.task.start({"file": str(path), "topic": "t", **config})
 
     def read(self) -> list[tuple[str, int]]:
-        """What there is to read now."""
+        """The lines that can be read now."""
         found: list[tuple[str, int]] = []
-        for _ in range(3):  # a poll that finds the file changed brings nothing itself
+        for _ in range(3):  # a poll that detects a changed file returns no records
             while batch := self.task.poll():
                 found += [(record.value, record.source_offset["position"]) for record in batch]  # type: ignore[index]
         return found

@@ -37,7 +37,7 @@ def test_a_change_is_reported_once_to_every_follower(watcher: FileWatcher, tmp_p
     assert not first.acquire(blocking=False)
 
 
-def test_a_file_that_appears_has_changed(watcher: FileWatcher, tmp_path: Path) -> None:
+def test_a_new_file_is_reported_as_a_change(watcher: FileWatcher, tmp_path: Path) -> None:
     appeared = threading.Semaphore(0)
     watcher.watch_once(str(tmp_path / "later"), appeared.release)
     assert not appeared.acquire(blocking=False)
@@ -45,8 +45,8 @@ def test_a_file_that_appears_has_changed(watcher: FileWatcher, tmp_path: Path) -
     assert appeared.acquire(timeout=5)
 
 
-def test_a_change_that_the_system_does_not_report_is_found(watcher: FileWatcher, tmp_path: Path) -> None:
-    """As on a network file system, which another host writes to: the change is one of the name, not of the file."""
+def test_a_change_that_the_system_does_not_report_is_detected(watcher: FileWatcher, tmp_path: Path) -> None:
+    """Stands for a network file system that another host writes to: the name refers to another file, unreported."""
     changed = threading.Semaphore(0)
     (tmp_path / "one").write_text("1")
     (tmp_path / "two").write_text("22")

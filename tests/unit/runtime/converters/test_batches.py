@@ -40,7 +40,7 @@ def _json(**config: str) -> JsonConverter:
 
 
 def _written(converter: Converter, values: ValueBatch) -> tuple[Any, Any]:
-    """Together, and one by one; an exception where there is one."""
+    """The results as a batch and one by one, with exceptions in place of results."""
     return (
         _caught(lambda: converter.from_connect_batch("t", values)),
         _caught(lambda: [converter.from_connect("t", values.schema, value) for value in values.rows]),
@@ -62,7 +62,7 @@ def _agrees(batch_method: Any, single: Any) -> None:
 
 
 def _spelled(value: Any) -> Any:
-    """For comparison: 1 is not 1.0, and -0.0 not 0.0."""
+    """A text for comparisons that distinguish 1 from 1.0, and -0.0 from 0.0."""
     if isinstance(value, dict):
         return {key: _spelled(item) for key, item in value.items()}
     return [_spelled(item) for item in value] if isinstance(value, list) else (type(value), repr(value))

@@ -69,7 +69,7 @@ def test_maps_of_literals_keep_their_order() -> None:
 
 
 def test_keys_are_in_the_order_of_a_hash_map() -> None:
-    """Their bytes decide about the partition; both ways of converting agree."""
+    """The bytes of keys determine the partition; batches and single records give the same bytes."""
     key = {"b": 1, "a": {"d": 1, "c": [{"b": 1, "aa": 2}]}, "aa": 3}
     expected = b'{"aa":3,"a":{"c":[{"aa":2,"b":1}],"d":1},"b":1}'
     converter = _json(key=True)

@@ -45,14 +45,14 @@ def value(result: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def test_a_right_config_has_no_errors() -> None:
+def test_a_valid_config_has_no_errors() -> None:
     assert errors(source()) == {}
     assert invalid_message(source()) is None
     assert errors(sink(topics="a, b")) == {}
     assert errors(sink(topics__regex="a.*")) == {}
 
 
-def test_invalid_message_lists_everything() -> None:
+def test_the_message_lists_all_errors() -> None:
     result = source(tasks__max="abc")
     assert invalid_message(result) == (
         "Connector configuration is invalid and contains the following 2 error(s):\n"
@@ -108,7 +108,7 @@ def test_the_message_for_a_java_converter_explains_why() -> None:
     assert message.endswith("is a Java plugin; this worker runs Python plugins only")
 
 
-def test_the_avro_converter_is_ours() -> None:
+def test_java_names_of_the_avro_converter_are_accepted() -> None:
     avro = "io.confluent.connect.avro.AvroConverter"
     assert list(errors(source(value__converter=avro))) == ["value.converter.schema.registry.url"]
     assert errors(source(value__converter=avro, value__converter__schema__registry__url="http://x")) == {}
@@ -150,7 +150,7 @@ def test_nulls() -> None:
         "zzz": [NULL],
     }
     assert errors(source(file=None)) == {}
-    assert errors(source(topic=None)) == {}  # the connector's own keys: there is no value, and no default either
+    assert errors(source(topic=None)) == {}  # the connector's own keys have neither a value nor a default
     assert value(source(batch__size=None), "batch.size")["value"] is None
 
 

@@ -26,7 +26,7 @@ VARIABLE = "${env:HEADRACE_TEST_VALUE}"
 
 
 class Rig(HerderRig):
-    """With the parts that answer requests about offsets."""
+    """A herder with the parts that answer requests about offsets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ async def test_a_group_in_use_is_not_an_orphan(rig: Rig) -> None:
 
 
 async def test_no_group_is_orphaned_while_a_group_in_use_is_unknown(rig: Rig) -> None:
-    await _stopped_sink(rig, **{"consumer.override.group.id": "${env:a:b}"})  # refused: such providers take no path
+    await _stopped_sink(rig, **{"consumer.override.group.id": "${env:a:b}"})  # refused: these providers accept no path
     with pytest.raises(Conflict, match="group of connector a cannot be determined"):
         await rig.orphans.find()
     with pytest.raises(BadRequest, match="cannot be resolved"):

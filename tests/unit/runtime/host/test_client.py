@@ -75,7 +75,7 @@ class BareSink(SinkConnector):
 
 
 class Heard:
-    """A HostListener that remembers."""
+    """A HostListener that records reports."""
 
     def __init__(self) -> None:
         self.reconfigured: list[str] = []
@@ -256,7 +256,7 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     hanging = asyncio.create_task(host.validate(odd(validate=act)))
     if act == "hang":
         for _ in range(20):
-            assert await host.validate(odd())  # others are served meanwhile
+            assert await host.validate(odd())  # other calls are served meanwhile
     with pytest.raises(TimeoutError, match="validate was not answered within 2 s"):
         await hanging
     await heard.until(lambda: "other" in heard.lost)
@@ -279,7 +279,7 @@ async def test_a_slow_start_does_not_end_the_host(start: Start, tmp_path: Path) 
     host._timeout = 0.3
     slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate))))
     before = host.pid
-    await asyncio.wait({slow}, timeout=1.0)  # three times as long as other calls may take
+    await asyncio.wait({slow}, timeout=1.0)  # three times the limit of other calls
     assert not slow.done()
     assert len(await host.task_configs("other", 1)) == 1
     gate.touch()
@@ -310,7 +310,7 @@ async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
     await host.stop_connector("odd")
     await host.start_connector("odd", odd())
     assert len(await host.task_configs("odd", 1)) == 1
-    gate.touch()  # the first instance starts at last: it is stopped, and the second one runs on
+    gate.touch()  # the first instance starts at last and is stopped; the second one continues
     await asyncio.to_thread(wait_until, mark.exists, 10, "the mark of the first instance")
     assert len(await host.task_configs("odd", 1)) == 1
     assert not heard.lost

@@ -111,7 +111,7 @@ async def test_plugins_that_misbehave_with_one_record(how: str, result: str, by:
 
 
 async def test_plugins_that_end_the_preview() -> None:
-    """All at once, so that they wait for their time limits together. No process is left of any."""
+    """Runs them concurrently, since each takes its whole time limit. None leaves a process behind."""
     where = "transforms.m (headrace_test_transforms.Misbehaving), record 1"
     values = b'"1"', b'"2"'
     answers: list[object] = await asyncio.gather(

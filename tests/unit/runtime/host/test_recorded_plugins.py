@@ -29,7 +29,7 @@ def steps(*scenarios: str) -> list[Any]:
 
 
 def comparable(found: Any) -> Any:
-    """Without free text and version."""
+    """The answer without free text and version."""
     if isinstance(found, dict):
         return {k: "<doc>" if k == "documentation" else comparable(v) for k, v in found.items()}
     if isinstance(found, list):
@@ -85,7 +85,7 @@ async def test_lists_of_plugins(host: PluginHostClient) -> None:
 
 
 async def refusal(host: PluginHostClient, request: dict[str, Any]) -> str | None:
-    """What POST /connectors would answer with 400."""
+    """The message of the 400 answer of POST /connectors."""
     config = {**request["config"], "name": (request.get("name") or "").strip()}
     try:
         return invalid_message(await host.validate(config))
@@ -94,7 +94,7 @@ async def refusal(host: PluginHostClient, request: dict[str, Any]) -> str | None
 
 
 def words(message: str | None) -> str | None:
-    """Without lists of plugins, and without the order in a Java map."""
+    """The message without lists of plugins and without the order of Java maps."""
     if message is None:
         return None
     message = re.sub("available connectors are: .*", "<plugins>", message)

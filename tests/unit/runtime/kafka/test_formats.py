@@ -28,7 +28,7 @@ def test_null_partition_and_value_recorded_from_apache() -> None:
 
 
 def test_the_format_is_that_of_java() -> None:
-    """By these bytes a Java worker finds it again."""
+    """A Java worker looks up the offset by these bytes."""
     assert offset_key("c", {"filename": "/🙂\x1f"}) == b'["c",{"filename":"/\\uD83D\\uDE42\\u001F"}]'
 
 
@@ -39,12 +39,12 @@ def test_big_maps_use_a_bigger_table() -> None:
 
 
 @pytest.mark.parametrize("value", ["\ud800", "\x1f", "é", "日本", "🙂"])
-def test_any_text_survives(value: str) -> None:
+def test_any_text_is_preserved(value: str) -> None:
     assert json.loads(compact({"k": value}).decode()) == {"k": value}
 
 
 def test_canonical_is_equal_before_and_after_storage() -> None:
-    """Python's tasks may have numbers for keys; JSON has texts only."""
+    """Python tasks may use numbers as keys; JSON has only strings."""
     given = {1: "ü", 2: None}
     assert canonical(given) == canonical(json.loads(compact(given)))
 
@@ -54,7 +54,7 @@ def test_canonical_distinguishes_types_of_numbers() -> None:
 
 
 @given(JSON)
-def test_order_is_all_that_changes(value: object) -> None:
+def test_only_the_order_changes(value: object) -> None:
     assert java_ordered(value) == value
     assert canonical(java_ordered(value)) == canonical(value)
     assert compact(java_ordered(java_ordered(value))) == compact(java_ordered(value))

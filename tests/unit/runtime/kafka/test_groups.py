@@ -95,7 +95,7 @@ async def test_members_are_evicted(groups: Groups, topic: str, group: str, membe
 
 @pytest.mark.slow
 async def test_a_cluster_that_never_had_a_group(own_broker: EmbeddedBroker, group: str) -> None:
-    """Its coordinator is only now created; librdkafka's own call crashed the process here."""
+    """The first request creates the coordinator; librdkafka's own request crashed the process in this case."""
     groups = Groups({"bootstrap.servers": own_broker.bootstrap})
     assert await groups.committed(group) == {}
     own_broker.kill()

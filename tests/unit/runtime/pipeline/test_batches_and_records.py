@@ -126,7 +126,7 @@ ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"
 
 
 def _seen(record: Any) -> tuple[Any, ...]:
-    """All of a record, and how it would be printed: that depends on more than what is equal."""
+    """All attributes of a record and its text, which may differ between equal values."""
     parts = tuple(getattr(record, name) for name in type(record).__slots__ if name != "source")
     return (*parts, java_text(record.value, record.value_schema))
 
@@ -148,7 +148,7 @@ class Letters:
 
 
 def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
-    """`way`: "together"; "transformed" together, but converted one by one; "each" by itself."""
+    """`way`: "together"; "transformed" together, but converted one by one; "each" record by itself."""
     letters = Letters()
     errors: Tolerance = tolerance(letters, **policy)
     converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
@@ -195,7 +195,7 @@ def test_sink_records(steps: list[ChainStep], data: st.DataObject, schemas: bool
 
 
 class Own(SourceTask):
-    """A task that leaves all its flags as they are."""
+    """A task with the default flags."""
 
     def start(self, config: Any) -> None: ...
 
@@ -205,7 +205,7 @@ class Own(SourceTask):
 def _sourced(
     steps: list[ChainStep], schemas: bool | None, records: Any, together: bool, task: SourceTask, policy: Any
 ) -> Any:
-    """What is sent; `schemas`: of JSON values beside keys as text, None: of values as text beside JSON keys."""
+    """The records sent. `schemas` is for JSON values with keys as text; with None, values are text and keys JSON."""
     errors = tolerance(**policy)
     converters = Converters(StringConverter(), _json(bool(schemas)), SimpleHeaderConverter())
     if schemas is None:
@@ -344,7 +344,7 @@ def test_routers_and_headers_process_batches_without_creating_records() -> None:
     assert batch[2].topic == "t-1970010101"
 
 
-def test_headers_of_all_belong_to_each() -> None:
+def test_shared_headers_belong_to_each_record() -> None:
     batch = SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", ValueBatch(STRING_SCHEMA, ["x", "y"]))
     made("InsertHeader", {"header": "h", "value.literal": "17"}).apply_batch(batch.values, batch)
     first, second = batch

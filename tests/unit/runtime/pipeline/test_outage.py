@@ -1,4 +1,4 @@
-"""A broker that goes away for a while: tasks wait, lose nothing, and can still be stopped."""
+"""A broker that is unavailable for a while: tasks wait, lose nothing, and can still be stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def nothing_told_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def reset_client_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connection errors are logged once a minute per process; each test waits for a first line."""
     monkeypatch.setattr(client_log, "_throttle", client_log.LogThrottle())
 
@@ -32,7 +32,7 @@ def test_tasks_survive_an_outage_of_the_broker(own_broker: EmbeddedBroker, tmp_p
     source, sink = RunningTask(source_spec), RunningTask(sink_spec)
     wait_until(lambda: copy.exists() and copy.read_bytes() == b"one\n")
     broker.kill()
-    lines = b"".join(b"line %d\n" % n for n in range(300_000))  # more than the producer's queue holds
+    lines = b"".join(b"line %d\n" % n for n in range(300_000))  # more than the capacity of the producer's queue
     with file.open("ab") as more:
         more.write(lines)
     started = time.monotonic()

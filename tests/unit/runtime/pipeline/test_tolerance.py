@@ -61,8 +61,8 @@ def _messages(broker: KafkaBroker, topic: str) -> list[Any]:
 
 
 def _broken(number: int) -> tuple[bytes | None, bytes, str | None]:
-    """Key, value, and the stage that it fails in, in 7 of 100 records: broken keys, broken values, values that are no
-    map, values that do not cast."""
+    """Key, value, and the stage that fails; 7 of 100 records fail: broken keys, broken values, values that are not
+    maps, values that cannot be cast."""
     kinds: dict[int, tuple[bytes | None, bytes, str]] = {
         3: (b"{bad", b'{"n": 1}', "KEY_CONVERTER"),
         11: (b"1", b"{broken", "VALUE_CONVERTER"),
@@ -141,7 +141,7 @@ def test_a_dead_letter_topic_that_cannot_be_created_fails_the_task(broker: Kafka
 
 
 class Picky(SinkTask):
-    """Reports every record except good ones; the first put() raises RetriableError."""
+    """A sink that reports every record except good ones; the first put() raises RetriableError."""
 
     taken: list[Any] = []  # noqa: RUF012 - read by the test
     refusals = 0

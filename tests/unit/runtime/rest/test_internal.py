@@ -107,7 +107,7 @@ async def test_signed_task_configs_are_stored_and_run(worker: Worker) -> None:
     await worker.rig.until(lambda: [spec.config for spec in worker.rig.engine.running.values()] == TASKS)
 
 
-async def test_only_the_latest_key_counts(worker: Worker) -> None:
+async def test_only_the_latest_key_is_valid(worker: Worker) -> None:
     await worker.rig.create("a")
     assert (await worker.post("a", TASKS)).status_code == 403, "there is no key yet"
     await worker.store_key(KEY)
@@ -116,7 +116,7 @@ async def test_only_the_latest_key_counts(worker: Worker) -> None:
     assert (await worker.post("a", TASKS, NEW_KEY)).status_code == 204
 
 
-async def test_the_signature_is_of_the_body(worker: Worker) -> None:
+async def test_the_signature_covers_the_body(worker: Worker) -> None:
     await worker.store_key(KEY)
     await worker.rig.create("a")
     other = _signed(json.dumps(TASKS).encode(), KEY)
@@ -142,6 +142,6 @@ async def test_fencing(worker: Worker) -> None:
     assert (await worker.fence("a", NEW_KEY)).status_code == 403
     assert (await worker.fence("a")).status_code == 204
     assert worker.configs.fencing_counts == {"a": 2}
-    refused = await worker.fence("a")  # these two may run somewhere, as far as is known
+    refused = await worker.fence("a")  # tasks of these two may still be running
     assert refused.status_code == 500
     assert "cannot fence out" in refused.json()["message"]

@@ -1,6 +1,6 @@
 """Clients that try to block others: under each attack an authenticated client is answered within a second.
 
-All on loopback, bounded in number and time."""
+The attacks run on loopback and are limited in number and time."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def _serve(folder: Path, *users: str) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def protected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """With authentication."""
+    """A server with authentication."""
     yield from _serve(tmp_path_factory.mktemp("stores"), "ann:secret")
 
 
 @pytest.fixture(scope="module")
 def free(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Without."""
+    """A server without authentication."""
     yield from _serve(tmp_path_factory.mktemp("stores"))
 
 
@@ -97,7 +97,7 @@ def close(attackers: Sequence[socket.socket]) -> None:
 
 
 async def holds(probe: Callable[[], Awaitable[tuple[int, float]]], seconds: float = 0.7) -> None:
-    """For these seconds every probe is answered within one second, or later on an overloaded machine."""
+    """Checks for these seconds that every probe is answered within one second, or later on an overloaded machine."""
     limit = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     end = time.monotonic() + seconds
     await asyncio.sleep(0)

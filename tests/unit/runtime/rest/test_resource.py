@@ -56,7 +56,7 @@ async def test_a_trailing_slash_is_ignored(client: httpx.AsyncClient) -> None:
 async def test_parameters_of_a_path_are_ignored(client: httpx.AsyncClient) -> None:
     assert (await client.get("/c;v=1/x;y;z")).json()["name"] == "x"
     assert (await client.get("/c/x%3By")).json()["name"] == "x;y"
-    refused = await client.put("/c/x;y")  # not the one called x
+    refused = await client.put("/c/x;y")  # not the connector x
     assert (refused.status_code, refused.json()["message"].split(", ")[0]) == (400, "'/c/x;y' has a ';'")
 
 
@@ -104,8 +104,8 @@ async def test_head_and_options(client: httpx.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("headers", "status", "media"),
     [
-        ({"Content-Type": "text/plain"}, 415, None),  # even without a body
-        ({"Content-Type": "application/*"}, 200, "application/json"),  # nobody reads the body
+        ({"Content-Type": "text/plain"}, 415, None),  # also without a body
+        ({"Content-Type": "application/*"}, 200, "application/json"),  # the handler does not read the body
         ({"Content-Type": ""}, 400, "application/json"),
         ({"Accept": "/"}, 400, "application/json"),
         ({"Content-Type": "text/plain", "Accept": "/"}, 415, None),

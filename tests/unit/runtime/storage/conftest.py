@@ -1,4 +1,4 @@
-"""Stores on storage topics of a test's own."""
+"""Stores on storage topics for a single test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.broker import KafkaBroker, unique
 
 @dataclass
 class Stores:
-    """One worker's stores; `raw` writes and `seen` reads records as they are."""
+    """One worker's stores; `raw` writes and `seen` reads records directly."""
 
     prefix: str
     logs: TopicLogs
@@ -25,7 +25,7 @@ class Stores:
     statuses: StatusStore
 
     async def raw(self, kind: str, *records: tuple[bytes, bytes | None]) -> None:
-        """As another worker would write them."""
+        """Writes records as another worker would."""
         await self.logs._write(f"{self.prefix}-{kind}", records)
 
     async def seen(self, kind: str) -> list[tuple[bytes | None, bytes | None]]:

@@ -38,8 +38,8 @@ async def test_a_connectors_life(stores: MakeStores) -> None:
     assert set(changes) == {"c"}
 
 
-async def test_initial_state_holds_from_the_start(stores: MakeStores) -> None:
-    """Nobody ever sees the connector without it."""
+async def test_the_initial_state_applies_from_the_start(stores: MakeStores) -> None:
+    """The connector is never visible without its initial state."""
     one = await stores()
     seen: list[TargetState] = []
 
@@ -74,7 +74,7 @@ async def test_old_target_states(stores: MakeStores) -> None:
 
 
 async def test_incomplete_task_sets_are_ignored(stores: MakeStores) -> None:
-    """What compaction may leave: a commit whose task records were replaced by later, uncommitted ones."""
+    """After compaction, the task records of a commit may have been replaced by later, uncommitted ones."""
     one = await stores()
     await one.configs.put_connector("c", CONFIG)
     await one.raw(
@@ -95,7 +95,7 @@ async def test_incomplete_task_sets_are_ignored(stores: MakeStores) -> None:
 
 
 async def test_task_records_of_a_deleted_connector_do_not_reappear(stores: MakeStores) -> None:
-    """Compacted: the deletion is gone, for the name was used again, but the old tasks are still there."""
+    """Compaction removed the deletion, since the name was used again, but not the old task records."""
     one = await stores()
     await one.raw(
         "configs",

@@ -1,4 +1,4 @@
-"""Documents larger than a record: whole in a topic, and as they were where the writing of the next was cut short."""
+"""Documents larger than a record: complete, or unchanged after an interrupted write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def test_large_documents_are_complete_and_survive_a_crash_during_a_write(b
     old, new = {"text": "ä" * PIECE_SIZE}, {"text": "b" * (3 * PIECE_SIZE)}
     await documents.put("k", old)
     await documents.put("small", {"n": 1})
-    await logs._write(spec.topic, _records("k", new)[:-1])  # all of it but the head
+    await logs._write(spec.topic, _records("k", new)[:-1])  # all parts except the head
     assert documents.get("k") == old
     await documents.put("k", new)
     await documents.remove("small")

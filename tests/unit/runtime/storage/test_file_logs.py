@@ -1,4 +1,4 @@
-"""Offsets in a file: whole or as before, and never applied before the file has them."""
+"""Offsets in a file: written completely or not at all, and applied only after they are in the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPEC = TopicSpec("", 1, 1, "offset.storage")
 
 
 class Applied(list[tuple[bytes | None, bytes | None]]):
-    """What a log has applied."""
+    """The records that a log has applied."""
 
     def __call__(self, records: object) -> None:
         assert isinstance(records, list)

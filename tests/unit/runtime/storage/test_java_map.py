@@ -1,4 +1,4 @@
-"""Java's serialized map, written and read; the standalone scenario reads it with Java."""
+"""Java's serialized map, written and read. tests/scenario/test_standalone.py reads it with Java."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from runtime.storage import java_map
 
-# Written by java.io.ObjectOutputStream on Java 17: key and value are one and the same array, the second value is null.
+# Written by java.io.ObjectOutputStream on Java 17: key and value are the same array, the second value is null.
 SHARED = bytes.fromhex(
     "aced0005737200116a6176612e7574696c2e486173684d61700507dac1c31660d103000246000a6c6f6164466163746f724900097468726573"
     "686f6c6478703f4000000000000c77080000001000000002"
@@ -16,7 +16,7 @@ SHARED = bytes.fromhex(
 
 
 @given(st.dictionaries(st.binary(max_size=200), st.none() | st.binary(max_size=200), max_size=60))
-def test_what_is_written_is_read(entries: dict[bytes | None, bytes | None]) -> None:
+def test_a_written_map_is_read_back(entries: dict[bytes | None, bytes | None]) -> None:
     assert java_map.decode(java_map.encode(entries)) == entries
 
 

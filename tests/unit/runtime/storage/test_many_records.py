@@ -1,4 +1,4 @@
-"""Stores with 100,000 records behind them."""
+"""Stores whose topics have 100,000 records."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def status(state: State, worker: str, generation: int) -> StatusRecord:
 
 
 class Rig:
-    """A store whose worker is a member of its group, or not."""
+    """A store whose worker is or is not a member of its group."""
 
     def __init__(self) -> None:
         self.member = True
@@ -31,7 +31,7 @@ class Rig:
         return [key for key, _ in self.logs.by_topic["s"].written]
 
     def read(self, found: StatusRecord) -> None:
-        """Another worker's record for the task has been read from the topic."""
+        """Applies another worker's record for the task, as if read from the topic."""
         other = Rig()
         other.store.put_task(TASK, found)
         key, value = other.logs.by_topic["s"].written[0]
@@ -44,7 +44,7 @@ def rig() -> Rig:
 
 
 @pytest.mark.parametrize("state", [State.UNASSIGNED, State.FAILED])
-async def test_a_replaced_worker_does_not_take_down_its_successors_task(rig: Rig, state: State) -> None:
+async def test_a_replaced_worker_does_not_overwrite_its_successors_status(rig: Rig, state: State) -> None:
     rig.read(status(State.RUNNING, THEIRS, 8))
     rig.store.put_task(TASK, status(state, OURS, 7))
     assert rig.store.task_statuses("c")[0].worker_id == THEIRS

@@ -51,7 +51,7 @@ async def test_removal(stores: MakeStores) -> None:
         assert store.connectors() == []
 
 
-async def test_the_last_of_many_writes_stays(stores: MakeStores) -> None:
+async def test_the_last_of_many_writes_remains(stores: MakeStores) -> None:
     """A record read back during a write is older than that write."""
     one = await stores()
     for n in range(500):
@@ -99,7 +99,7 @@ async def test_malformed_records_are_skipped_and_named(
 
 
 class _Line:
-    """A topic of one key in slow motion."""
+    """A topic with one key, whose writes and reads the test controls."""
 
     def __init__(self) -> None:
         self.value: bytes | None = None

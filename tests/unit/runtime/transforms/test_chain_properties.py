@@ -19,7 +19,7 @@ LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_S
 
 
 class Renewed(Transformation):
-    """Makes a new record of every one, as plugins may."""
+    """Returns a new object for every record, as plugins may."""
 
     def apply(self, record: RecordT) -> RecordT | None:
         made_anew = record.copy()
@@ -69,7 +69,7 @@ def _seen(record: Any) -> tuple[Any, ...]:
 
 
 def _one_by_one(steps: list[ChainStep], records: list[Any]) -> tuple[list[Record], Record | None]:
-    """The records that come through, and the first one that fails."""
+    """The resulting records, and the first record that fails."""
     through: list[Record] = []
     for record in records:
         found: Record | None = record.copy()

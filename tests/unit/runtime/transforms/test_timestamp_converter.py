@@ -28,7 +28,7 @@ def test_another_zone(name: str, config: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
-def test_beyond_the_years(name: str, config: dict[str, str]) -> None:
+def test_times_outside_the_years_1_to_9999_are_refused(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(1, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
     with pytest.raises(DataError, match="outside the years 1 to 9999"):
         made(name, config).apply(record)

@@ -10,7 +10,7 @@ from runtime.worker.loop_monitor import LoopMonitor
 
 
 def blocks_the_loop() -> None:
-    """Holds the loop with work, not with waiting for a processor."""
+    """Blocks the loop with work, not by waiting for a processor."""
     end = time.thread_time() + 0.4
     while time.thread_time() < end:
         pass
@@ -38,7 +38,7 @@ def test_only_longer_delays_are_reported_in_the_quiet_period(caplog: pytest.LogC
     ]
 
 
-def test_the_part_of_garbage_collections_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_time_of_garbage_collections_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     monitor = LoopMonitor()
     with caplog.at_level(logging.WARNING):
         monitor.record_delay(0.2, 1.0, 0.15)

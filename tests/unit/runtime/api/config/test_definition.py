@@ -38,7 +38,7 @@ def test_undefined_keys_are_ignored() -> None:
     assert ConfigDef().validate({"zzz": "1"}) == []
 
 
-def test_dependents_have_to_be_defined() -> None:
+def test_dependents_must_be_defined() -> None:
     definition = ConfigDef(ConfigKey("a", ConfigType.STRING, "", dependents=("b",)))
     assert errors(definition, {}) == {"b": ["b is referred in the dependents, but not defined."]}
 

@@ -120,7 +120,7 @@ def test_subjects_ids_and_caching(stub: StubRegistry) -> None:
     for _ in range(3):
         assert (key.from_connect("t", STRING_SCHEMA, "k") or b"")[5:] == b"\x02k"
         value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 1})
-        value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 2})  # an equal schema, another object
+        value.from_connect("t", record(("n", INT32_SCHEMA)), {"n": 2})  # an equal schema in another object
         value.to_connect("t", b"\x00\x00\x00\x00\x01\x02k")
     assert stub.subjects == {"t-key": [1], "t-value": [2]}
     asked = ["POST /subjects/t-key/versions", "POST /subjects/t-value/versions", "GET /schemas/ids/1"]

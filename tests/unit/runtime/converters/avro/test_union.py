@@ -24,7 +24,7 @@ Avro = Any
 
 
 class _Registry(SchemaRegistryClient):
-    """Keeps what is registered, and asks nobody."""
+    """Keeps registered schemas in memory, without a registry."""
 
     def __init__(self) -> None:
         super().__init__(["http://127.0.0.1:1"])
@@ -106,7 +106,7 @@ def test_the_branch_in_the_bytes_is_read_and_written(document: Avro, body: bytes
     assert schema is not None
     written = converter.from_connect("t", schema, found) or b""
     assert converter.to_connect("t", written) == (schema, found)
-    if isinstance(document, list) and document[-1] != "null":  # which Connect's schemas have as the first branch
+    if isinstance(document, list) and document[-1] != "null":  # which is the first branch in Connect's schemas
         assert written[5:] == body or document[1] == "null"
 
 
@@ -139,7 +139,7 @@ def test_unions_in_records_in_arrays_in_maps_in_unions() -> None:
 
 
 def test_namespaces_apply_in_branches() -> None:
-    """A name in a branch means what it does outside of it."""
+    """A name in a branch has the same meaning as outside."""
     document = record("e.R", u=["string", {"type": "record", "name": "P", "fields": [{"name": "n", "type": "int"}]}])
     document["fields"].append({"name": "p", "type": "P"})
     converter, registry = made()
@@ -174,7 +174,7 @@ def test_defaults_of_unions() -> None:
 
 
 def written_as(document: Avro, schema: Schema, value: Any) -> bytes:
-    """Written with another schema than Connect's own."""
+    """The bytes of a value written with a schema other than Connect's own."""
     converter, registry = made(use_latest_version="true")
     registry.add(record("R", u=document))
     whole = Schema(Type.STRUCT, name="R", fields=(Field("u", schema),))
@@ -270,13 +270,13 @@ _SIMPLE: dict[str, tuple[Any, ...]] = {
 
 
 class _Random:
-    """Avro types with values; those of unions as fastavro is told branches, `(name, value)`."""
+    """Avro types with values; values of unions in fastavro's notation, `(name, value)`."""
 
     def __init__(self, seed: int) -> None:
         self._random, self._defined = random.Random(seed), 0
 
     def union(self, depth: int) -> tuple[list[Avro], Any]:
-        least = self._random.randint(1, 4)  # one: with null, and no struct
+        least = self._random.randint(1, 4)  # one branch and null: not a struct
         found: dict[str, tuple[Avro, Any]] = {}
         while len(found) < least:
             made = self._type(depth, ())
@@ -309,8 +309,8 @@ class _Random:
 
 
 def test_unions_round_trip() -> None:
-    """Whatever the union: what is read and written again is the same bytes, and reads as the same value."""
-    converter, registry = made(enhanced_avro_schema_support="true")  # enums that stand alone are text else
+    """For any union, reading and writing again returns the same bytes and the same value."""
+    converter, registry = made(enhanced_avro_schema_support="true")  # otherwise enums outside unions are text
     for seed in range(400):
         document, value = _Random(seed).union(4)
         whole, out = record("R", u=document), io.BytesIO()

@@ -68,7 +68,7 @@ def test_json_envelopes_round_trip(schema: Schema, value: Any) -> None:
     assert converter.to_connect("t", data) == (schema, value)
 
 
-def test_json_schema_as_connect_spells_it() -> None:
+def test_a_json_schema_in_connects_form() -> None:
     data = _json().from_connect("t", LINE, {"line": "a"})
     assert data is not None
     assert orjson.loads(data)["schema"] == {

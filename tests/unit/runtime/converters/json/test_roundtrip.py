@@ -19,7 +19,7 @@ def test_every_value_round_trips(data: st.DataObject, decimals: str) -> None:
     writer, reader = JsonConverter(), JsonConverter()
     for converter in (writer, reader):
         converter.configure({"decimal.format": decimals}, False)
-    for value in (first, second, first):  # the second time the envelope is known
+    for value in (first, second, first):  # the second time the envelope is cached
         written = writer.from_connect("t", schema, value)
         assert written is not None
         found_schema, found = reader.to_connect("t", written)

@@ -23,7 +23,7 @@ def test_jars_are_downloaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     folder = jars.fetch("small", SMALL, find_java(), told)
     assert [file.name for file in folder.iterdir()] == ["slf4j-simple-1.7.36.jar"]
     assert told.getvalue().startswith("downloading the 1 jars of the small")
-    # What was needed on the way is gone, and the second time nothing is done.
+    # Temporary files are removed, and a second call does nothing.
     assert sorted(file.name for file in folder.parent.iterdir()) == [".lock", folder.name]
     again = io.StringIO()
     assert jars.fetch("small", SMALL, find_java(), again) == folder

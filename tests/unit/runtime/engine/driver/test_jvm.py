@@ -12,7 +12,7 @@ from runtime.engine.driver.jvm import spark_properties, write_files
 from runtime.engine.protocol.settings import EngineSettings
 
 
-def test_the_operators_properties_win_over_defaults_but_not_over_what_slots_need(tmp_path: Path) -> None:
+def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_path: Path) -> None:
     conf = {
         "spark.driver.memory": "2g",
         "spark.speculation": "true",
@@ -26,13 +26,13 @@ def test_the_operators_properties_win_over_defaults_but_not_over_what_slots_need
     assert "-XX:SharedArchiveFile=x" in options
 
 
-def test_a_cluster_gets_no_option_of_this_machine(tmp_path: Path) -> None:
+def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> None:
     properties = spark_properties({}, "spark://master:7077", tmp_path, ())
     assert properties["spark.master"] == "spark://master:7077"
     assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
 
 
-def test_properties_may_hold_secrets_and_anything_else(tmp_path: Path) -> None:
+def test_properties_may_contain_secrets_and_special_characters(tmp_path: Path) -> None:
     path = write_files(tmp_path, {"spark.key": " a=b:c\\d\ne ü 🎉"})
     assert path.read_text() == "spark.key=\\ a\\=b\\:c\\\\d\\ne\\ \\u00fc\\ \\ud83c\\udf89\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

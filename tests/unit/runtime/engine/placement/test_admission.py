@@ -14,7 +14,7 @@ def key(number: int) -> Key:
 
 
 def start(admission: Admission, number: int, at: float, took: float) -> None:
-    """A task is sent, acknowledged `took` seconds later, and has started by then."""
+    """Sends a task, which is acknowledged and started `took` seconds later."""
     admission.sent(key(number), at)
     admission.acknowledged(key(number), at + took)
     admission.finished(key(number))
@@ -48,6 +48,6 @@ def test_a_hanging_start_stops_counting_only_if_the_slot_acknowledged_it(acknowl
     admission = Admission(first=1.0)
     admission.sent(key(0), 0.0)
     if acknowledged:
-        admission.acknowledged(key(0), QUICK_ACK * 2)  # no credit for it: the window stays as it is
+        admission.acknowledged(key(0), QUICK_ACK * 2)  # the window is not enlarged
     assert not admission.is_open(HANG_TIMEOUT)
     assert admission.is_open(HANG_TIMEOUT + 0.1) is acknowledged

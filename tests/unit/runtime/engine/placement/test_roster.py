@@ -34,7 +34,7 @@ def roster(clock: Clock) -> Roster:
 
 
 def add_slot(roster: Roster, slot: int) -> SlotLink:
-    """A slot that is quick enough to start any number of tasks at once."""
+    """Adds a slot that is fast enough to start any number of tasks at once."""
     link = slot_link(slot)
     roster.link_up(link)
     link.admission.window = 1000.0
@@ -67,7 +67,7 @@ def test_tasks_go_to_the_least_loaded_slot_once(roster: Roster) -> None:
 
 
 def test_tasks_of_one_connector_go_to_different_slots(roster: Roster) -> None:
-    """Also where other connectors have loaded one slot more."""
+    """Also if other connectors have loaded one slot more."""
     add_slot(roster, 0)
     add_tasks(roster, 3)
     assert placed(roster) == {0: 3}
@@ -179,7 +179,7 @@ def test_an_extra_slot_is_kept_for_a_while_after_its_last_task(roster: Roster, c
 
 
 def kill_slot(roster: Roster, clock: Clock, slot: int) -> list[str]:
-    """Its tasks, which wait again."""
+    """Ends a slot; returns its tasks, which wait again."""
     link = roster.links.pop(slot)
     tasks = [task.spec.id for task in link.tasks.values()]
     for task in link.tasks.values():
@@ -202,7 +202,7 @@ def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Ro
             if number not in roster.links:
                 add_slot(roster, number)
         list(roster.placements())
-        for number in roster.extras.numbers:  # cells requested by that
+        for number in roster.extras.numbers:  # cells requested by this call
             if number not in roster.links:
                 add_slot(roster, number)
         list(roster.placements())
@@ -302,7 +302,7 @@ def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(rost
 def test_a_slot_that_starts_nothing_now_does_not_delay_tasks_for_other_slots(
     roster: Roster, clock: Clock, reason: str
 ) -> None:
-    """Though it has the fewest tasks."""
+    """Even if this slot has the fewest tasks."""
     busy = add_slot(roster, 1)
     add_tasks(roster, 1)
     for task, _ in list(roster.placements()):
@@ -341,7 +341,7 @@ def test_an_idle_extra_slot_that_has_been_told_to_leave_takes_no_shared_tasks(ro
 def test_waiting_tasks_behind_a_busy_slot_are_not_scanned_each_time(
     roster: Roster, clock: Clock, dedicated: bool
 ) -> None:
-    """A thousand tasks wait for slots that start a few at once: also if some of them need slots of their own."""
+    """A thousand tasks wait for slots that start a few at once, also if some tasks need dedicated slots."""
     for slot in (0, 1):
         add_slot(roster, slot).admission.window = 1.0
     if dedicated:

@@ -158,7 +158,7 @@ def test_the_guard_kills_only_descendants(tmp_path: Path) -> None:
 
 
 def test_the_files_of_ended_slots_are_removed(tmp_path: Path) -> None:
-    """But stacks, which the worker reads."""
+    """Stacks are kept, since the worker reads them."""
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         pass
     for slot, stack in ((1, ""), (2, "File ...")):

@@ -10,7 +10,7 @@ from runtime.engine.slot.outbox import MAX_LOG_LINES, Outbox
 
 
 class Channel:
-    """Sends into a queue; can be held up."""
+    """A channel that sends into a queue, and can be delayed."""
 
     def __init__(self) -> None:
         self.sent: queue.SimpleQueue[Message] = queue.SimpleQueue()

@@ -14,7 +14,7 @@ from tests.support.slot_host import RecordingHost
 
 
 class Runner:
-    """Runs until stopped or revoked; notes what is asked."""
+    """Runs until stopped or revoked, and records the requests."""
 
     def __init__(self, spec: TaskSpec, host: Any) -> None:
         self.calls: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Overrides of Kafka clients in validation answers, as a real Connect 4.3.0 shows them."""
+"""Overrides of Kafka clients in validation answers, as Connect 4.3.0 gives them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REFUSED = "The 'Principal' policy does not allow '{}' to be overridden in the co
 
 
 def checked(kind: str, overrides: dict[str, str], policy: str = "All") -> list[dict[str, Any]]:
-    """The entries of the answer that are there because of these overrides."""
+    """The entries of the answer about these overrides."""
     worker = worker_config.distributed({**WORKER, "connector.client.config.override.policy": policy})
     names = ("name", "file", "offsets.storage.topic", "key.converter.plugin.version")
     own = [{"definition": {}, "value": {"name": n, "errors": []}} for n in names]
@@ -69,7 +69,7 @@ def test_a_consumer_group_is_listed_first() -> None:
     assert (second["definition"]["type"], second["value"]["errors"]) == ("STRING", [])
 
 
-def test_offsets_of_a_connectors_own_stay_on_the_workers_cluster() -> None:
+def test_a_connectors_own_offset_topic_is_on_the_workers_cluster() -> None:
     elsewhere = {f"{P}bootstrap.servers": "other:9092"}
     assert not [e for e in checked("source", elsewhere) if e["value"]["errors"]]
     found = checked("source", {**elsewhere, "offsets.storage.topic": "mine"})

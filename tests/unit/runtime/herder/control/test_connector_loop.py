@@ -42,7 +42,7 @@ async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig
 async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
-    await rig.configs.put_tasks("a", [])  # so that there is something to write
+    await rig.configs.put_tasks("a", [])  # so that new task configs are written
     await rig.until(lambda: rig.tasks("a") == {})
     log = rig.logs.by_topic["c"]
     log.away = True

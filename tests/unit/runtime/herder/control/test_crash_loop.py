@@ -1,4 +1,4 @@
-"""A connector that ends the worker at each start, over the lives of several workers."""
+"""A connector that ends the worker at each start, across several workers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TIMING = Timing(linger=0.02, quiet=0.1, write=0.5)
 
 
 class WorkerDied(BaseException):
-    """Ends the test's worker inside of start()."""
+    """Raised in start() to end the test's worker."""
 
 
 class Workers:
-    """Workers one after the other, with the same topic."""
+    """Consecutive workers with the same topic."""
 
     def __init__(self) -> None:
         self.logs = TestLogs()
@@ -29,7 +29,7 @@ class Workers:
         self.starts: list[str] = []
 
     async def boot(self) -> CrashLoopGuard:
-        """The next worker. Its predecessor wrote nothing more after its death."""
+        """Starts the next worker; the last one writes nothing more."""
         guard = CrashLoopGuard(self.documents, TIMING)
         await guard.begin()
         return guard
@@ -54,7 +54,7 @@ class Workers:
 
 
 async def _dead(guard: CrashLoopGuard) -> NoReturn:
-    """The process is gone: nothing that it would still write reaches the topic."""
+    """Ends the process: none of its pending writes reaches the topic."""
     guard._documents = None
     await asyncio.Event().wait()
     raise WorkerDied
@@ -78,7 +78,7 @@ async def test_a_connector_is_quarantined_after_three_deaths(workers: Workers) -
     await workers.start(guard, "b")
 
 
-async def test_the_quarantine_outlasts_workers_that_live(workers: Workers) -> None:
+async def test_the_quarantine_survives_workers_that_do_not_crash(workers: Workers) -> None:
     for _ in range(LIMIT):
         await workers.boot_and_die()
     for _ in range(2):
@@ -89,7 +89,7 @@ async def test_the_quarantine_outlasts_workers_that_live(workers: Workers) -> No
     assert (await workers.boot()).quarantined("killer", KILLER)
 
 
-async def test_a_restart_releases_and_one_more_death_quarantines_again(workers: Workers) -> None:
+async def test_a_restart_ends_the_quarantine_until_the_next_death(workers: Workers) -> None:
     for _ in range(LIMIT):
         await workers.boot_and_die()
     guard = await workers.boot()
@@ -101,7 +101,7 @@ async def test_a_restart_releases_and_one_more_death_quarantines_again(workers: 
     assert (await workers.boot()).quarantined("killer", KILLER)
 
 
-async def test_a_new_configuration_releases(workers: Workers) -> None:
+async def test_a_new_configuration_ends_the_quarantine(workers: Workers) -> None:
     for _ in range(LIMIT):
         await workers.boot_and_die()
     guard = await workers.boot()
@@ -119,7 +119,7 @@ async def test_a_deleted_connector_is_forgotten(workers: Workers) -> None:
     assert workers.documents.get("starts") is None
 
 
-async def test_suspects_that_start_are_acquitted(workers: Workers) -> None:
+async def test_suspects_that_start_are_no_longer_suspected(workers: Workers) -> None:
     await workers.boot_and_die("a", "b")
     guard = await workers.boot()
     await asyncio.gather(workers.start(guard, "a"), workers.start(guard, "b"))
@@ -127,8 +127,8 @@ async def test_suspects_that_start_are_acquitted(workers: Workers) -> None:
     assert workers.documents.get("starts") is None
 
 
-async def test_suspects_of_one_death_do_not_wait_for_each_other_to_linger(workers: Workers) -> None:
-    """After one kill of a starting worker, which may have any reason, connectors start without delay."""
+async def test_suspects_of_a_single_death_start_without_delay(workers: Workers) -> None:
+    """A single death of a starting worker may have any cause."""
     await workers.boot_and_die(*(f"c{number}" for number in range(30)))
     guard = await workers.boot()
     async with asyncio.timeout(30 * TIMING.linger / 2):
@@ -136,7 +136,7 @@ async def test_suspects_of_one_death_do_not_wait_for_each_other_to_linger(worker
 
 
 async def test_a_connector_that_kills_the_worker_after_its_start_is_quarantined(workers: Workers) -> None:
-    """The others that started at the same time are not."""
+    """Other connectors that started at the same time are not quarantined."""
     for _ in range(LIMIT):
         guard = await workers.boot()
 

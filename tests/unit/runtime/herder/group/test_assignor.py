@@ -1,4 +1,4 @@
-"""The assignor: nothing runs twice, nothing is forgotten, few moves, balance; by simulated groups."""
+"""The assignor in simulated groups: no unit runs twice or is forgotten, few units move, and the load is balanced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DELAY = 300.0
 
 
 class Group:
-    """Members that do what they are assigned, and check that no unit has two owners."""
+    """Members that follow their assignments, with a check that no unit has two owners."""
 
     def __init__(self, weights: Mapping[Unit, float]) -> None:
         self.weights = dict(weights)
@@ -68,7 +68,7 @@ class Group:
         return decision
 
     def settle(self) -> Decision:
-        """Generations until nothing changes; more than six are too many."""
+        """Runs generations until nothing changes; fails after six."""
         for _ in range(6):
             decision = self.generation()
             if not any(decision.assigned.values()) and not any(decision.revoked.values()):
@@ -110,7 +110,7 @@ def test_work_is_spread_evenly() -> None:
     assert sorted(group.loads().values()) == [10, 10, 10]
 
 
-def test_capacity_counts() -> None:
+def test_units_are_assigned_in_proportion_to_capacity() -> None:
     group = Group(units(10, 2))
     group.join("small", 1)
     group.join("large", 4)
@@ -185,7 +185,7 @@ def test_the_last_worker_keeps_its_work_while_it_drains() -> None:
     assert len(group.running[name]) == 6
 
 
-def test_restricted_connectors_run_only_where_they_can() -> None:
+def test_restricted_connectors_run_only_on_suitable_workers() -> None:
     group = settled(3, 10, 2)
     able = group.member("w2")
     group.restricted = {"c1": frozenset((able,)), "c2": frozenset(("nobody",))}
@@ -194,7 +194,7 @@ def test_restricted_connectors_run_only_where_they_can() -> None:
     assert decision.unassignable == {unit for unit in group.weights if unit.connector == "c2"}
 
 
-def test_of_two_owners_the_one_that_ran_it_last_stays() -> None:
+def test_of_two_owners_the_last_one_to_run_a_unit_keeps_it() -> None:
     group = settled(2, 2, 2)
     unit = next(iter(group.running[group.member("w1")]))
     stale = {name: set(held) for name, held in group.running.items()}

@@ -39,7 +39,7 @@ def test_nothing_is_assigned_while_a_member_has_read_more_than_the_leader() -> N
     assert not any(a.assigned for a in found.values())
 
 
-def test_members_behind_the_leader_are_told_how_far_to_read() -> None:
+def test_members_behind_the_leader_get_the_offset_to_read_to() -> None:
     found = lead("a", {"a": ours(1), "b": ours(2, offset=3)}, GroupView(5, WEIGHTS))
     assert found["b"].config_offset == 5
     assert units(found["b"])

@@ -1,4 +1,4 @@
-"""When the offsets of stopped sinks expire, and the warnings before that, on a clock of the test's own."""
+"""When the offsets of stopped sinks expire, and the warnings before that. The tests control the clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Stores:
 
 
 class Scene:
-    """A sink that was stopped at a time in seconds, on brokers that keep offsets for a week."""
+    """A sink stopped at a given time in seconds, on brokers that keep offsets for a week."""
 
     def __init__(self, stopped: int, retention: int | None = WEEK) -> None:
         self.now = float(stopped)

@@ -1,4 +1,4 @@
-"""STALLED: work waits and none is done. With a clock of the test's own."""
+"""STALLED: work is waiting and none is done. The tests control the clock."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_slow_progress_or_no_lag_is_not_a_stall() -> None:
 def test_a_source_whose_records_are_not_acknowledged_is_stalled() -> None:
     scene = Scene()
     scene.meter.polled(3, 0.1)
-    assert scene.after(0) == scene.after(100) == []  # none was handed over: they were filtered
+    assert scene.after(0) == scene.after(100) == []  # all records were filtered
     scene.meter.handed_over(3)
     assert scene.after(0) == []
     assert scene.after(60) == ["WARN"]
@@ -80,7 +80,7 @@ def test_totals_rise_over_restarts() -> None:
     meter.polled(7, 0.1)
     board.report(TASK, 1, meter.snapshot())
     board.report(TASK, 2, Meter().snapshot())
-    board.report(TASK, 1, meter.snapshot())  # a last word that came late
+    board.report(TASK, 1, meter.snapshot())  # a late report of the previous run
     assert board.by_task("c")[0].total("read") == 7
     for epoch, states in enumerate(([State.RUNNING, State.FAILED], [State.FAILED], [State.PAUSED, State.RUNNING])):
         board.started(TASK, epoch)

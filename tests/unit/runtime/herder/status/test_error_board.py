@@ -32,7 +32,9 @@ def test_runs_of_a_task_add_up_and_are_forgotten_with_the_connector() -> None:
     board = ErrorBoard(lambda text: text)
     for epoch in range(1, 10):
         board.report(TASK, epoch, _counted(_failure()))
-        board.report(TASK, epoch, _counted(_failure(), _failure(Stage.TRANSFORMATION)))  # of the same run, later
+        board.report(
+            TASK, epoch, _counted(_failure(), _failure(Stage.TRANSFORMATION))
+        )  # a later report of the same run
     found = board.view("c")
     assert found["total"]["failed"] == found["total"]["skipped"] == found["total"]["failed_tries"] == 18
     assert found["stages"]["TRANSFORMATION"] == {"failed": 9, "skipped": 9, "retries": 0, "dead_letters": 0}

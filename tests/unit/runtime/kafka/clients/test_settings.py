@@ -1,4 +1,4 @@
-"""Java client properties become librdkafka settings that librdkafka takes."""
+"""Java client properties are translated into settings that librdkafka accepts."""
 
 from __future__ import annotations
 

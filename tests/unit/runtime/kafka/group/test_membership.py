@@ -42,7 +42,7 @@ def group() -> str:
 
 @pytest.fixture
 async def member(broker: KafkaBroker, group: str) -> AsyncIterator[Make]:
-    """Makes members of the group; all have left at the end. What they lost is in their `lost`."""
+    """Makes members of the group, which leave it at the end. Their losses are recorded in `lost`."""
     made: list[Membership] = []
 
     def make(name: str, bootstrap: str = broker.bootstrap, **times: float) -> Membership:
@@ -57,7 +57,7 @@ async def member(broker: KafkaBroker, group: str) -> AsyncIterator[Make]:
 
 @pytest.fixture
 def other(broker: KafkaBroker, group: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Another worker's process, a member of the group."""
+    """The process of another worker in the group."""
     process = subprocess.Popen([sys.executable, "-c", _OTHER, broker.bootstrap, group], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"joined\n"
@@ -100,7 +100,7 @@ async def test_second_worker_is_refused_at_once_and_the_first_is_not_disturbed(m
 async def test_second_worker_on_another_machine_is_refused_by_the_leader(
     member: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It cannot see whether the first one lives, so it has to join to learn it."""
+    """The second worker cannot check whether the first one is alive, so it has to join."""
     one = member("one:8083", heartbeat=0.3, session_timeout=6.0)
     joined = await one.join()
     monkeypatch.setattr("runtime.kafka.group.process_identity._machine", lambda: "elsewhere")
@@ -114,11 +114,11 @@ async def test_second_worker_on_another_machine_is_refused_by_the_leader(
 
 
 async def test_killed_worker_is_removed(member: Make, other: subprocess.Popen[bytes]) -> None:
-    """Not yet collected by its parent, and yet it is dead."""
+    """The killed process is a zombie, since its parent has not waited for it."""
     other.kill()
     started = time.monotonic()
     await member("one").join()
-    assert time.monotonic() - started < 5  # its session would last 10
+    assert time.monotonic() - started < 5  # its session timeout is 10 s
 
 
 async def test_live_worker_of_another_process_is_not_removed(member: Make, other: subprocess.Popen[bytes]) -> None:
@@ -159,7 +159,7 @@ async def test_java_workers_are_refused(java_connect: WorkerProcess, broker: Kaf
 
 
 @pytest.mark.slow
-async def test_outage_only_lets_the_confirmation_pass(member: Make, own_broker: EmbeddedBroker) -> None:
+async def test_only_the_confirmation_expires_in_an_outage(member: Make, own_broker: EmbeddedBroker) -> None:
     one = member("one", bootstrap=own_broker.bootstrap, session_timeout=6.0, heartbeat=0.5)
     await one.join()
     own_broker.kill()

@@ -110,7 +110,7 @@ def test_arbitrary_bytes_raise_nothing_else(data: bytes) -> None:
             decode(data)
 
 
-def test_counts_beyond_reason_are_refused_before_memory_is_taken() -> None:
+def test_excessive_counts_are_refused_before_memory_is_allocated() -> None:
     nothing = bytes.fromhex(JAVA["assignment-v2-nothing"])
     at = nothing.index(b"\xff" * 8) + 8
     with pytest.raises(ProtocolError, match="2147483647 entries"):

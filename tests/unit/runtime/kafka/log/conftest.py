@@ -1,4 +1,4 @@
-"""Storage topics of a test's own."""
+"""Storage topics for a single test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.broker import KafkaBroker, unique
 
 @dataclass
 class Recorder:
-    """One worker's logs over the three topics, and what they applied."""
+    """One worker's logs of the three topics, and the records that they applied."""
 
     prefix: str
     logs: TopicLogs
@@ -40,7 +40,7 @@ class Recorder:
 
 @pytest.fixture
 async def recorder(broker: KafkaBroker) -> AsyncIterator[Callable[..., Recorder]]:
-    """Makes logs: `recorder()` on new topics, `recorder(prefix)` on those of another; closed at the end."""
+    """Opens logs: `recorder()` on new topics, `recorder(prefix)` on those of another; closes them at the end."""
     made: list[Recorder] = []
 
     def make(prefix: str | None = None, bootstrap: str = broker.bootstrap, timeout: float = 30.0) -> Recorder:

@@ -65,7 +65,7 @@ async def test_a_new_worker_reads_everything(recorder: Make) -> None:
 
 
 async def test_partitions_are_those_of_java(recorder: Make) -> None:
-    """Murmur2 of these keys over 25 partitions, as Java's default partitioner has it."""
+    """Murmur2 of these keys over 25 partitions, as in Java's default partitioner."""
     one = recorder()
     await one.logs.start()
     placed = {key: (await one.offset.send(key, b"{}"))[0] for key in (b"21", b"foobar", b"abc")}
@@ -87,7 +87,7 @@ def _murmur2(data: bytes) -> int:
 
 
 async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker) -> None:
-    """Exactly-once workers write transactions: aborted records do not count, and markers do not stop reading."""
+    """Exactly-once workers write transactions: aborted records are ignored, and markers do not stop reading."""
     one = recorder()
     await one.logs.start()
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("txn")})
@@ -110,7 +110,7 @@ async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker
     "policy, partitions, words",
     [("delete", 1, "cleanup.policy=delete"), ("compact,delete", 1, "cleanup.policy="), ("compact", 2, "2 partitions")],
 )
-async def test_unfit_topics_are_refused(broker: KafkaBroker, policy: str, partitions: int, words: str) -> None:
+async def test_unsuitable_topics_are_refused(broker: KafkaBroker, policy: str, partitions: int, words: str) -> None:
     topic = broker.create_topic(partitions=partitions, cleanup_policy=policy)
     logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
     logs.open(TopicSpec(topic, 1, 1, "config.storage", single=True), lambda records: None)
@@ -187,7 +187,7 @@ async def test_close_ends_waiting_calls_with_an_error(recorder: Make) -> None:
 
 @pytest.mark.slow
 async def test_speed(recorder: Make) -> None:
-    """Prints the figures; the bounds are far away from them, for busy machines."""
+    """Prints the figures. The limits are generous, for busy machines."""
     one = recorder()
     await one.logs.start()
     writes = [await _timed(one.config.write(b"k", b"{}")) for _ in range(200)]
@@ -259,7 +259,7 @@ def recreate(broker: KafkaBroker, topic: str) -> None:
         try:
             broker.create_topic(topic, cleanup_policy="compact")
             return
-        except KafkaException:  # its deletion is still under way
+        except KafkaException:  # its deletion is still in progress
             time.sleep(0.1)
 
 

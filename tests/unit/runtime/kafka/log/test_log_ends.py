@@ -1,4 +1,4 @@
-"""Questions for the ends of topics that Kafka does not answer."""
+"""Requests for end offsets that Kafka does not answer."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ AWAY = KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
 
 def lost_after(*answers: Any) -> tuple[str, str]:
-    """The watch's report after these answers; a text is an id."""
+    """The watch's report after these answers; a string is a topic id."""
     left, now = list(answers), 0.0
 
     class Admin:

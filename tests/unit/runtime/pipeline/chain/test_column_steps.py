@@ -1,4 +1,4 @@
-"""Batches that stay columns: nulls in fields with defaults, missing fields, different topics."""
+"""Batches that remain columns: nulls in fields with defaults, missing fields, different topics."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _facts(records: Any) -> list[Any]:
 
 
 def _filled(schema: Schema | None, value: Any) -> Any:
-    """A struct with the fields that it leaves out."""
+    """A struct with its missing fields filled in."""
     if not isinstance(value, dict) or schema is None:
         return value
     return {field.name: value.get(field.name) for field in schema.fields}
@@ -76,7 +76,7 @@ def _sink_batch(times: list[int]) -> SinkBatch:
     return SinkBatch("t", messages, ValueBatch(None, [None] * count), ValueBatch(None, ["x"] * count), [None] * count)
 
 
-def test_topics_below_a_second() -> None:
+def test_topics_with_timestamps_below_a_second() -> None:
     steps = [
         ChainStep(made("TimestampRouter", {"timestamp.format": "ss.SSS"})),
         ChainStep(made("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),

@@ -1,7 +1,7 @@
 """Records converted from bytes, transformed by a chain and converted back, compared with Apache Connect 4.3.0.
 
-java_chains.jsonl was recorded from Apache's converters, transformations and predicates: some cases by hand, most by
-chance.
+java_chains.jsonl was recorded from Apache's converters, transformations and predicates: some cases written by hand,
+most random.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_chains.js
 
 
 class _Refused(Exception):
-    """What a stage of the way raised."""
+    """The error of a stage."""
 
     def __init__(self, stage: str, plugin: str, error: Exception) -> None:
         super().__init__(stage)

@@ -1,4 +1,4 @@
-"""Acknowledgements without a call per record: what the client library has to keep to for it."""
+"""Acknowledgements of whole batches, and the behaviour of the client library that they rely on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OFFSETS = {b"k": {"position": 1}}
 
 
 def served(producer: SlotProducer) -> bool:
-    """Delivery reports have been served, if there were any."""
+    """Serves pending delivery reports."""
     producer.poll(0.05)
     return True
 

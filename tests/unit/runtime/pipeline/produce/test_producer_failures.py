@@ -64,7 +64,9 @@ def test_a_fatal_producer_error_restarts_the_task_and_skips_no_record(
 def test_a_topic_without_a_leader_delays_no_other_task_of_the_slot(kafka: MockKafka, tmp_path: Path) -> None:
     stalled, good, host = kafka.create_topic(), kafka.create_topic(), RecordingHost()
     kafka.lose_leader(stalled)
-    (tmp_path / "stalled.txt").write_bytes((b"x" * 999 + b"\n") * 150_000)  # more than a producer's queue holds
+    (tmp_path / "stalled.txt").write_bytes(
+        (b"x" * 999 + b"\n") * 150_000
+    )  # more than the capacity of a producer's queue
     (tmp_path / "good.txt").touch()
     stuck = file_source(kafka, tmp_path / "stalled.txt", stalled)
     free = file_source(kafka, tmp_path / "good.txt", good)
@@ -175,7 +177,7 @@ def test_the_size_of_a_batch_is_the_same_as_columns_and_record_by_record() -> No
 
 
 def wait_for_a_standstill(task: RunningTask) -> None:
-    """Wait until the task has queued as much as it may."""
+    """Waits until the task has filled its share of the queue."""
     seen: list[int] = []
 
     def still() -> bool:

@@ -52,7 +52,7 @@ class SlowGroup:
 
 
 class Patient(Control):
-    """Waits without taking time."""
+    """Waits without real time passing."""
 
     waits = 0
 
@@ -61,7 +61,7 @@ class Patient(Control):
 
 
 class SilentCoordinator(SlowGroup):
-    """Does not answer at first."""
+    """A coordinator that does not answer at first."""
 
     silent = 20
 

@@ -1,4 +1,4 @@
-"""The settings that a sink task's consumer is made with."""
+"""The settings of a sink task's consumer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEARTBEAT = "heartbeat.interval.ms"
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The settings of the consumers that are made meanwhile."""
+    """Records the settings of new consumers."""
     found: list[dict[str, Any]] = []
     monkeypatch.setattr("confluent_kafka.Consumer", found.append)
     return found

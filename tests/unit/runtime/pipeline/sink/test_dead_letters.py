@@ -135,7 +135,7 @@ def test_letters_to_a_topic_without_a_leader_are_bounded_until_the_task_is_stopp
 
 
 class Swallowing(SinkTask):
-    """Reports every record and ignores errors."""
+    """A sink that reports every record and ignores errors."""
 
     raised: ClassVar[list[Exception]] = []
 

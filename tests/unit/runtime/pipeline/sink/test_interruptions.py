@@ -32,7 +32,7 @@ TEN = [str(n).encode() for n in range(10)]
 
 
 def plugin(name: str) -> Any:
-    """The class as tasks see it: pytest imports this module under another name."""
+    """The plugin class under the name that tasks import; pytest imports this module under another name."""
     __import__(HERE)
     return getattr(sys.modules[HERE], name)
 
@@ -123,7 +123,7 @@ def test_no_offset_is_committed_for_a_partition_without_records(broker: KafkaBro
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
-def test_a_stop_while_a_record_is_retried_leaves_it_to_the_next_start(
+def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
     broker: KafkaBroker, tmp_path: Path, tolerance: str, sink: Any
 ) -> None:
     topic = broker.create_topic()

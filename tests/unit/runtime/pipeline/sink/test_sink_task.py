@@ -1,4 +1,4 @@
-"""A sink task on a real broker: what is put, and which offsets are committed."""
+"""A sink task on a real broker: the records put and the offsets committed."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_missing_named_topic_is_created_if_the_broker_creates_topics(broker: K
     task.stop()
 
 
-def test_a_named_topic_that_does_not_exist_yet_is_waited_for(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_the_task_waits_for_a_named_topic_that_does_not_exist_yet(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = unique("later"), tmp_path / "out.txt"
     spec = file_sink(broker, file, topic)
     task = RunningTask(replace(spec, consumer={**spec.consumer, "allow.auto.create.topics": False}))
@@ -162,7 +162,7 @@ def test_a_named_topic_that_does_not_exist_yet_is_waited_for(broker: KafkaBroker
 
 
 class Recorder(SinkTask):
-    """Remembers its calls; `calls` is shared by all instances, a test clears it."""
+    """A sink that records its calls. `calls` is shared by all instances; a test clears it."""
 
     calls: list[tuple[str, object]] = []  # noqa: RUF012
     refuse = 0

@@ -25,7 +25,7 @@ class Metadata:
 
 
 class Cluster:
-    """What consumers ask it, and what they subscribe to."""
+    """Records the requests of consumers and their subscriptions."""
 
     def __init__(self, *topics: str) -> None:
         self.topics = list(topics)
@@ -117,7 +117,7 @@ def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:
     assert cluster.one_asked == 2
 
 
-def test_users_of_different_rights_do_not_share_a_list() -> None:
+def test_users_with_different_rights_do_not_share_a_list() -> None:
     lists, mine, other = TopicLists(), Cluster("mine"), Cluster("other")
     clusters: list[Any] = [mine, other]
     whom = [{"bootstrap.servers": "here", "sasl.username": name} for name in ("me", "you")]

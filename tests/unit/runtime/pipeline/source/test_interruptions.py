@@ -1,4 +1,4 @@
-"""A stop, a revocation or an absent source system: a source task loses no record and writes none it must not."""
+"""A stop, a revocation or an absent source system: a source task loses no record and writes none once revoked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = "tests.unit.runtime.pipeline.source.test_interruptions"
 
 
 def plugin(name: str) -> Any:
-    """The class as tasks see it: pytest imports this module under another name."""
+    """The plugin class under the name that tasks import; pytest imports this module under another name."""
     __import__(HERE)
     return getattr(sys.modules[HERE], name)
 
@@ -41,7 +41,7 @@ AWAY = {
 
 
 class Source(SourceTask):
-    """Polls nine records for three partitions; class attributes select what happens before."""
+    """Polls nine records for three partitions; class attributes select what happens before the poll."""
 
     ready = threading.Event()
     away = 0
@@ -107,7 +107,7 @@ def test_a_source_task_revoked_during_poll_writes_nothing(broker: KafkaBroker, s
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
-def test_a_stop_while_a_record_is_retried_leaves_it_to_the_next_start(
+def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
     broker: KafkaBroker, tmp_path: Path, tolerance: str
 ) -> None:
     topic = broker.create_topic()

@@ -1,4 +1,4 @@
-"""Commits that go to the worker by way of the slot's channel."""
+"""Commits sent to the worker through the slot's channel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY = b'["c",{"filename":"/f"}]'
 
 
 class Worker:
-    """The host of a task: stores offsets, and answers when the test tells it to."""
+    """The host of a task: stores offsets, and answers when the test requests it."""
 
     def __init__(self) -> None:
         self.asked: list[Sequence[OffsetText]] = []

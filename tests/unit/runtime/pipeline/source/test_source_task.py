@@ -1,4 +1,4 @@
-"""A source task on a real broker: what reaches the topic, and which offsets are committed."""
+"""A source task on a real broker: the records written and the offsets committed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_lines_go_to_the_topic_and_offsets_follow(broker: KafkaBroker, tmp_path:
     assert task.host.topics == [topic]
 
 
-def test_bytes_that_are_not_utf8_survive(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_preserved(broker: KafkaBroker, tmp_path: Path) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic()
     lines = [b"gr\xfcn", "grün".encode(), bytes(b for b in range(256) if b not in b"\r\n")]
     file.write_bytes(b"\n".join([*lines, b""]))
@@ -53,7 +53,7 @@ def test_bytes_that_are_not_utf8_survive(broker: KafkaBroker, tmp_path: Path) ->
     assert source_offsets(broker, spec)[0].offset == {"position": file.stat().st_size}
 
 
-def test_stopped_and_started_again_sends_nothing_twice(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_restarted_task_sends_no_record_twice(broker: KafkaBroker, tmp_path: Path) -> None:
     file, topic = tmp_path / "in.txt", broker.create_topic()
     expected = [f"line {number}".encode() for number in range(200_000)]
     file.write_bytes(b"\n".join([*expected, b""]))
@@ -170,7 +170,7 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_its_offset_is_not_commit
 def test_records_of_a_request_that_is_too_large_are_sent_again_one_by_one(
     broker: KafkaBroker, tmp_path: Path, tolerance: str
 ) -> None:
-    """The broker's limit is one for a whole batch of the client's."""
+    """The broker's limit applies to a whole batch of the client."""
     file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
     lines = [b"x" * 90 + b"%d" % n for n in range(300)]
     lines[100] = b"y" * 3000
@@ -189,7 +189,7 @@ def test_records_of_a_request_that_is_too_large_are_sent_again_one_by_one(
 
 
 class Headed(SourceTask):
-    """One batch: records with headers and timestamps, alike in part."""
+    """One batch of records with headers and timestamps, some of them equal."""
 
     def start(self, config: object) -> None:
         self._polled = False
@@ -207,7 +207,7 @@ class Headed(SourceTask):
         ]  # fmt: skip
 
 
-def test_headers_and_timestamps_survive_being_sent_again(broker: KafkaBroker) -> None:
+def test_records_sent_again_keep_headers_and_timestamps(broker: KafkaBroker) -> None:
     topic = broker.create_topic(max_message_bytes="2000")
     client = {"bootstrap.servers": broker.bootstrap, "linger.ms": 50}
     offsets = broker.create_topic(unique("offsets"))

@@ -1,4 +1,4 @@
-"""Batches that fall back to processing record by record: same records, counted, logged once per task."""
+"""Batches that fall back to processing record by record: the records are the same, counted, and logged once per task."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MixedStep(FaultyStep):
 
 
 class FaultyPredicate(Predicate):
-    """Raises for the first record of all, and never again."""
+    """Raises for the very first record only."""
 
     tested = 0
 
@@ -115,7 +115,7 @@ def test_the_records_are_complete_and_the_batch_is_counted(
     assert task.fallbacks == {plugin: 1}
     assert task.source() == [(topic, b"%d" % n) for n in range(3)]
     assert task.sink()
-    if plugin != "predicate":  # raises once only
+    if plugin != "predicate":  # raises only once
         assert task.fallbacks == {plugin: 3}
     (line,) = caplog.records
     assert line.levelno == logging.DEBUG

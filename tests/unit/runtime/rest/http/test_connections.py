@@ -1,4 +1,4 @@
-"""Slow, silent or too many clients do not keep the server from answering others."""
+"""Slow, silent or excessive clients do not prevent the server from answering others."""
 
 from __future__ import annotations
 

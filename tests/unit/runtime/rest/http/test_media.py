@@ -11,11 +11,11 @@ from runtime.rest.http.media import Media, accepted, content_type
 JSON = "application/json"
 
 
-def said(text: str) -> Media | None:
+def refusal(text: str) -> Media | None:
     return content_type(Headers({"content-type": text}))
 
 
-def taken(text: str, media: str = JSON) -> bool:
+def accepts(text: str, media: str = JSON) -> bool:
     return any(m.meets(media) for m in accepted(Headers({"accept": text})))
 
 
@@ -25,14 +25,14 @@ def taken(text: str, media: str = JSON) -> bool:
      f"{JSON}; charset=nonsense", "*/json", "*/*", "application/*;a=b"],
 )  # fmt: skip
 def test_types_that_json_may_have(text: str) -> None:
-    found = said(text)
+    found = refusal(text)
     assert found is not None
     assert found.meets(JSON)
 
 
 @pytest.mark.parametrize("text", ["text/json", "application/js*n", "application/vnd.api+json", "text/*"])
 def test_other_types(text: str) -> None:
-    found = said(text)
+    found = refusal(text)
     assert found is not None
     assert not found.meets(JSON)
 
@@ -45,7 +45,7 @@ def test_other_types(text: str) -> None:
 )  # fmt: skip
 def test_malformed_media_types(text: str) -> None:
     with pytest.raises(BadRequest, match="Content-Type"):
-        said(text)
+        refusal(text)
 
 
 def test_a_missing_content_type() -> None:
@@ -58,12 +58,12 @@ def test_a_missing_content_type() -> None:
      f"{JSON};q=.5", f"{JSON};q=1.", f'{JSON};q="0.5"', f"{JSON};qs=2", f'text/html, {JSON};a="b,c"', "x, */*;q=0"],
 )  # fmt: skip
 def test_lists_that_accept_json(text: str) -> None:
-    assert taken(text)
+    assert accepts(text)
 
 
 @pytest.mark.parametrize("text", ["json", "text/html, garbage", "**/*", "application/*+json", "0.5", "*/html"])
 def test_lists_that_do_not_accept_json(text: str) -> None:
-    assert not taken(text)
+    assert not accepts(text)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_malformed_lists(text: str) -> None:
 
 def test_a_long_header_is_refused_at_once() -> None:
     with pytest.raises(BadRequest):
-        said(f"{JSON}{'; ' * 30_000}(")
+        refusal(f"{JSON}{'; ' * 30_000}(")
 
 
 def test_several_headers_are_one_list() -> None:

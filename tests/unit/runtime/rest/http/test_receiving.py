@@ -109,7 +109,7 @@ async def test_a_body_that_is_declared_too_large_is_refused_at_once(opened: Call
 
 @pytest.mark.parametrize("memory", [BodyMemory(4 * 1024 * 1024, rate_grace=0.05)], indirect=True)
 async def test_unfinished_bodies_share_one_limit(opened: Callable[[], Awaitable[Stream]], memory: BodyMemory) -> None:
-    """The slowest body is dropped; one that arrives quickly is received."""
+    """The slowest body is dropped; a body that arrives quickly is received."""
     unfinished = [await opened() for _ in range(12)]
     for stream in unfinished:
         stream[1].write(head("c", LARGE_BODY_LIMIT) + b"[" + b" " * 1024 * 1024)

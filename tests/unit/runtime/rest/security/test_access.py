@@ -45,7 +45,7 @@ def resources() -> list[Route]:
     ],
 )
 async def test_the_role_that_a_request_needs(resources: list[Route], method: str, path: str, role: Role) -> None:
-    """Decided by route and method: one role less is refused before any handler runs."""
+    """The role follows from route and method; the next lower role is refused before any handler runs."""
     access = Access({"ann": "secret"}, {Role(role - 1): frozenset(["ann"])})
     app = BasicAuth(application(resources), access)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)

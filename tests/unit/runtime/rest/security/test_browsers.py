@@ -86,5 +86,5 @@ async def test_changes_from_other_sites_are_refused(origin: str, status: int) ->
 
 
 async def test_changes_from_other_sites_are_refused_with_client_certificates_too() -> None:
-    """Browsers add certificates, and known passwords, to other sites' requests."""
+    """Browsers add client certificates and stored passwords to requests of other sites."""
     assert (await ask({}, "POST", certified=True, Origin="https://evil.example")).status_code == 403

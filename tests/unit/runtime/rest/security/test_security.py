@@ -17,7 +17,7 @@ def jaas(folder: Path, text: str) -> dict[str, str]:
     return {"rest.extension.classes": BASIC_AUTH, "headrace.jaas.file": str(folder / "jaas.conf")}
 
 
-def test_users_come_from_the_file_that_jaas_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_are_read_from_the_file_named_in_jaas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     props = jaas(
         tmp_path,
         '// who may come in\nOther {\n  x required;\n};\nKafkaConnect {\n  MODULE required\n  file="USERS";\n};\n',
