@@ -1,4 +1,4 @@
-"""Batches that fall back to processing record by record: the records are the same, counted, and logged once per task."""
+"""Batches that fall back to processing record by record: same records, counted, and logged once per task."""
 
 from __future__ import annotations
 
