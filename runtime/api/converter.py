@@ -25,7 +25,7 @@ class Converter(ABC):
 
     @abstractmethod
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        """Schema (None: without one) and value of bytes from Kafka; DataError if the bytes are malformed."""
+        """The schema (or None) and value in bytes from Kafka; DataError if the bytes are malformed."""
 
     def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
         """Like from_connect(), for a batch of values that share a schema: one result for each value.

@@ -146,7 +146,7 @@ class SinkTask(Task):
         """Write a batch, which may be empty. After a RetriableError the worker calls put() with the batch again."""
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Make all records put so far durable. `offsets` are the next offset to read of each partition."""
+        """Make all records put so far durable. `offsets` holds the next offset to read in each partition."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Flush, and return the offsets that may be committed; by default all of `offsets`."""

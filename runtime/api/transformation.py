@@ -66,7 +66,7 @@ class KeyOrValueTransformation(Transformation):
         return None
 
     def apply(self, record: RecordT) -> RecordT | None:
-        """Replaces the key or the value by the result of update()."""
+        """Replaces the key or the value with the result of update()."""
         if self.part is RecordPart.VALUE:
             record.value_schema, record.value = self.update(record.value_schema, record.value, record)
         else:

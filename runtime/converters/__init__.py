@@ -1,1 +1,1 @@
-"""The converters that come with Headrace."""
+"""The converters bundled with Headrace."""

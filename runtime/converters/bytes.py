@@ -1,4 +1,4 @@
-"""ByteArrayConverter: bytes as they are."""
+"""ByteArrayConverter passes bytes through unchanged."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from runtime.converters.definitions import CONVERTER_TYPE
 
 
 class ByteArrayConverter(Converter, HeaderConverter):
-    """Passes bytes through and refuses everything else."""
+    """Passes bytes through; DataError for other values."""
 
     java_name = "org.apache.kafka.connect.converters.ByteArrayConverter"
     config_def = ConfigDef(CONVERTER_TYPE)
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
-        """Nothing to configure."""
+        """Does nothing: this converter has no settings."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is not None and schema.type is not Type.BYTES:

@@ -19,7 +19,7 @@ class SimpleHeaderConverter(HeaderConverter):
     java_name = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
     def configure(self, config: Mapping[str, str]) -> None:
-        """Nothing to configure."""
+        """Does nothing: this converter has no settings."""
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return None if value is None else _UTF8.encode(header_text(value, schema))

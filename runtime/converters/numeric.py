@@ -28,7 +28,7 @@ class _FixedWidth(Converter, HeaderConverter):
         self._schema = Schema(self._type, optional=True)
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
-        """Nothing to configure."""
+        """Does nothing: this converter has no settings."""
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:

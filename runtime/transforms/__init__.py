@@ -1,1 +1,1 @@
-"""The transformations that Connect brings with it."""
+"""The transformations bundled with Connect."""

@@ -56,7 +56,7 @@ def split_by_colon(text: str) -> list[str]:
 
 REPLACE_NULL = key(
     "replace.null.with.default",
-    "Whether to replace null fields by the default of their schema.",
+    "Whether to replace null fields with the default of their schema.",
     ConfigType.BOOLEAN, True, MEDIUM,
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""ExtractField replaces the key or value by one of its fields."""
+"""ExtractField replaces the key or value with one of its fields."""
 
 from __future__ import annotations
 

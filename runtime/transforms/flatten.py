@@ -1,4 +1,4 @@
-"""Flatten replaces nested structs or maps by their fields, with joined names."""
+"""Flatten replaces nested structs or maps with their fields, under joined names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runtime.transforms.fields.type_checks import require_map, require_struct
 
 _PURPOSE = "flattening"
 _NOT_DATA = frozenset({dt.date, dt.datetime, dt.time, Decimal})  # without a schema
-_Plan = list[tuple[tuple[str, ...], str, Any]]  # the way to a field, its new name, its default
+_Plan = list[tuple[tuple[str, ...], str, Any]]  # the path to a field, its new name, its default
 
 
 class FlattenValue(KeyOrValueTransformation):
@@ -46,7 +46,7 @@ class FlattenValue(KeyOrValueTransformation):
         if schema is None:
             new = JavaMap()
             put = self._flatten_map(require_map(value, _PURPOSE), "", new)
-            if put > len(new):  # of fields with the same name the last in Java's order wins
+            if put > len(new):  # if fields share a name, the last one in Java's order wins
                 new.update(self._entries(value, ""))
             new.order = lambda: list(dict.fromkeys(name for name, _ in self._entries(value, "")))
             return None, new

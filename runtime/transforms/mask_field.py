@@ -37,7 +37,7 @@ _EMPTY_VALUES: dict[type, Any] = {
 
 
 class MaskFieldValue(KeyOrValueTransformation):
-    """Replaces each field by the empty value of its type (0, false, an empty string), or by a replacement."""
+    """Replaces each field with the empty value of its type (0, false, an empty string), or with a replacement."""
 
     java_name = "org.apache.kafka.connect.transforms.MaskField$Value"
     config_def = ConfigDef(

@@ -70,7 +70,7 @@ class ReplaceFieldValue(KeyOrValueTransformation):
             new_name = self._names.get
             names = list(old) if self._all else list(filter(self._kept, old))
             kept = JavaMap({new_name(name, name): old[name] for name in names})
-            if len(kept) < len(names):  # of two fields with the same new name the last one in Java's order wins
+            if len(kept) < len(names):  # if two fields have the same new name, the last one in Java's order wins
                 ordered = [name for name in map_order(old) if self._kept(name)]
                 kept = JavaMap({new_name(name, name): old[name] for name in ordered})
             kept.copied, kept.capacity = 0, len(old)
@@ -117,7 +117,7 @@ class ReplaceFieldValue(KeyOrValueTransformation):
         return Field(before, found)
 
     def _replaced(self, schema: Schema) -> tuple[Schema, list[str], list[str], StructCopy]:
-        """The new schema; the old and new name of each field; and how the new fields are filled."""
+        """The new schema, the old and the new names of its fields, and the copy of the fields."""
         fields: dict[str, Schema] = {}
         for field in schema.fields:
             if not self._kept(field.name):

@@ -76,7 +76,7 @@ class TimestampRouter(Transformation):
         self._format: str = parsed["topic.format"]
         self._pattern: DatePattern | None = None
         self._fault, self._latest = "", ("", "")
-        self._period: int | None = None  # the current one since 1970; the formatted time is constant within it
+        self._period: int | None = None  # period of the latest formatted time, counted from 1970
         try:
             self._pattern = DatePattern(parsed["timestamp.format"])
         except ConfigError as error:

@@ -16,7 +16,7 @@ from runtime.transforms.fields.struct_copy import StructCopy
 
 
 class SetSchemaMetadataValue(KeyOrValueTransformation):
-    """Supports structs only, as Apache's transformation. Nulls without a schema are unchanged."""
+    """Supports structs only, like Apache's transformation. Nulls without a schema are unchanged."""
 
     java_name = "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"
     config_def = ConfigDef(

@@ -1,4 +1,4 @@
-"""ValueToKey replaces the key by fields of the value."""
+"""ValueToKey replaces the key with fields of the value."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Width(StrEnum):
 
 
 REQUIRED: Any = object()
-"""Default of a key that has no default and must be set."""
+"""The default of keys that must be set."""
 
 
 class Recommender(Protocol):

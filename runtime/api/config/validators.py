@@ -45,7 +45,7 @@ def optional(validator: Validator) -> Validator:
 
 
 def one_of(*allowed: str) -> Validator:
-    """One of these strings, in this case."""
+    """One of these strings; case-sensitive."""
 
     def check(name: str, value: Any) -> None:
         if value not in allowed:
@@ -55,7 +55,7 @@ def one_of(*allowed: str) -> Validator:
 
 
 def one_of_ignoring_case(*allowed: str) -> Validator:
-    """One of these strings, in any case."""
+    """One of these strings; case-insensitive."""
     upper = [a.upper() for a in allowed]
 
     def check(name: str, value: Any) -> None:

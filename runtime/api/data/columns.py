@@ -49,7 +49,7 @@ class HashMapLayout(NamedTuple):
 
 
 class ValueBatch:
-    """Values in the order of their records, and their common schema (None: without one). Immutable."""
+    """Values in the order of their records, and their common schema (or None). Immutable."""
 
     __slots__ = ("_columns", "_rows", "count", "layout", "schema")
 

@@ -1,4 +1,4 @@
-"""Values as Java's toString() prints them, which is what StringConverter and FileStreamSink write."""
+"""Values as Java's toString() prints them, as StringConverter and FileStreamSink write them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _map(value: Mapping[Any, Any], schema: Schema | None) -> str:
 
 
 class JavaMap(dict[Any, Any]):
-    """A map that a transformation created, with what determines the order in which Java's HashMap iterates over it.
+    """A map that a transformation created, with the properties that determine its iteration order in Java.
 
     The first `copied` keys were copied from another map, `capacity` is the initial capacity if it was specified, and
     `order` returns the keys in order if the map is not a HashMap in Java."""
@@ -192,14 +192,14 @@ def _decimal_of(value: float, single: bool) -> Decimal:
 
 
 def _rounded(whole: int, digits: int) -> Decimal:
-    """Rounds the last digits away, halves up."""
+    """Rounds off the last digits; halves are rounded up."""
     kept, rest = divmod(abs(whole), 10**digits)
     kept += rest >= 10**digits // 2
     return Decimal((int(whole < 0), tuple(map(int, str(kept))), digits))
 
 
 def _shortest(value: float, single: bool) -> str:
-    """The fewest digits that identify the value, but at least two for the smallest ones: `4.9E-324`."""
+    """The fewest digits that identify the value, but at least two for the smallest values: `4.9E-324`."""
     text = repr(value)
     if abs(value) > (1e-43 if single else 1e-321) or "." in text:
         return text

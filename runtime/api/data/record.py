@@ -9,7 +9,7 @@ from runtime.api.data.schema import Schema
 
 Header = tuple[str, Schema | None, Any]
 Headers = list[Header]
-"""Record headers in their order: key, schema (None: without one), value."""
+"""Record headers in their order: key, schema (or None), value."""
 
 
 class TopicPartition(NamedTuple):

@@ -73,7 +73,7 @@ class Schema:
             object.__setattr__(self, "_exact_default", _exact(self.default))
 
     def __hash__(self) -> int:
-        """Leaves out the default, which may be a list or dict; equality compares it."""
+        """Omits the default, which may be a list or dict; equality still compares it."""
         return hash((self.type, self.optional, self.name, self.version, tuple(f.name for f in self.fields)))
 
     def field(self, name: str) -> Schema | None:

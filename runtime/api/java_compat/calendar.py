@@ -1,7 +1,7 @@
 """Resolves the fields of a date to a time, as a lenient java.util.GregorianCalendar does.
 
-Of contradictory fields the one set last wins. A value beyond the bounds of its field carries over to the next larger
-field. Weeks start on Sunday; the first week of a year contains January 1st.
+If fields contradict each other, the one set last wins. A value beyond the bounds of its field carries over to the next
+larger field. Weeks start on Sunday; the first week of a year contains January 1st.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CalendarFields:
     values: dict[CalendarField, int] = field(default_factory=dict)
 
     def set(self, name: CalendarField, value: int) -> None:
-        """Sets a field; it now was set last."""
+        """Sets a field, which then counts as the last one set."""
         self.values.pop(name, None)
         self.values[name] = value
 

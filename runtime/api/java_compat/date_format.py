@@ -1,4 +1,4 @@
-"""Patterns of java.text.SimpleDateFormat, such as `yyyy-MM-dd'T'HH:mm:ss.SSS`, in UTC and English, and as lenient."""
+"""Patterns of java.text.SimpleDateFormat, such as `yyyy-MM-dd'T'HH:mm:ss.SSS`, in UTC and English, equally lenient."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DatePattern:
         return time if time is not None else self._parse(text)
 
     def _parse(self, text: str) -> dt.datetime:
-        """Parses field by field, as lenient as Java."""
+        """Parses field by field, as leniently as Java."""
         reader = FieldReader(text)
         for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
             if token.letter:

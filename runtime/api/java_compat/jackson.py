@@ -18,7 +18,7 @@ def jackson_bytes(text: bytes) -> bytes:
 
 
 def beyond_bmp_escaped(text: bytes) -> bytes:
-    """Replaces characters beyond U+FFFF by two escapes, as Jackson does."""
+    """Replaces characters beyond U+FFFF with two escapes, as Jackson does."""
     return _BEYOND_BMP.sub(_surrogates, text)
 
 

@@ -25,7 +25,7 @@ _LOGICAL = {
 def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) -> tuple[Schema, ToConnect | None]:
     """The Connect schema of an Avro schema, and a function that converts values (None: no conversion needed).
 
-    `referred` are the schemas that this one references; `meta`: interpret `connect.*` properties."""
+    `referred` holds the schemas that this schema references; `meta`: interpret `connect.*` properties."""
     reading = _Reading(meta)
     for other in referred:
         reading.of(other, "")

@@ -17,7 +17,7 @@ _TAKEN_BY: dict[Type, tuple[str, ...]] = {
     Type.FLOAT64: ("double",), Type.BOOLEAN: ("boolean",), Type.STRING: ("string", "enum"),
     Type.BYTES: ("bytes", "fixed"), Type.ARRAY: ("array",), Type.STRUCT: ("record", "error"),
 }  # fmt: skip
-"""Avro types that hold a Connect type's values without loss, the best first."""
+"""Avro types that hold a Connect type's values without loss, the best match first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class TargetSchema:
     own: bool = True
 
     def branches(self) -> list[Branch]:
-        """The accepted types besides null; empty if the position does not exist."""
+        """The accepted types other than null; empty if the position does not exist."""
         if records := wrapped(self.avro):
             return [self._branch(r["fields"][0]["name"], r["fields"][0]["type"], r["name"]) for r in records]
         others = [b for b in self.avro if not is_null(b)] if isinstance(self.avro, list) else [self.avro]

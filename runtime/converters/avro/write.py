@@ -1,4 +1,4 @@
-"""Conversion of Connect's values to those that fastavro writes, compiled once for each schema."""
+"""Conversion of Connect's values to the values that fastavro writes, compiled once for each schema."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _SCALARS = {str, int, float, bool, _NULL}
 
 
 def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatch]:
-    """A function that converts payloads to values. It raises any exception for payloads that need single conversion."""
+    """A function that converts payloads to values; any exception means that they must be converted one by one."""
     if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
         read = _column_reader(schema, fill)
         return lambda payloads: ValueBatch(schema, read(payloads))

@@ -88,7 +88,7 @@ class JsonConverter(Converter, HeaderConverter):
             "replace.null.with.default",
             ConfigType.BOOLEAN,
             True,
-            "Whether to replace nulls by the default of their schema.",
+            "Whether to replace nulls with the default of their schema.",
             "Serialization",
             1,
             "Replace null with default",

@@ -69,7 +69,7 @@ def _integer(bound: int) -> Reader:
 
 
 def _double(found: Any) -> float:
-    return (found if type(found) is float else float(_number(found))) + 0.0  # there is no -0.0
+    return (found if type(found) is float else float(_number(found))) + 0.0  # -0.0 becomes 0.0
 
 
 def _string(found: Any) -> str | None:
@@ -216,7 +216,7 @@ def _decimal(schema: Schema) -> Reader:
         if isinstance(found, float):
             raise InexactError
         if isinstance(found, int | Decimal) and not isinstance(found, bool):
-            return Decimal(found) or Decimal(found).copy_abs()  # there is no -0.0
+            return Decimal(found) or Decimal(found).copy_abs()  # -0.0 becomes 0.0
         raise DataError(
             f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {_kind(found)}"
         )

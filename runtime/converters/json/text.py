@@ -1,4 +1,4 @@
-"""Parsing and formatting of JSON text: as lenient as Jackson, and with the same bytes."""
+"""Parsing and formatting of JSON text: as leniently as Jackson, and with the same bytes."""
 
 from __future__ import annotations
 

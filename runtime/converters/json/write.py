@@ -220,7 +220,7 @@ def _decimal(schema: Schema, numeric: bool) -> Writer:
         if not isinstance(value, Decimal):
             raise DataError(f"Invalid type for Decimal, expected BigDecimal but was class {java_class(value, schema)}")
         if numeric:
-            return orjson.Fragment(str(value if value else value.copy_abs()))  # there is no -0.0
+            return orjson.Fragment(str(value if value else value.copy_abs()))  # -0.0 becomes 0.0
         return base64.b64encode(decimal_to_bytes(schema, value)).decode()
 
     return write

@@ -1,4 +1,4 @@
-"""Copies structs: replaces nulls by the defaults of their fields, and refuses what Java's Struct.put() refuses."""
+"""Copies structs: replaces nulls with the defaults of their fields, and refuses what Java's Struct refuses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StructCopy:
 
 
 def fill_nulls(column: Column, default: Any) -> Column:
-    """The column with its nulls replaced by a default."""
+    """The column with its nulls replaced with a default."""
     if default is None:
         return column
     if type(column) is ConstantColumn:

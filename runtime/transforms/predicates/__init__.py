@@ -1,1 +1,1 @@
-"""The predicates that Connect brings with it."""
+"""The predicates bundled with Connect."""

@@ -20,7 +20,7 @@ __all__ = ["PatternError", "Replacement", "compiled", "java_regex"]
 def compiled(pattern: str) -> regex.Pattern[str]:
     """The compiled expression, for fullmatch() or for search() from the start of a text; PatternError, with the message
     of java.util.regex.Pattern, if it is invalid."""
-    import regex  # imported on first use: most processes match nothing
+    import regex  # imported on first use: most processes use no regular expressions
 
     try:
         return regex.compile(PatternParser(pattern).translation(), regex.V1)

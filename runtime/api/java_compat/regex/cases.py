@@ -19,7 +19,7 @@ def _fold(char: str) -> str:
 
 @cache
 def _families() -> dict[str, str]:
-    """The characters of each case folding that has several."""
+    """The characters of each case folding that several characters share."""
     found: dict[str, str] = {}
     for char in map(chr, range(_LAST_CASED + 1)):
         folded = _fold(char)

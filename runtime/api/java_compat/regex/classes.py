@@ -9,7 +9,7 @@ from runtime.api.java_compat.regex.escapes import literal
 
 
 def single(char: str, cursor: Cursor) -> str:
-    """A character, in any case if the flags ignore it."""
+    """A character, in upper and lower case if the flags ignore case."""
     spellings = variants(char, "u" in cursor.flags) if "i" in cursor.flags else char
     return literal(char) if len(spellings) == 1 else f"[{''.join(map(literal, spellings))}]"
 

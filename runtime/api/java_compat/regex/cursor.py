@@ -58,7 +58,7 @@ class Cursor:
         return self.chars[min(self.at + ahead, self.length + 1)]
 
     def expect(self, char: str, reason: str) -> None:
-        """Reads a character; PatternError if it is another one."""
+        """Reads the expected character; PatternError if another one follows."""
         if self.read() != char:
             raise self.error(reason)
 
@@ -76,7 +76,7 @@ class Cursor:
 
 
 def unquoted(pattern: str) -> list[str]:
-    r"""The characters with \Q…\E replaced by escapes."""
+    r"""The characters with \Q…\E replaced with escapes."""
     found: list[str] = []
     position = 0
     while position < len(pattern):

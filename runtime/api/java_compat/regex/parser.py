@@ -65,7 +65,7 @@ class PatternParser:
         if char == "\\":
             cursor.at += 1
             return self._escape()
-        if char == "{":  # in Java an empty expression with a quantifier
+        if char == "{":  # as in Java: an empty expression with a quantifier
             return Fragment("", 0, 0)
         cursor.next()
         if char == "^":
