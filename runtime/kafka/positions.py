@@ -75,7 +75,7 @@ class Positions:
 
         asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
         found = {}
-        admin = self._client()  # keep a reference: a client's end cancels its requests
+        admin = self._client()  # keep a reference: destroying the client cancels its requests
         for at, future in admin.list_offsets(asked, request_timeout=_TIMEOUT).items():
             try:
                 found[at.topic, at.partition] = int(future.result().offset)

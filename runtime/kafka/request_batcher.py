@@ -37,6 +37,6 @@ class RequestBatcher(Generic[K, V]):
 
 
 def _retrieve(answer: asyncio.Task[Any]) -> None:
-    """All callers may have stopped waiting: asyncio would log the exception as never retrieved."""
+    """Mark the exception as retrieved: asyncio would log it if all callers have stopped waiting."""
     if not answer.cancelled():
         answer.exception()

@@ -14,7 +14,7 @@ from runtime.api.java_compat.regex import Replacement, java_regex
 from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import key
 
-_MAX_TOPICS = 10_000  # in the cache
+_MAX_TOPICS = 10_000  # in a cache of topic names
 
 
 class RegexRouter(Transformation):

@@ -153,7 +153,7 @@ def _decimal_hash(key: Decimal) -> int:
 def float_text(value: float, single: bool = False) -> str:
     """A double as Java prints it: `1000.0`, `1.0E8`, `1.5E-5`, `NaN`, `Infinity`."""
     if not single and (1e-3 <= value < _ALL_DIGITS or -_ALL_DIGITS < value <= -1e-3):
-        return repr(value)  # the same text in Java
+        return repr(value)  # Python and Java print the same text
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):

@@ -80,7 +80,7 @@ def _converted(common: Schema, schema: Schema | None, value: Any) -> Any:
 def _number(value: Any) -> int | float:
     if isinstance(value, int | float):
         return value
-    raise NotALiteral  # a date is not a number without its schema
+    raise NotALiteral  # for example a date
 
 
 def _whole(value: Any, kind: Type) -> int:

@@ -1,4 +1,4 @@
-"""Parsing and formatting of JSON text: as leniently as Jackson, and with the same bytes."""
+"""JSON text: parsed as leniently as by Jackson, and formatted to the same bytes."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Roster:
         max_extra_slots: int = 0,
         expected_room: float = math.inf,
     ) -> None:
-        """`expected_room`: file descriptors that a slot is expected to have for its tasks, until one reports them."""
+        """`expected_room`: expected number of file descriptors for the tasks of a slot, until a slot reports it."""
         self.links: dict[int, SlotLink] = {}
         self.tasks: dict[TaskId, TaskRun] = {}  # as the herder knows them
         self.starts = StartHistory()
@@ -168,11 +168,11 @@ class Roster:
         return sum(task.waiting for queue in self._queues for task in queue.values())
 
     def placements(self) -> Iterator[tuple[TaskRun, SlotLink]]:
-        """Waiting tasks, oldest first, each with the slot that it is placed on. The caller must send it there.
+        """Waiting tasks, oldest first, each with the slot that it is placed on. The caller must send the task there.
 
         Each slot gets as many tasks at once as its admission allows; the rest wait for the next call. A slot that does
-        not answer is skipped: all tasks would wait for it if it had the fewest. For tasks without room extra slots are
-        requested (`extras.numbers`)."""
+        not answer is skipped: all tasks would wait for it if it had the fewest tasks. Extra slots are requested for
+        tasks without room (`extras.numbers`)."""
         if not self.links:
             self._foresee()
         answering = [link for link in self.links.values() if link.usable and link.silence is None]

@@ -15,7 +15,7 @@ from runtime.model.states import ConnectorType
 from runtime.model.task_spec import TaskSpec
 
 _OPEN = Path("/proc/self/fd")
-_OF_CONSUMER = 10  # a consumer, or a producer of the task's own: sockets, pipes, files
+_OF_CONSUMER = 10  # a consumer, or a producer that only this task uses: sockets, pipes, files
 _OF_SOURCE = 2
 _ROOM = 32  # a task with its own consumer, and the files and sockets of its plugin
 
@@ -56,13 +56,13 @@ def _open_now() -> int:
 
 
 def check_room() -> None:
-    """NoRoomError if another task could leave too few descriptors for the tasks that run already."""
+    """NoRoomError if another task could leave too few descriptors for running tasks."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
         return
     try:
         used = _open_now()
-    except OSError:  # not on this system
+    except OSError:  # this system does not list open descriptors
         return
     if limit - used < _ROOM:
         raise NoRoomError(

@@ -34,7 +34,7 @@ class EngineSettings:
 
     @property
     def master(self) -> str:
-        """Spark's master. By default with two cores more than slots, which occupy theirs: other jobs need some."""
+        """Spark's master; by default with two more cores than slots, since other jobs need cores too."""
         return self.spark_conf.get("spark.master", f"local[{self.slots + MAX_EXTRA_SLOTS + 2}]")
 
     @property

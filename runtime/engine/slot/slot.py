@@ -141,5 +141,5 @@ class Slot:
 
 
 def _described(call: PluginCall | None) -> Message:
-    """An empty `call`: the task is in no call of the connector."""
+    """The call as part of a message; `call` is empty if the task is not in a call of the connector."""
     return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

@@ -58,13 +58,13 @@ class TaskReports:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
-            case "offsets" if task.revoked_at is None:  # also of a task that is stopping
+            case "offsets" if task.revoked_at is None:  # also from a stopping task
                 commit = asyncio.create_task(self._keep_offsets(task, link, message))
                 self._commits.add(commit)
                 commit.add_done_callback(self._commits.discard)
             case "stuck" if current:
                 self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
-            case "errors":  # also of a task that is stopping
+            case "errors":  # also from a stopping task
                 self._listener.task_errors(task.spec.id, task.spec.epoch, message["counts"])
             case "stack":
                 self._stacks.answered(message)

@@ -14,7 +14,7 @@ from runtime.system.scheduling import Delay
 _log = logging.getLogger(__name__)
 
 LEAK_TIMEOUT = 5.0  # seconds for a revoked task to end, before its slot, once free of other tasks, is replaced
-MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it hardly got a processor
+MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it got almost no processor time
 LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
 CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
 MISSING_AFTER = 10.0  # seconds for an extra slot to connect, before a warning is logged

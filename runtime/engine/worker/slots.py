@@ -64,7 +64,7 @@ class Slots:
         return [link.info() for _, link in sorted(self._roster.links.items())]
 
     def may_run(self) -> bool:
-        """Whether the lease is held; tells the listener when that has changed."""
+        """Whether the lease is held; reports changes to the listener."""
         held = self._lease() > 0
         if held != self._held:
             self._held = held

@@ -152,8 +152,8 @@ class SparkEngine:
             self._place_soon(PLACE_RETRY_DELAY)
 
     def _find_room(self, task: TaskRun, link: SlotLink, reason: str) -> None:
-        """A slot has no file descriptors left for a task: it gets no more tasks, and this one moves if another slot has
-        room."""
+        """A slot has no file descriptors left for a task: the slot gets no more tasks, and the task moves if another
+        slot has room."""
         if self._roster.tasks.get(task.spec.id) is not task:
             link.remove(task)
             task.ended.set()

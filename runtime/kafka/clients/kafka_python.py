@@ -210,7 +210,7 @@ def evict(group: str, members: list[str]) -> Callable[[Any], None]:
     def request(admin: Any) -> None:
         from kafka.admin import MemberToRemove
 
-        removed = [MemberToRemove(member_id=m, reason="found dead by a worker") for m in members]
+        removed = [MemberToRemove(member_id=m, reason="its process or task has ended") for m in members]
         errors = admin.remove_group_members(group, removed)
         refused = {m: e.__name__ for m, e in errors.items() if e.__name__ not in ("NoError", "UnknownMemberIdError")}
         if refused:

@@ -33,7 +33,7 @@ class Joined:
 
 
 class Membership:
-    """Joins the group, stays in it and leaves it, on a thread of its own. Create and call on the event loop.
+    """Joins the group, stays in it and leaves it, on its own thread. Create and call on the event loop.
 
     `settings` are librdkafka settings that reach the cluster; times are in seconds. `on_lost` is called on the event
     loop, with the reason, if another worker holds the group after a time without contact: the worker must stop."""
@@ -197,7 +197,7 @@ class Membership:
     def _occupied(self, url: str) -> GroupOccupied:
         return GroupOccupied(
             f"the worker at {url} already runs group.id={self._group_id}, and this version runs one worker per group: "
-            "stop that worker, or set another group.id with storage topics of its own"
+            "stop that worker, or set another group.id and other storage topics"
         )
 
     def _java_group(self) -> GroupOccupied:

@@ -128,7 +128,7 @@ class TopicLogs:
         asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
         async with asyncio.timeout(self._timeout):  # other requests wait for this one
             while True:
-                admin = self._admin_client()  # keep a reference: a client's end cancels its requests
+                admin = self._admin_client()  # keep a reference: destroying the client cancels its requests
                 futures = admin.list_offsets(
                     asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
                 )
@@ -249,7 +249,7 @@ class TopicLog:
         return self._logs._send(self.spec.topic, key, value)
 
     async def read_to_end(self) -> None:
-        """Wait until everything that was in the topic at the call is applied. BrokerUnavailable if Kafka does not
+        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not
         answer."""
         await self._logs._read_to_end(self.spec.topic)
 

@@ -70,7 +70,7 @@ class Writer:
         if self._producer is not None:
             left = self._producer.flush(timeout)
             if left:
-                _log.warning("%d records for the storage topics were not written before the worker's end", left)
+                _log.warning("%d records for the storage topics were not written before the worker ended", left)
                 self._producer.purge()
         self._closing.set()
         if self._thread.ident is not None:

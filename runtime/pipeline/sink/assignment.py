@@ -69,9 +69,9 @@ class PartitionAssignment:
         return tp in self._context.positions and tp not in self.given_up
 
     def commit(self, in_rebalance: bool = False) -> None:
-        """Flush, then commit the offsets that the task allows: of all partitions as soon as one has changed, as Connect
-        does. After a RetriableError the task rewinds to the committed offsets. on_commit() is called with the answer
-        later, since the broker may be unavailable for long; a rebalance waits for it."""
+        """Flush, then commit the offsets that the task allows: of all partitions as soon as one offset has changed, as
+        Connect does. After a RetriableError the task rewinds to the committed offsets. The answer arrives later in
+        on_commit(), since the broker may be unavailable for long; a rebalance waits for the answer."""
         current = self._context.positions
         if not current:
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUT = 5.0  # seconds; bounds the wait of a stop if the cluster does not answer
+_TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not answer
 _AFTER_FAILURE = 1.0  # seconds until the next request
 _IDENTITY = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 

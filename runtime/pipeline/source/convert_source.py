@@ -211,7 +211,7 @@ def source_place(record: Any) -> tuple[Any, str]:
 
 
 def _may_have_items(column: Column | None) -> bool:
-    """Whether a column may hold anything but None."""
+    """Whether a column may hold values other than None."""
     return column is not None and not (type(column) is ConstantColumn and column.value is None)
 
 

@@ -111,7 +111,7 @@ class OffsetWriter:
 
 
 class _Copy:
-    """A second topic to which offsets are written. Its errors are logged and delay nothing; unacknowledged offsets
+    """A second topic to which offsets are written. Its errors are logged and delay no commit; unacknowledged offsets
     take a share of the producer's queue like a task's records."""
 
     def __init__(self, topic: str) -> None:

@@ -13,7 +13,7 @@ from runtime.api.java_compat.regex import java_regex
 from runtime.api.transformation import Predicate, Record
 from runtime.transforms.definitions import MEDIUM, key
 
-_MAX_TOPICS = 10_000  # in the cache
+_MAX_TOPICS = 10_000  # in a cache of topic names
 
 
 def _pattern(name: str, value: Any) -> None:
