@@ -31,7 +31,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """The advertised address; None stands for the listener's own host or port."""
+    """The advertised address. A host or port of None means the listener's own."""
 
     scheme: str
     host: str | None
@@ -51,14 +51,14 @@ def parse(key: str, values: Sequence[str]) -> tuple[Listener, ...]:
 
 
 def admin(values: Sequence[str] | None) -> tuple[Listener, ...] | None:
-    """Listeners of /admin alone; None if `listeners` serve it, empty if it is disabled."""
+    """Listeners for /admin only; None if `listeners` serve /admin, empty if /admin is disabled."""
     if values is None:
         return None
     return parse("admin.listeners", values) if [v for v in values if v.strip()] else ()
 
 
 def advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> Advertised:
-    """The advertised protocol as in Apache's worker: the configured one, else http if a listener has it."""
+    """The advertised protocol, as in Apache's worker: the configured protocol, else http if a listener uses it."""
     schemes = [listener.scheme for listener in listeners]
     scheme = (values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")).lower()
     if scheme not in schemes:
@@ -67,7 +67,7 @@ def advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> Adve
 
 
 def https_settings(props: Mapping[str, str], prefix: str = _HTTPS) -> dict[str, str]:
-    """The `ssl.*` settings of https listeners: those with the prefix if there are any, else the worker's own."""
+    """The `ssl.*` settings of https listeners: the settings with the prefix if there are any, else the worker's own."""
     own = {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix)}
     return {k: v for k, v in (own or props).items() if k.startswith("ssl.")}
 

@@ -1,7 +1,7 @@
 """Config providers: resolve `${provider:path:key}` from files, directories and environment variables.
 
 The providers have Apache's class names and parameters (KIP-297, KIP-632, KIP-887, KIP-993). A variable without a value
-remains as it is, as in Apache's worker; a path that is not allowed is an error, which Apache's worker only logs.
+remains unresolved, as in Apache's worker. A path that is not allowed is an error; Apache's worker only logs it.
 """
 
 from __future__ import annotations

@@ -18,19 +18,20 @@ _T = TypeVar("_T")
 HIDDEN = "[hidden]"
 
 MAX_SECRETS = 1_000
-"""The most secret values of one connector or task. More are refused, since hiding them would take too long."""
+"""The most secret values of one connector or task. Configurations with more are refused, since hiding their values
+would take too long."""
 
 WORKER = ""
 """The owner of the worker's own secrets; no connector has this name."""
 
 _MIN_LENGTH = 4
-"""Shorter values are not hidden: they occur everywhere."""
+"""The least length of a hidden value; shorter values occur everywhere."""
 
 _PIECE_LENGTH = 256
-"""Longer values are hidden in pieces of this length, which bounds the cost of a search."""
+"""Values longer than this are hidden in pieces of this length, which bounds the cost of a search."""
 
 _NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
-"""Ends of keys whose values are passwords, whichever plugin defines them."""
+"""Suffixes of keys whose values are passwords in every plugin."""
 
 _JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
 _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
@@ -87,7 +88,7 @@ class Secrets:
                 parts[part] = forms, now
 
     def forget(self, owner: str) -> None:
-        """Forget all values of an owner."""
+        """Remove all values of an owner."""
         with self._lock:
             for both in self._owners.pop(owner, {}).values():
                 for forms in both:
@@ -195,7 +196,7 @@ class _Index:
             self._descending.pop(start, None)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Start and end of each value found; the longest if several start at one place."""
+        """Start and end of each value found; the longest if several start at the same position."""
         if len(self._counts) < len(text) // 16:  # few values: searching for each is faster
             starts = {i for form in self._counts for i in _occurrences(text, form)}
         else:
@@ -204,7 +205,7 @@ class _Index:
         for i in starts:
             for n in self._sorted(text[i : i + _MIN_LENGTH]):
                 if (candidate := text[i : i + n]) in self._counts:
-                    found.append((i, i + len(candidate)))  # it may end before n, with the text
+                    found.append((i, i + len(candidate)))  # the candidate is shorter at the end of the text
                     break
         return found
 
@@ -228,7 +229,7 @@ def _occurrences(text: str, form: str) -> Iterable[int]:
 
 
 def _hidden(text: str, spans: list[tuple[int, int]]) -> str:
-    """Overlapping and adjacent spans are hidden as one."""
+    """The text with these spans hidden; overlapping and adjacent spans become one."""
     pieces, at = [], 0
     start, end = -1, -1
     for begin, finish in [*sorted(spans), (len(text) + 1, 0)]:

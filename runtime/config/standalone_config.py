@@ -41,7 +41,7 @@ class StandaloneConfig:
 
 
 def load_standalone(path: Path) -> StandaloneConfig:
-    """The configuration in a standalone worker's properties file; WorkerConfigError names what is invalid."""
+    """The configuration in a standalone worker's properties file; WorkerConfigError names the invalid property."""
     try:
         return standalone(properties.load(path))
     except properties.PropertiesError as e:

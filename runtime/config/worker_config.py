@@ -1,4 +1,4 @@
-"""The worker's configuration: Apache Connect's property names, and a few of ours under `headrace.`."""
+"""The worker's configuration: Apache Connect's property names, and Headrace's own with the prefix `headrace.`."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ _IGNORED = {
     "worker.sync.timeout.ms": _ONE_WORKER,
     "worker.unsync.backoff.ms": _ONE_WORKER,
 }
-"""Properties of Apache's worker without effect, and why."""
+"""Properties of Apache's worker that have no effect here, with the reason."""
 
 
 class WorkerConfigError(ConfigError):
@@ -170,7 +170,7 @@ class WorkerConfig:
     graceful: float
     listeners: tuple[Listener, ...]
     admin_listeners: tuple[Listener, ...] | None
-    """None: /admin is served by `listeners`; empty: /admin is disabled."""
+    """Listeners for /admin; None if `listeners` serve /admin, empty if /admin is disabled."""
     advertised: Advertised
     session_timeout: float
     heartbeat: float
@@ -183,7 +183,7 @@ class WorkerConfig:
     lease: float
     stuck: float
     slot_memory: int
-    """In bytes; 0: unlimited."""
+    """Bytes of memory after which a slot is replaced; 0 means no limit."""
     stalled: float
     progress: float
     log_format: str
@@ -210,7 +210,7 @@ class WorkerConfig:
 
 
 def load_distributed(path: Path) -> WorkerConfig:
-    """The configuration in a distributed worker's properties file; WorkerConfigError names what is invalid."""
+    """The configuration in a distributed worker's properties file; WorkerConfigError names the invalid property."""
     try:
         return distributed(properties.load(path))
     except properties.PropertiesError as e:

@@ -74,5 +74,5 @@ class FileStreamSinkConnector(SinkConnector):
         return [self._config] * max_tasks
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """The consumer group is all there is to a file sink's offsets."""
+        """Always True: a file sink has no offsets outside its consumer group."""
         return True

@@ -1,6 +1,6 @@
 """Reports changes of files, so that tasks need not poll them.
 
-inotify (Linux) reports changes at once, except those that another host makes on a network file system and those of a
+inotify (Linux) reports changes at once, except changes made by another host on a network file system and changes of a
 file that does not exist yet. One thread therefore checks all files periodically: a stat() call for each is far cheaper
 than waking each follower's thread.
 """

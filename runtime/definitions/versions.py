@@ -14,7 +14,7 @@ _Version = tuple[tuple[int, str], ...]
 
 
 def mismatch(cls: str, wanted: str, available: str) -> str | None:
-    """Why version `available` of a plugin does not satisfy `wanted`; None if it does."""
+    """The reason why version `available` of a plugin does not satisfy `wanted`; None if it does."""
     shown = wanted.strip()
     if shown and shown != LATEST and not shown.startswith(("[", "(")):
         shown = f"[{shown}]" if "," in shown else f"[{shown},{shown}]"

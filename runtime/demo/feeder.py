@@ -32,7 +32,7 @@ class Feeder:
 
 
 def line(number: int, seconds: float) -> bytes:
-    """A measurement of the water: `00000001 2026-01-01T00:00:00Z gate=2 flow=030.17 level=009.00 m`."""
+    """A measurement line, such as `00000001 2026-01-01T00:00:00Z gate=2 flow=030.17 level=009.00 m`."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
     flow = 30 + 10 * math.sin(number / 60)
     level = 8 + math.cos(number / 45)

@@ -1,4 +1,4 @@
-"""Checks of the machine: what a worker and the embedded cluster need."""
+"""Checks whether the machine meets the needs of a worker and the embedded cluster."""
 
 from __future__ import annotations
 

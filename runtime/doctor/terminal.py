@@ -1,4 +1,4 @@
-"""Checks of the terminal: what the console's screen needs."""
+"""Checks whether the terminal meets the needs of the console's screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EmbeddedCluster: what the commands do with the cluster of one state folder: up, down, detach, status."""
+"""EmbeddedCluster: the commands up, down, detach and status for the cluster of one state folder."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class EmbeddedCluster:
                 raise
 
     def down(self) -> bool:
-        """Ends the cluster, even if processes are attached. False if it was not running."""
+        """Ends the cluster, even if processes are attached. Returns False if the cluster was not running."""
         state = self._state.read()
         if state is None or not state.running():
             from runtime.embedded.supervisor import end_leftovers

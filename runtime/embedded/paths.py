@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Files that can be downloaded or made again: jars and the broker's class archive."""
+    """Files that can be downloaded or created again: jars and the broker's class archive."""
     return _xdg("XDG_CACHE_HOME", ".cache")
 
 

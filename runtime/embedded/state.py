@@ -20,7 +20,7 @@ from runtime.embedded.processes.process import ProcessRef
 
 
 class ClusterPhase(StrEnum):
-    """Phase of the cluster's life."""
+    """The phase of the cluster."""
 
     STARTING = "starting"
     READY = "ready"
@@ -70,7 +70,7 @@ class StateFolder:
         return self.folder / "supervisor.log"
 
     def read(self) -> ClusterState | None:
-        """The recorded state; None if there is none, or if it cannot be parsed."""
+        """The recorded state; None if no state is recorded, or if the record cannot be parsed."""
         try:
             return _decode(json.loads((self.folder / "state.json").read_text()))
         except (FileNotFoundError, ValueError, KeyError, TypeError):

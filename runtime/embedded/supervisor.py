@@ -1,8 +1,8 @@
 """The supervisor of the embedded cluster: starts broker and worker, restarts them if they end, and stops them.
 
 It runs as `embedded run` in the foreground, or in a session of its own when `embedded up` starts it. If it is killed,
-its processes end too where the kernel supports that (Linux). The next start ends any that remain, by the pids and start
-times in state.json.
+its processes end too where the kernel supports that (Linux). The next start ends the remaining processes, identified by
+the pids and start times in state.json.
 """
 
 from __future__ import annotations

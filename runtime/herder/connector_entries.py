@@ -17,7 +17,7 @@ class ConnectorEntries:
     def __init__(self, configs: ConfigStore, statuses: StatusStore) -> None:
         self._configs, self._statuses = configs, statuses
         self.types: dict[str, str] = {}
-        """`source` or `sink` by connector class, as far as the herder has asked the plugin host."""
+        """`source` or `sink` by connector class, for classes that the herder has looked up in the plugin host."""
 
     def entry(self, name: str) -> EntryAnswer | None:
         """`{"name", "status", "info"}` of a connector; None if the connector or its status does not exist."""

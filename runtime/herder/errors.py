@@ -5,9 +5,9 @@ HerderError (500)
 ├── NotFound     404   the connector, task or plugin does not exist
 ├── Conflict     409   the request does not fit the current state; a later attempt may succeed
 ├── Forbidden    403   disabled by the worker's configuration
-└── Unavailable  503   the worker is starting, or its brokers are away
+└── Unavailable  503   the worker is starting, or its brokers are unavailable
 
-The console's client raises errors of the same names (tui/errors.py) for the same answers at the other end of the wire.
+The console's client raises errors of the same names (tui/errors.py) for these answers.
 """
 
 from __future__ import annotations

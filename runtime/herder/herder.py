@@ -291,7 +291,7 @@ class Herder:
     @asynccontextmanager
     async def exclusive(self, name: str) -> AsyncIterator[None]:
         """Hold the connector's lock. Conflict while a change of its offsets is unfinished."""
-        self._unfinished.check_not_finishing(name)  # before waiting: the change holds the lock while Kafka is away
+        self._unfinished.check_not_finishing(name)  # before waiting: the change holds the lock during an outage
         async with self._locks.hold(name):
             self._unfinished.check_no_pending_change(name)
             yield

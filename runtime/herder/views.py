@@ -49,8 +49,8 @@ def _state(status: StatusRecord) -> StateAnswer:
 
 
 def task_stack(task: int, found: TaskStack) -> StackAnswer:
-    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that the task has been in for
-    `seconds`; empty if the task is not in the connector's code."""
+    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
+    empty if the task is not in the connector's code."""
     lines = found.stack.splitlines()
     return {
         "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines

@@ -1,4 +1,4 @@
-"""A child process of the worker that runs plugin code: its calls, events, output and end."""
+"""A child process of the worker that runs plugin code: its calls, events, output and exit."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Child:
         code = await self._process.wait()
         await asyncio.wait(
             {self._output}, timeout=_OUTPUT_TIMEOUT
-        )  # a process that a plugin left behind may hold it open
+        )  # a process that a plugin started may keep the pipe open
         self._output.cancel()
         reason = self.kill_reason or (f"signal {-code}" if code < 0 else f"exit code {code}")
         for future in self._pending.values():

@@ -48,8 +48,8 @@ class _Instance:
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """The instance of one connector name, and the calls that wait for it. An abandoned place is no longer registered,
-    and no instance is started in it."""
+    """The instance for one connector name, and the calls that wait for it. An abandoned place is not registered any
+    more and starts no further instance."""
 
     name: str
     running: _Instance | None = None

@@ -74,7 +74,7 @@ class PluginHost(Protocol):
         """Start the process, and return before it is up: calls wait for it."""
 
     async def close(self) -> None:
-        """Stop every connector and the process. Raises nothing."""
+        """Stop every connector and the process. Raises no exception."""
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         """`{"class","type","version"}` in Connect's order."""
@@ -92,7 +92,7 @@ class PluginHost(Protocol):
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Create and start an instance; an instance of the same name is stopped first. Returns when start() returns,
-        without a time limit, so never raises TimeoutError. A cancelled caller calls stop_connector()."""
+        without a time limit, so TimeoutError is never raised. A cancelled caller calls stop_connector()."""
 
     async def stop_connector(self, name: str) -> None:
         """Stop the instance, if any, also during its start. Errors are logged. Returns within seconds: an instance
@@ -100,7 +100,7 @@ class PluginHost(Protocol):
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
         """Task configs of a started connector, with `task.class` and a sink's `topics` as Connect stores them. Waits
-        without a time limit, so never raises TimeoutError."""
+        without a time limit, so TimeoutError is never raised."""
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]

@@ -26,19 +26,19 @@ Written = tuple[bytes, "bytes | None"]
 _GROUP = "consumer.override.group.id"
 _TIMEOUT = 30.0
 _BATCH = 2_000
-_BATCH_WAIT = 0.1  # seconds for a batch to fill; the last one never does
+_BATCH_WAIT = 0.1  # seconds to wait for a full batch; the last batch is never full
 _ENDED = ("Empty", "Dead")
 
 
 @dataclass(frozen=True, slots=True)
 class OfflineCluster:
-    """A stopped Connect cluster, as the workers' properties describe it. Methods raise ToolError if Kafka refuses a
+    """A stopped Connect cluster, described by the workers' properties. Methods raise ToolError if Kafka refuses a
     request or does not respond."""
 
     group_id: str
     configs: str  # topic
     offsets: str  # topic
-    journal: str  # topic, which clusters of Java's workers lack
+    journal: str  # topic, which does not exist in clusters of Java's workers
     settings: Mapping[str, Any]  # of librdkafka
     providers: Providers = field(default_factory=Providers)  # resolve variables in connectors' configs
 
@@ -106,7 +106,8 @@ class OfflineCluster:
         }
 
     def _group(self, name: str, given: str) -> str:
-        """The group with variables resolved. An unresolved one is an error, since it would name another group."""
+        """The group with variables resolved. An unresolved variable is an error, since the text would name another
+        group."""
         try:
             group = self.providers.resolve({_GROUP: given}).config[_GROUP]
         except ConfigError as e:
@@ -206,7 +207,7 @@ class OfflineCluster:
 
 
 def cluster(properties: Mapping[str, str]) -> OfflineCluster:
-    """From a worker's file, with its security settings; BadInput names what is missing."""
+    """The cluster described by a worker's file, with its security settings; BadInput names missing properties."""
     needed = ("group.id", "config.storage.topic", "offset.storage.topic", "bootstrap.servers")
     missing = [key for key in needed if not properties.get(key)]
     if missing:
@@ -218,7 +219,8 @@ def cluster(properties: Mapping[str, str]) -> OfflineCluster:
 
 
 def known_providers(properties: Mapping[str, str]) -> Providers:
-    """Config providers of the worker's file; none if one exists in Java only, whose variables stay unresolved."""
+    """The config providers of the worker's file; no providers if one of them exists only in Java, so that all variables
+    remain unresolved."""
     try:
         return providers(properties)
     except ConfigError:

@@ -29,12 +29,13 @@ _SEPARATOR = b',"%b",' % secrets.token_hex(16).encode()
 
 
 class MalformedOffset(Exception):
-    """A record that no Connect worker would have written."""
+    """The record has a format that no Connect worker writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetCodec:
-    """Format of keys and values. Written ones have `{"schema":…,"payload":…}` if the flag is set; both are read."""
+    """Format of keys and values. Written keys and values have `{"schema":…,"payload":…}` if the flag is set; both
+    formats are read."""
 
     key_schema: bool = False
     value_schema: bool = False
@@ -54,7 +55,7 @@ class OffsetCodec:
             parsed = orjson.loads(data)
         except ValueError:
             parsed = _parse(data)
-        if type(parsed) is dict and "schema" not in parsed:  # as nearly always
+        if type(parsed) is dict and "schema" not in parsed:  # the usual case
             return data
         offset = _payload(parsed)
         if offset is not None and not isinstance(offset, dict):

@@ -1,4 +1,4 @@
-"""Offsets: the stored offset records, the latest of each key or all of them. A million fit in 500 MB.
+"""Offsets: the stored offset records, the latest of each key or all of them. A million records take at most 500 MB.
 
 Keys and values are kept as bytes; a key is parsed when the partitions of its connector are requested.
 """

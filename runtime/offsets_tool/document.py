@@ -128,7 +128,7 @@ class _Reader:
 
     def _quick(self, wanted: ImportedOffsets) -> bool:
         """Parses an entry that has a line of its own and that a fast parser reproduces exactly, so that it has no
-        duplicate keys and no numbers that the parser rounds. False if there is none."""
+        duplicate keys and no numbers that the parser rounds. False if the next entry is not of this kind."""
         end = self._text.find("\n", self._at, self._at + _LINE)
         line = self._text[self._at : end if end > 0 else self._at].rstrip(" \t\r,")
         try:

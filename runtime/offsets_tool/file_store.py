@@ -28,7 +28,7 @@ class FileStore:
         self._file = OffsetsFile(path)
 
     def running_worker(self) -> str | None:
-        """A standalone worker can only be detected by its REST API."""
+        """The address of a running worker. A standalone worker can be detected only by its REST API."""
         for listener in _listeners(self._properties):
             if _is_connect(listener):
                 return f"the worker at {listener}"

@@ -20,7 +20,8 @@ _BATCH = 2_000  # keys checked at once
 
 
 class Partitions:
-    """Nearly all keys are canonical (`_plain`); `_odd` has the others by their canonical key."""
+    """Partitions of one connector. Nearly all keys are canonical (`_plain`); `_odd` has the other keys, by canonical
+    key."""
 
     def __init__(
         self,

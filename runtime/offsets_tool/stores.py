@@ -21,7 +21,7 @@ class OfflineStore(Protocol):
     """Offsets of a stopped cluster."""
 
     def running_worker(self) -> str | None:
-        """The address of a worker that is running; None if there is none."""
+        """The address of a running worker; None if no worker is running."""
 
     def unfinished(self) -> list[str]:
         """Connectors whose offsets a worker was changing when it ended. Finishes interrupted imports first."""
@@ -33,7 +33,7 @@ class OfflineStore(Protocol):
         """The document in the form in which it is stored. Raises BadInput for offsets that cannot be stored."""
 
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
-        """Makes all changes or none. Raises ToolError if it made none."""
+        """Applies all changes or none. Raises ToolError if no change was applied."""
 
 
 def store(properties: Mapping[str, str]) -> OfflineStore:

@@ -49,8 +49,9 @@ class TopicStore:
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:
         """Writes the changes in one transaction.
 
-        Removals from groups cannot be part of a transaction; the transaction adds them to the journal instead, and they
-        are made afterwards. Clusters of Java's workers have no journal: there an interrupted import must be repeated.
+        Removals from groups cannot be part of a transaction; the transaction adds the removals to the journal, and they
+        are carried out afterwards. Clusters of Java's workers have no journal: there an interrupted import must be
+        repeated.
         """
         sinks: list[ImportChange] = []
         sources: list[ImportChange] = []

@@ -1,1 +1,1 @@
-"""Which plugins exist and where their classes are. Plugins themselves live elsewhere."""
+"""The available plugins and the locations of their classes. The plugins themselves are in other packages."""

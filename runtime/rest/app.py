@@ -73,7 +73,7 @@ async def _on_config(_: Request, e: Exception) -> Response:
 
 
 async def _on_disconnect(_: Request, e: Exception) -> Response:
-    """The client disconnected before its body was complete, so nobody reads this answer."""
+    """The client disconnected before its body was complete, so this answer is not read."""
     return error(400, "The client disconnected before the request body was complete")
 
 

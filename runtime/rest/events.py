@@ -29,7 +29,8 @@ KEEPALIVE_INTERVAL = 10.0
 
 
 MAX_STREAMS, MAX_STREAMS_PER_ADDRESS = 128, 32
-"""Concurrent streams of all clients and of one address, limited because a stream holds its connection for any time."""
+"""Concurrent streams of all clients and of one address, limited because a stream occupies a connection without a time
+limit."""
 
 _MEDIA = "text/event-stream"
 
@@ -41,7 +42,7 @@ class StreamLimit:
         self._by_address: Counter[str] = Counter()
 
     def check(self, address: str) -> None:
-        """Raises Unavailable if this address, or the worker, has as many streams as it may have."""
+        """Raises Unavailable if this address, or the worker, has the maximum number of streams."""
         if self._by_address[address] >= MAX_STREAMS_PER_ADDRESS:
             raise Unavailable(
                 f"{address} already has {MAX_STREAMS_PER_ADDRESS} event streams; poll instead, or close some of them"

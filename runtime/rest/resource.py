@@ -66,7 +66,7 @@ class Resource:
         return await handler(request)
 
     def _options(self, request: Request) -> Response:
-        """As Jersey answers: plain text if `Accept` prefers that; otherwise no body, with the preferred type."""
+        """Answers as Jersey does: plain text if `Accept` prefers that; otherwise no body, with the preferred type."""
         first = request.headers.get("accept", "").split(",")[0].strip().lower()
         plain = first.split(";")[0] in ("", "text/plain", "text/*", "*/*", "*")
         body = ", ".join(self._allow) if plain else None

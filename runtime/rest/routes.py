@@ -50,7 +50,7 @@ class Health(Protocol):
 
     @property
     def trouble(self) -> str | None:
-        """The reason why the worker is not ready or not healthy; None if it is."""
+        """The reason why the worker is not ready or not healthy; None if the worker is ready and healthy."""
 
     @property
     def root(self) -> dict[str, str | None]:
@@ -94,7 +94,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _health(s.health)
 
     async def alive(_: Request) -> Response:
-        """Liveness: answers whenever the process can, whatever it waits for."""
+        """Liveness: answers whenever the process can, even while it waits for Kafka or its group."""
         return json_answer({"status": "alive"})
 
     async def list_connectors(r: Request) -> Response:
@@ -127,7 +127,7 @@ def routes(s: Services) -> Sequence[Route]:
         return _created(r, name, info) if new else json_answer(info)
 
     async def patch_config(r: Request) -> Response:
-        h.stored(path_name(r))  # 404 before any error in the body
+        h.stored(path_name(r))  # so that 404 precedes any error in the body
         return json_answer(await h.patch_config(path_name(r), await parsed(r, bodies.config)))
 
     async def status(r: Request) -> Response:

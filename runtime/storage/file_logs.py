@@ -31,7 +31,7 @@ class MemoryLog:
         return written
 
     async def read_to_end(self) -> None:
-        """There are no other writers."""
+        """Does nothing: there are no other writers."""
 
     def _append(self, records: Sequence[tuple[Bytes, Bytes]]) -> None:
         now, first = int(time.time() * 1000), self._end
@@ -54,8 +54,8 @@ class FileLog(MemoryLog):
         self._append(list(self._entries.items()))
 
     async def write_all(self, records: Sequence[_Record]) -> None:
-        """OffsetsFileError if the file cannot be written; nothing is applied then."""
-        await asyncio.shield(self._write(records))  # a cancelled caller must not leave file and memory different
+        """Write records, then apply them. OffsetsFileError if the file cannot be written; then no record is applied."""
+        await asyncio.shield(self._write(records))  # so that file and memory agree even if the caller is cancelled
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         return asyncio.ensure_future(self._write([(key, value)]))

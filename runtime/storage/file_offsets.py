@@ -37,7 +37,7 @@ class OffsetsFile:
             raise OffsetsFileError(
                 f"{self._path}: folder {folder} is missing or not writable; create it, or set another file in {_KEY}"
             )
-        if self._path.exists() and not self._path.is_file():  # a device would be replaced by a file
+        if self._path.exists() and not self._path.is_file():  # a device would be replaced by a regular file
             raise OffsetsFileError(f"{self._path} is not a regular file; set another one in {_KEY}")
         try:
             return java_map.decode(self._path.read_bytes())
@@ -52,7 +52,7 @@ class OffsetsFile:
 
     def save(self, entries: Mapping[Bytes, Bytes]) -> None:
         """Replace the file durably. OffsetsFileError if that fails; the previous file remains."""
-        target = self._path.resolve()  # a link stays one
+        target = self._path.resolve()  # a symbolic link remains a link
         try:
             self._replace(target, java_map.encode(entries))
         except OSError as e:

@@ -1,7 +1,7 @@
 """Reads and writes Java's serialized `HashMap<byte[], byte[]>`, the offsets file of a standalone worker.
 
 Of the Java Object Serialization Stream Protocol (version 5), only a map whose keys and values are byte arrays or null
-is supported. Any other content is refused, so that no object of a file is ever instantiated.
+is supported. Any other content is refused, so that no object in the file is ever instantiated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BLOCK, _END = b"\x77", b"\x78"
 
 _MAP_CLASS: Final = (
     _CLASS + b"\x00\x11java.util.HashMap\x05\x07\xda\xc1\xc3\x16\x60\xd1"  # name, serial version
-    b"\x03"  # it writes data of its own after its fields
+    b"\x03"  # the class writes its own data after its fields
     b"\x00\x02F\x00\x0aloadFactorI\x00\x09threshold" + _END + _NULL
 )
 _BYTES_CLASS: Final = _CLASS + b"\x00\x02[B\xac\xf3\x17\xf8\x06\x08\x54\xe0\x02\x00\x00" + _END + _NULL

@@ -1,8 +1,8 @@
 """The journal of offset changes: unfinished changes and the history, in Headrace's own compacted topic.
 
-A planned change is written before the first offset is changed and removed after the last. A worker that finds one at
-its start finishes it. The offsets before each change are kept in a ring of MAX_HISTORY entries for each connector.
-Some classes share their names with the console's classes for the same data at the other end of the wire.
+A planned change is written before the first offset is changed and removed after the last. A worker that finds a planned
+change at its start finishes it. The offsets before each change are kept in a ring of MAX_HISTORY entries for each
+connector. Some classes have the same names as the console's classes for the same data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OffsetAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Who requested a change, and why; empty if the request does not say."""
+    """The user and the reason of a change; empty if the request does not give them."""
 
     who: str = ""
     why: str = ""
@@ -50,7 +50,7 @@ NO_ORIGIN = ChangeOrigin()
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change that will be carried out, with everything needed to finish it or to roll it back."""
+    """A change to carry out, with the data needed to finish it or to roll it back."""
 
     connector: str
     action: OffsetAction
@@ -89,7 +89,7 @@ class OffsetJournal:
 
     @property
     def documents(self) -> Documents:
-        """The topic's documents; other stores keep theirs under keys of their own."""
+        """The documents of the topic; other stores keep documents with other keys in the same topic."""
         return self._documents
 
     async def begin(self, intent: PlannedChange) -> None:

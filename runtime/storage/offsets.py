@@ -82,11 +82,11 @@ class OffsetStore:
             await self._log.write_all(records)
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Write what a task has committed, as it is; where tasks do not write to the topic themselves."""
+        """Write records committed by a task unchanged, for workers whose tasks do not write to the topic themselves."""
         await self._log.write_all(records)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
-        """Records of the topic, in order; what cannot be understood is logged and skipped."""
+        """Apply records of the topic in order; malformed records are logged and skipped."""
         for record in records:
             try:
                 self._take(record)
@@ -105,7 +105,7 @@ class OffsetStore:
         self._stored.setdefault(name, {})[raw_key] = stored
 
     def _spellings(self, name: str) -> dict[str, list[_Stored]]:
-        """Everything known of a connector by partition."""
+        """The latest records of a connector, by partition."""
         found: dict[str, list[_Stored]] = {}
         for stored in self._stored.get(name, {}).values():
             found.setdefault(canonical(stored.partition), []).append(stored)

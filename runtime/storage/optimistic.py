@@ -26,8 +26,8 @@ class _OwnWrites:
 
 
 class OptimisticWrites:
-    """Applies writes at once. The order of the topic decides finally: a record that was read is applied only if it
-    follows our last write of its key. Event loop only."""
+    """Applies writes at once. The topic's order is final: a record from the topic is applied only if it follows our
+    last write of its key. Event loop only."""
 
     def __init__(self, send: Send, take: Take) -> None:
         self._send, self._take = send, take

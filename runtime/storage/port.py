@@ -37,7 +37,7 @@ class Logs(LogOpener, Protocol):
 
     @property
     def cluster_id(self) -> str:
-        """Of the Kafka cluster; empty until it has answered."""
+        """The id of the Kafka cluster; empty until the cluster has answered."""
 
     @property
     def error(self) -> str:

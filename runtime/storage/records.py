@@ -10,7 +10,7 @@ from runtime.kafka.log.log import LogRecord
 
 
 class MalformedRecord(Exception):
-    """A record that no Connect worker would have written."""
+    """The record has a format that no Connect worker writes."""
 
 
 def json_object(value: bytes | None) -> dict[str, Any] | None:
@@ -22,7 +22,7 @@ def json_object(value: bytes | None) -> dict[str, Any] | None:
 
 
 def json_value(data: bytes | None) -> Any:
-    """The JSON value in a key or value, None for none; MalformedRecord if it is not JSON."""
+    """The JSON value in a key or value, None for an absent key or value; MalformedRecord if it is not JSON."""
     if data is None:
         return None
     try:

@@ -59,7 +59,7 @@ class StatusStore:
         self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
         self._connectors: dict[str, StatusRecord] = {}
         self._tasks: dict[str, dict[int, StatusRecord]] = {}
-        self._topics: dict[str, dict[str, int]] = {}  # by connector: topic and the task that found it
+        self._topics: dict[str, dict[str, int]] = {}  # by connector: each topic with the task that reported it
         self._changes: Counter[str] = Counter()
 
     # reading
@@ -78,7 +78,7 @@ class StatusStore:
         return status is not None and status.state is State.RUNNING
 
     def task_statuses(self, name: str) -> dict[int, StatusRecord]:
-        """By task number; a copy."""
+        """A copy of the statuses of a connector's tasks, by task number."""
         return dict(self._tasks.get(name, {}))
 
     def changes(self, name: str) -> int:

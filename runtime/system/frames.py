@@ -1,7 +1,7 @@
 """Frames between two processes: a header of four bytes, then a body of JSON. Readers for threads and for asyncio.
 
 The header is the length of the body in bytes, big-endian. Its highest bit marks a body that only the standard library
-can decode: orjson supports neither integers beyond 64 bits, nor NaN, nor half surrogate pairs. Both sides refuse frames
+can decode: orjson supports neither integers beyond 64 bits, nor NaN, nor unpaired surrogates. Both sides refuse frames
 over a limit, so a broken peer cannot make the other one allocate gigabytes.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import orjson
 
 MAX_FRAME = 64 * 1024 * 1024
-"""Bytes of a body."""
+"""The most bytes of a body."""
 
 _HEADER = 4
 _EXACT = 1 << 31
@@ -34,7 +34,7 @@ def encode(message: Any) -> bytes:
 
 
 def encode_exact(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
-    """As encode(), for messages with integers of any size, NaN or half surrogate pairs anywhere. `default` converts
+    """As encode(), for messages with integers of any size, NaN or unpaired surrogates. `default` converts
     other values, as for json.dumps()."""
     return _frame(json.dumps(message, default=default, separators=(",", ":")).encode(), _EXACT)
 

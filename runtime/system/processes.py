@@ -72,7 +72,7 @@ class OwnProcess:
         self._closed = False
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; nothing happens when the process has ended, or after close()."""
+        """Send a signal; does nothing if the process has ended, or after close()."""
         if self._closed:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):

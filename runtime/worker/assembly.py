@@ -63,7 +63,7 @@ from runtime.worker.worker_storage import GroupMembership, WorkerStorage, admin_
 
 @dataclass(frozen=True, slots=True)
 class WorkerParts:
-    """The parts of a worker that its start and its end need."""
+    """The parts of a worker that are needed to start and stop it."""
 
     logs: Logs
     configs: ConfigStore
@@ -165,7 +165,8 @@ def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
 
 
 def _journal(config: WorkerConfig) -> TopicSpec:
-    """As many replicas as the offset topic; one partition, so that all changes are in one order."""
+    """The journal topic: as many replicas as the offset topic, and one partition, so that all changes are in one
+    order."""
     return TopicSpec(config.journal_topic, 1, config.offsets.replication_factor, "headrace.journal", single=True)
 
 

@@ -1,7 +1,7 @@
-"""Garbage collection of the worker's process: rare full collections, and a clock for the time that they take.
+"""Garbage collection of the worker's process: makes full collections rare, and measures the time of collections.
 
-With thousands of connectors a full collection holds the event loop for more than 100 ms. Reference counting frees
-almost everything; only cycles wait for the collector."""
+With thousands of connectors a full collection blocks the event loop for more than 100 ms. Reference counting frees
+almost all objects; the collector is needed only for cycles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ THRESHOLDS: Final = (20_000, 20, 50)
 
 
 def tune() -> None:
-    """Exclude everything that startup imported from collections, and collect less often."""
+    """Exclude all objects created during startup from collections, and collect less often."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 
 
 class CollectionClock:
-    """Adds up the seconds that collections take, in any thread: each holds the interpreter."""
+    """Adds up the seconds that collections take, in any thread: each collection holds the interpreter."""
 
     def __init__(self) -> None:
         self.total = 0.0

@@ -15,7 +15,7 @@ from runtime.system.scheduling import wait_of
 from runtime.worker.gc_tuning import CollectionClock
 
 INTERVAL = 0.1  # seconds between two ticks of the timer
-THRESHOLD = 0.1  # seconds of delay from which a delay is reported
+THRESHOLD = 0.1  # seconds; longer delays are reported
 QUIET_PERIOD = 10.0  # seconds after a report in which only a longer delay is reported
 _FRAMES = 8  # frames of the stack, innermost last
 

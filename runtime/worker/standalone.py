@@ -1,4 +1,4 @@
-"""A standalone worker: connectors from files, offsets in a file, nothing but records and sinks' groups in Kafka.
+"""A standalone worker: connectors and offsets are in files, only records and sinks' groups are in Kafka.
 
 Every start creates the connectors of the command line again; changes made over REST are lost, as with Apache's
 standalone worker. Only the offsets file and the sinks' consumer groups persist.

@@ -1,4 +1,4 @@
-"""The life of a worker process, from start to end.
+"""Starts, runs and stops a worker process.
 
 bind the listeners ─ serve REST (503) ─ brokers, storage topics ─ group ─ control loops ─ ready
                      └ the plugin host and the engine start at the same time
@@ -35,15 +35,15 @@ log = logging.getLogger(__name__)
 FAILED, BAD_CONFIG = 1, 2
 
 OnReady = Callable[[WorkerParts], Awaitable[None]]
-"""What a worker does as soon as it is ready; a WorkerEnd ends it."""
+"""A function to run as soon as the worker is ready; raising WorkerEnd ends the worker."""
 
 
 class WorkerStartError(Exception):
-    """The worker cannot do what it was started for; the message is for the operator."""
+    """The worker cannot start or continue; the message is for the operator."""
 
 
 def main(file: str) -> int:
-    """Run a distributed worker until SIGTERM or SIGINT; the exit code."""
+    """Run a distributed worker until SIGTERM or SIGINT; returns the exit code."""
     return run(file, lambda: (load_distributed(Path(file)), kafka_storage, _nothing))
 
 
@@ -130,8 +130,8 @@ class Worker:
         return FAILED if self._failure else 0
 
     async def _start(self, parts: WorkerParts) -> None:
-        """Engine and plugin host, storage, group, then the connectors. An error that waiting cannot fix ends the
-        worker with one line."""
+        """Engine and plugin host, storage, group, then the connectors. An error that a retry cannot fix ends the worker
+        with a one-line message."""
         try:
             await parts.engine.start()  # first: Spark takes longest
             await parts.host.start()

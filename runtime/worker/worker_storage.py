@@ -1,4 +1,4 @@
-"""Storage and group membership of the two kinds of worker: topics and a group (distributed), or files (standalone)."""
+"""Storage and group membership of a worker: topics and a group (distributed), or files (standalone)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ reason when the membership is lost."""
 
 
 class NoGroup:
-    """The membership of a standalone worker, which is in no group."""
+    """The membership of a standalone worker, which does not join a group."""
 
     confirmed_until = math.inf
     trouble = ""

@@ -39,7 +39,7 @@ class ClassArchive:
         return [*_QUIET, f"-XX:ArchiveClassesAtExit={self._fresh}"]
 
     def ended(self, *, well: bool) -> None:
-        """The JVM has ended: keeps its archive if it ended normally, since only then the archive is complete."""
+        """Keeps the archive if the JVM ended normally; otherwise the archive is incomplete and is removed."""
         if self._fresh is None:
             return
         if well and self._fresh.exists():

@@ -22,7 +22,7 @@ from runtime.embedded.processes.service import Service
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-# Small and quick to start: a serial collector and the first compiler tier suffice for one node.
+# For a small heap and a quick start: a serial collector and the first compiler tier suffice for one node.
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _TERMINATED = 128 + signal.SIGTERM
 _LOGGING = (

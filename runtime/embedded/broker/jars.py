@@ -75,7 +75,7 @@ def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progre
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]"),
     ]
     print(f"downloading the {total} jars of the {name} (only once)", file=progress, flush=True)
-    # Ends with us, so that it does not compete with the next start.
+    # The download ends with this process, so that it does not compete with the next start.
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent()
     ) as ivy:

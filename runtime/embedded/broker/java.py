@@ -14,7 +14,7 @@ from runtime.embedded.errors import JavaError
 MINIMUM = 17
 ADVICE = (
     f"install Java {MINIMUM} or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
-    "Fedora, RHEL: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17) or set JAVA_HOME to one"
+    "Fedora, RHEL: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17) or set JAVA_HOME"
 )
 
 
@@ -51,7 +51,7 @@ def _program() -> Path:
     if home:
         program = Path(home) / "bin" / "java"
         if not os.access(program, os.X_OK):
-            raise JavaError(f"JAVA_HOME is {home}, but there is no {program}: {ADVICE}")
+            raise JavaError(f"JAVA_HOME is {home}, but {program} is not executable: {ADVICE}")
         return program
     found = shutil.which("java")
     if not found:

@@ -1,1 +1,1 @@
-"""Processes of the embedded cluster: start and end, locks, ports and logs. Knows neither broker nor worker."""
+"""Processes of the embedded cluster: start and end, locks, ports and logs. Independent of broker and worker."""

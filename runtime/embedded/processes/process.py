@@ -64,7 +64,7 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Starts a process in its own session, so that ^C does not reach it, and appends its output to `log`.
 
-    With `ends_with_us` it gets SIGTERM when this process ends, even by SIGKILL (Linux only).
+    With `ends_with_us`, the new process receives SIGTERM when this process ends, even by SIGKILL (Linux only).
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
@@ -80,7 +80,8 @@ def spawn(
 
 
 def die_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` by which the child gets SIGTERM when this process ends, even by SIGKILL; None except on Linux."""
+    """A `preexec_fn` that makes the kernel send SIGTERM to the child when this process ends, even by SIGKILL; None
+    except on Linux."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl

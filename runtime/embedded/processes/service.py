@@ -33,7 +33,7 @@ class Service(ABC):
     @property
     @abstractmethod
     def address(self) -> str:
-        """The address on which it listens, for display."""
+        """The address on which the process listens, for display."""
 
     @property
     def pid(self) -> int | None:

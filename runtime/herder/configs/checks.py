@@ -87,7 +87,7 @@ class WorkerChecks:
             }
 
     def _group(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
-        """A sink in the workers' own group would break the group's protocol."""
+        """Refuses a sink in the workers' own group, which would break the group's protocol."""
         name, ours = config.get("name", ""), self._worker.group_id
         if _GROUP in config:
             if config[_GROUP] == ours:

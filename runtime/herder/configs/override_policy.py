@@ -32,7 +32,7 @@ class OverridePolicy:
         return cls(name, known[name])
 
     def refusal(self, setting: str) -> str | None:
-        """Why this client setting may not be overridden; None if it may."""
+        """The reason why this client setting may not be overridden; None if overriding is allowed."""
         if self.allowed is None or setting in self.allowed:
             return None
         return f"The '{self.name}' policy does not allow '{setting}' to be overridden in the connector configuration."

@@ -55,7 +55,7 @@ def client_id(kind: str, name: str, task: int) -> str:
 
 
 def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
-    """Everything that the slot needs to run this task, with a new epoch. ClientConfigError for an invalid client
+    """The specification that the slot needs to run this task, with a new epoch. ClientConfigError for an invalid client
     setting, ConfigError for invalid topic creation settings."""
     config = order.connector_config
     source = order.info.type == ConnectorType.SOURCE

@@ -12,7 +12,7 @@ class ConnectorLocks:
     """One lock per connector name, also for names that do not exist yet. Event loop only."""
 
     def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # kept while a request holds one
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # kept while locks are in use
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[None]:

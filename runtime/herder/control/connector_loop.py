@@ -179,7 +179,7 @@ class ConnectorLoop:
                 return
             if self._configs.connector(self.name) is stored:
                 await self._start(stored, requested)
-            else:  # the config has changed meanwhile
+            else:  # the configuration has changed meanwhile
                 self._requests.add(requested)
                 self.wake()
 

@@ -1,10 +1,10 @@
 """Quarantines a connector that ends the worker each time it starts.
 
-A plugin may kill the worker, and the worker's supervisor starts the worker again, which starts the connector again.
-Before connectors start, their names are therefore written to Headrace's own topic:
+A plugin may kill the worker. The worker's supervisor then starts the worker again, which starts the connector again.
+Therefore the names of connectors are written to Headrace's own topic before they start:
 
-a worker finds names there ─ its predecessor died while these connectors were starting: counted, they are suspects
-suspects start one after another ─ the worker survives: acquitted
+a worker finds names there ─ the last worker died during these starts: counted; the connectors become suspects
+suspects start one after another ─ the worker survives: no longer a suspect
                                  └ the worker dies again: counted; after LIMIT deaths the connector is FAILED
 """
 
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds."""
+    """Times in seconds."""
 
-    linger: float = 1.0  # after the start of a suspect, in which the worker may still die of it
+    linger: float = 1.0  # after the start of a suspect, during which a death of the worker still counts
     quiet: float = 5.0  # without starts, after which the worker counts as stable
     write: float = 2.0  # for writing the names; starts never wait longer for Kafka
 
@@ -62,11 +62,11 @@ class CrashLoopGuard:
         self._suspects: dict[str, Suspect] = {}
         self._starting: dict[str, str] = {}  # digests of configurations by connector
         self._each_start = False  # every start is written, not only the first ones after a quiet time
-        self._written: dict[str, Any] = {}  # as the topic has it
-        self._waiting = 0  # suspects whose turn has not come
+        self._written: dict[str, Any] = {}  # as stored in the topic
+        self._waiting = 0  # number of suspects that wait for their turn
         self._turn, self._write_lock = asyncio.Lock(), asyncio.Lock()
         self._writes: set[asyncio.Task[None]] = set()
-        self._requested = self._done = 0  # writes
+        self._requested = self._done = 0  # numbers of writes
         self._quiet: asyncio.TimerHandle | None = None
 
     async def begin(self) -> None:
@@ -127,8 +127,8 @@ class CrashLoopGuard:
     async def run(
         self, name: str, config: Mapping[str, str], start: Callable[[], Coroutine[Any, Any, _T]], *, last: bool
     ) -> _T:
-        """The result of `start`, which runs the connector's code; with `last` a suspect is acquitted afterwards.
-        Raises the HostError of a connector in quarantine."""
+        """The result of `start`, which runs the connector's code; with `last`, the connector is no longer a suspect
+        afterwards. Raises HostError if the connector is quarantined."""
         if (refusal := self.quarantined(name, config)) is not None:
             raise refusal
         digest, suspect = _digest(config), self._suspects.get(name)
@@ -154,8 +154,8 @@ class CrashLoopGuard:
         self._plan_quiet()
 
     async def _in_turn(self, name: str, digest: str, start: Callable[[], Coroutine[Any, Any, _T]], last: bool) -> _T:
-        """Start a suspect while no other suspect starts. Before the death that would be its last, also while no other
-        suspect could still end the worker after its start."""
+        """Start a suspect while no other suspect starts. If one more death would quarantine the connector, no other
+        suspect starts until this start can no longer end the worker."""
         self._waiting += 1
         try:
             await self._turn.acquire()
@@ -197,11 +197,11 @@ class CrashLoopGuard:
         self._record_later()
 
     async def _record(self) -> None:
-        """Write the present state. Starts do not depend on it: without Kafka they continue unrecorded."""
+        """Write the current state. Without Kafka, starts continue and are not recorded."""
         await asyncio.wait({self._record_later()}, timeout=self._timing.write)
 
     def _record_later(self) -> asyncio.Task[None]:
-        """Write the present state, without waiting."""
+        """Write the current state, without waiting."""
         self._requested += 1
         write = asyncio.get_running_loop().create_task(self._write(self._requested))
         self._writes.add(write)

@@ -48,7 +48,7 @@ class Instance:
             self.call.exception()  # retrieved, so that asyncio does not warn
 
     async def cancel(self) -> None:
-        """As drop_call(), but returns only when the calls have been sent to the host or never will be."""
+        """As drop_call(), and waits until the cancelled call has ended, so that it sends nothing more to the host."""
         self.drop_call()
         if self.call is not None:
             await asyncio.wait({self.call})
@@ -63,8 +63,8 @@ class Starter:
     def begin(
         self, instance: Instance, info: ConnectorInfo, on_started: Callable[[], None]
     ) -> asyncio.Task[TaskConfigs]:
-        """The instance's call: starts the instance unless it is started, then generates its task configs. Raises
-        ConfigError, TimeoutError, or the plugin host's HostError."""
+        """The call of this instance, as a task: starts the instance unless it is running, then generates its task
+        configs. Raises ConfigError, TimeoutError, or the plugin host's HostError."""
         assert instance.config is not None
         work = self._starts.start(self._name, instance.config, lambda: self._bring_up(instance, info, on_started))
         instance.call = asyncio.create_task(work, name=f"start {self._name}")

@@ -115,7 +115,7 @@ class Tasks:
         self._services.board.task(TaskId(self._name, task), state, self.version, trace)
 
     def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
-        """The task's slot or producer died. True if the task must be assigned again."""
+        """The task's slot or its producer died. Returns True if the task must be assigned again."""
         running = self._running.get(task)
         if running is None or running.epoch != epoch:
             return False
@@ -189,7 +189,7 @@ class Tasks:
         return task_specs.spec(self._services.worker, resolved, offsets, paused)
 
     def _fail_task(self, order: TaskRequest, paused: bool, why: ConfigError | ClientConfigError) -> None:
-        """Report FAILED; the task remains so until it is restarted or its configuration changes."""
+        """Report FAILED; the task remains FAILED until it is restarted or its configuration changes."""
         self._running[order.task] = AssignedTask(0, order.task_config, order.connector_config, paused, failed=True)
         trace = f"{ConfigError.java_name}: {why}\n"
         self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
@@ -200,7 +200,7 @@ class Tasks:
         return self._services.offsets.offsets(self._name)
 
     async def _evict(self, order: TaskRequest) -> None:
-        """Members that died without leaving would keep their partitions until their sessions expire."""
+        """Evict members that died without leaving, which would keep their partitions until their sessions expire."""
         group = task_specs.group_id(self._name, order.connector_config)
         members, self._stale_members = self._stale_members, set()
         unreported, self._unreported = self._unreported, set()

@@ -1,7 +1,8 @@
 """Assigns connectors and tasks to the workers of a group: sticky, incremental, balanced by weight.
 
-The assignor is a pure function of what every worker can read: members say what they run when they join, previous
-owners are in the status topic, departures in the journal. A new leader therefore decides as the old one would have.
+The assignor is a pure function of what every worker can read: members report what they run when they join, the status
+topic names previous owners, and the journal records departures. A new leader therefore decides as the old one would
+have.
 
 Work moves in two generations (KIP-415): the owner stops it in the first, another member starts it in the second, so
 that nothing ever has two owners. Weights are relative: a worker's share is its capacity divided by that of all.
@@ -16,13 +17,14 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 IMBALANCE: Final = 0.1
-"""Part of its share by which a worker may differ from it before work is moved. Measured weights fluctuate."""
+"""Fraction of its share by which a worker's load may differ from the share before work is moved. Measured weights
+fluctuate."""
 
 _EPSILON: Final = 1e-9
 
 
 class Unit(NamedTuple):
-    """What is assigned as a whole: a task, or with `task` -1 the connector itself."""
+    """The unit of assignment: a task, or, if `task` is -1, the connector itself."""
 
     connector: str
     task: int
@@ -32,7 +34,7 @@ class Unit(NamedTuple):
 class GroupWorker:
     """A worker in the group. `worker_id` (host:port of its REST API) survives its restarts, `member_id` does not.
 
-    A cordoned worker gets no work; a draining one also gives away what it has."""
+    A cordoned worker receives no new work; a draining worker also hands over its work to others."""
 
     member_id: str
     worker_id: str
@@ -48,11 +50,11 @@ class GroupWorker:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What an assignment is based on. Times are in seconds of one clock.
+    """The input of an assignment. Times are in seconds of one clock.
 
-    `weights` names everything that should run. `running` is what members said they run. `previous` is the worker that
-    ran a unit last; `departed` is when workers left that have not been given their work back since. `restricted` names,
-    for connectors that not every worker can run, the members that can."""
+    `weights` names everything that should run. `running` has the units that each member reports as running. `previous`
+    is the worker that ran a unit last. `departed` has the times at which workers left, until they receive their work
+    again. `restricted` names, for connectors that only some workers can run, the members that can run them."""
 
     members: Sequence[GroupWorker]
     weights: Mapping[Unit, float]
@@ -66,9 +68,11 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What changes, by member id. `waiting` is reserved for workers that may return; `unassignable` fits no member.
+    """The changes of one generation, by member id. `waiting` units are reserved for workers that may return; no member
+    can run `unassignable` units.
 
-    `next_rebalance` is the number of seconds until the assignment must be computed again; None: not needed."""
+    `next_rebalance` is the number of seconds until the assignment must be computed again; None if that is not
+    needed."""
 
     assigned: Mapping[str, list[Unit]]
     revoked: Mapping[str, list[Unit]]
@@ -78,7 +82,8 @@ class Decision:
 
 
 def assign(situation: Situation) -> Decision:
-    """Decide one generation. Deterministic: equal situations give equal decisions, whatever the order of members."""
+    """The decision for one generation. Deterministic: equal situations give equal decisions, in any order of
+    members."""
     return _Assignment(situation).decide()
 
 
@@ -104,8 +109,8 @@ class _Assignment:
         return Decision(self._assigned, self._revoked, frozenset(waiting), frozenset(unassignable), next_rebalance)
 
     def _keep(self) -> set[Unit]:
-        """What members run stays with them, unless it is not wanted, not allowed there, or claimed by two.
-        Returns wanted units that some member has to stop first."""
+        """Units stay with the members that run them, unless a unit should no longer run, the member may not run it, or
+        two members claim it. Returns units that a member must stop before another can start them."""
         claims: dict[Unit, list[str]] = defaultdict(list)
         for name in self._members:
             for unit in sorted(self._situation.running.get(name, ())):
@@ -124,7 +129,7 @@ class _Assignment:
         return moving
 
     def _drain(self) -> set[Unit]:
-        """Draining members stop what another member can run."""
+        """Draining members stop units that another member can run. Returns these units."""
         moving = set()
         for member in self._members.values():
             if not member.draining:
@@ -136,7 +141,7 @@ class _Assignment:
         return moving
 
     def _wait(self, free: Iterable[Unit]) -> tuple[list[Unit], set[Unit], float | None]:
-        """Units whose worker may still return wait for it (`scheduled.rebalance.max.delay.ms`)."""
+        """Units whose last worker may still return wait for that worker (`scheduled.rebalance.max.delay.ms`)."""
         situation = self._situation
         present = {member.worker_id for member in self._members.values()}
         deadlines = {w: t + situation.delay for w, t in situation.departed.items() if w not in present}
@@ -151,7 +156,7 @@ class _Assignment:
         return now_free, waiting, soonest
 
     def _return(self, free: Iterable[Unit]) -> list[Unit]:
-        """Give workers that have come back what they ran before; returns the other units."""
+        """Give returned workers the units that they ran before; returns the other units."""
         back = {m.worker_id: m for m in self._accepting if m.worker_id in self._situation.departed}
         others = []
         for unit in free:
@@ -163,7 +168,8 @@ class _Assignment:
         return others
 
     def _place(self, units: Iterable[Unit]) -> list[Unit]:
-        """Heavy units first, each on the member with the smallest load for its capacity; returns what fits nowhere."""
+        """Assign heavy units first, each to the member with the smallest load for its capacity; returns units that no
+        member can run."""
         queue = [(self._load[m.member_id] / m.capacity, m.member_id) for m in self._accepting]
         heapq.heapify(queue)
         unassignable = []
@@ -183,8 +189,9 @@ class _Assignment:
         return unassignable
 
     def _balance(self) -> None:
-        """If a member is far over or under its share, work moves from those over theirs to those with the least, as
-        long as the receiver ends up below the giver. Small differences move nothing."""
+        """If a member's load is far above or below its share, move units from members above their share to the members
+        with the smallest load, provided that the new owner's load stays below the old owner's. Small differences move
+        nothing."""
         capacity = sum(member.capacity for member in self._accepting)
         if len(self._accepting) < 2 or not capacity:
             return
@@ -194,9 +201,9 @@ class _Assignment:
         under = {name for name, share in shares.items() if self._load[name] < share * (1 - IMBALANCE)}
         if not over and not under:
             return
-        expected = dict(self._load)  # as it will be when revoked work has been placed
+        expected = dict(self._load)  # the load after revoked units have been assigned again
         for name in sorted(shares, key=lambda name: shares[name] - self._load[name]):
-            started = set(self._assigned[name])  # in this generation: moving it at once would be wasteful
+            started = set(self._assigned[name])  # in this generation; not moved again at once
             for unit in sorted(self._held[name] - started, key=lambda u: (-self._situation.weights[u], u)):
                 weight = self._situation.weights[unit]
                 if not weight or expected[name] <= shares[name] + _EPSILON:

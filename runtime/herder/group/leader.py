@@ -1,4 +1,5 @@
-"""The leader's part of a rebalance: from what members say to what each of them gets. Pure; runs on any thread."""
+"""The leader's part of a rebalance: computes assignments from the metadata of the members. No I/O, so any thread may
+call it."""
 
 from __future__ import annotations
 
@@ -13,17 +14,17 @@ from runtime.herder.group.assignor import GroupWorker, Situation, Unit, assign
 from runtime.kafka.group.protocol import Assignment, AssignmentError, Work, WorkerMetadata
 
 FOREIGN_CAPACITY = 2.0
-"""Slots that a member of another implementation counts for, since it does not say."""
+"""Slots assumed for a member of another implementation, which does not report its capacity."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """What a worker has read from the storage topics: an immutable snapshot, replaced by the event loop.
+    """A worker's view of the storage topics: an immutable snapshot, replaced by the event loop.
 
     `weights` names every connector and task that should run, with its relative load. `previous` is the worker
     (host:port) that ran a unit last, `departed` the time (time.time()) at which a worker left. `foreign` names
-    connectors whose plugin this implementation does not have: they go to members of another one. `delay` is
-    `scheduled.rebalance.max.delay.ms` in seconds."""
+    connectors whose plugin this implementation does not have: they are assigned to members of another implementation.
+    `delay` is `scheduled.rebalance.max.delay.ms` in seconds."""
 
     config_offset: int = -1
     weights: Mapping[Unit, float] = field(default_factory=dict)
@@ -35,7 +36,7 @@ class GroupView:
 
 def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView) -> Mapping[str, Assignment]:
     """Assignments by member id. If a member has read more of the config topic than the leader, nothing is assigned:
-    all members read as far and join again."""
+    all members read up to the same record and join again."""
     leader_url = members[leader_id].url
     newest = max(metadata.config_offset for metadata in members.values())
     if newest > view.config_offset:

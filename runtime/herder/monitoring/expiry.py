@@ -1,7 +1,7 @@
 """When the offsets of stopped sinks expire on the brokers.
 
 Brokers delete the offsets of a group that has been empty for `offsets.retention.minutes`; the sink would then start
-where `auto.offset.reset` says. Kafka does not report since when a group is empty, so the time is counted from the later
+where `auto.offset.reset` says. Kafka does not report when a group became empty, so the time is counted from the later
 of two events: the connector was stopped (the record of its target state), or its offsets were changed (the journal).
 """
 
@@ -17,8 +17,8 @@ from runtime.storage.journal import OffsetJournal
 WARNING_PERIOD = 24 * 3600
 """Seconds before the expiry at which warnings start, but at most a seventh of the retention."""
 
-_CACHE_SECONDS = 3600.0  # for which the brokers' retention is not queried again
-_RETRY_SECONDS = 60.0  # after which it is queried again if the brokers did not report it
+_CACHE_SECONDS = 3600.0  # seconds before the brokers' retention is queried again
+_RETRY_SECONDS = 60.0  # seconds before it is queried again if the brokers did not report it
 
 Retention = Callable[[], Awaitable[int | None]]
 """Queries the brokers' retention in milliseconds; None if they do not report it."""

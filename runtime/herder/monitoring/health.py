@@ -30,7 +30,7 @@ class MembershipStatus(Protocol):
 
 @dataclass(slots=True)
 class WorkerHealth:
-    """`ready` once the worker serves requests; `waiting_for` names what it waits for until then."""
+    """`ready` once the worker serves requests; until then, `waiting_for` names the missing part."""
 
     cluster: ClusterStatus
     ready: bool = False

@@ -1,4 +1,4 @@
-"""Read-only requests about offsets: lag, expiry, history, and the offsets of a point in time."""
+"""Read-only requests about offsets: lag, expiry, history, and the offsets at a point in time."""
 
 from __future__ import annotations
 

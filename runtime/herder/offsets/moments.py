@@ -54,7 +54,7 @@ Moment = Edge | AtTime | Relative | Absolute
 
 def parse(text: object, now: datetime) -> Moment:
     """Parses the text or whole number of a request. A time without a zone is in UTC, and a time before 1970 is 1970.
-    Raises BadRequest, which says what is expected."""
+    Raises BadRequest, whose message lists the valid forms."""
     if isinstance(text, int) and not isinstance(text, bool) and 0 <= text < 10**18:
         return Absolute(text)
     word = text.strip() if isinstance(text, str) else ""

@@ -2,7 +2,7 @@
 
     journal the planned change ─ step ─ step ─ … ─ add it to the history, remove it from the plan
                                    ├ Kafka refuses: roll back
-                                   └ Kafka is away, or the worker dies: finish as soon as possible; 409 until then
+                                   └ Kafka is unavailable, or the worker dies: finish once possible; 409 until then
 
 Every step may be repeated, so finishing a change repeats all of its steps.
 """

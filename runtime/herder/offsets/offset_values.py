@@ -13,8 +13,8 @@ MAX_DEPTH = 100
 
 
 def check_values(entries: Sequence[tuple[Any, Any]], first: int = 0) -> None:
-    """BadRequest names a value that cannot be stored: a number beyond 64 bits or not finite, or half of a surrogate
-    pair. `first` is the index of the first entry in the request."""
+    """Raises BadRequest, which names a value that cannot be stored: a number beyond 64 bits or not finite, or half of a
+    surrogate pair. `first` is the index of the first entry in the request."""
     for i, (partition, offset) in enumerate(entries, first):
         _check(partition, f"offsets[{i}].partition", MAX_DEPTH)
         _check(offset, f"offsets[{i}].offset", MAX_DEPTH)

@@ -1,6 +1,6 @@
 """Resolves positions of a seek, such as a time, to a sink's offsets, and counts the records read again or skipped.
 
-Nothing is changed here: the answer's `offsets` can be sent with PATCH /connectors/{name}/offsets.
+Changes nothing: the answer's `offsets` can be sent with PATCH /connectors/{name}/offsets.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class StatusBoard:
         self.publish_entry(task.connector)
 
     def remove_connector(self, name: str) -> None:
-        """Remove everything about a connector that has been deleted. UNASSIGNED is written first, as in Connect
+        """Remove all statuses and topics of a deleted connector. UNASSIGNED is written first, as in Connect
         (FACTS 7)."""
         for task in self._statuses.task_statuses(name):
             self._remove_task(TaskId(name, task))
@@ -90,7 +90,7 @@ class StatusBoard:
         self._events.notice(level, message, task.connector, task.task)
 
     def _remove_task(self, task: TaskId) -> None:
-        """A FAILED task has already ended, so it does not become UNASSIGNED."""
+        """Report UNASSIGNED, except for a FAILED task, which has already ended; then remove the status."""
         last = self._statuses.task_statuses(task.connector).get(task.task)
         if last is not None and last.state not in (State.UNASSIGNED, State.FAILED):
             self._statuses.put_task(task, self._status(State.UNASSIGNED, last.version, None))

@@ -1,1 +1,1 @@
-"""HTTP below the routes: connections, framing, request bodies, media types, answers. Knows no connector."""
+"""HTTP below the routes: connections, framing, request bodies, media types, answers. Independent of connectors."""

@@ -38,7 +38,7 @@ def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = N
 
 
 def dumps(body: Any) -> bytes:
-    """Compact JSON. Also writes stored integers beyond 64 bits and unpaired surrogates, which orjson refuses."""
+    """Compact JSON. Supports integers beyond 64 bits and unpaired surrogates, which orjson refuses."""
     try:
         return orjson.dumps(body)
     except TypeError:

@@ -167,7 +167,7 @@ def _initial(d: dict[str, Any]) -> TargetState | None:
 
 
 def known_object(value: Any, what: str, known: Collection[str] | None = None) -> dict[str, Any]:
-    """Checks for a JSON object with no other fields than `known`. `what` names the value in the error message."""
+    """Checks for a JSON object that has only fields in `known`. `what` names the value in the error message."""
     if not isinstance(value, dict):
         raise BadRequest(f"{what} must be a JSON object, not {_kind(value)}")
     for key in value if known is not None else ():

@@ -1,4 +1,4 @@
-"""Limits connections in total, by address and in time, counted from accept(), before TLS.
+"""Limits the number of connections, in total and by address, and their idle time, from accept() on, before TLS.
 
 Beyond a limit the connection with the lowest rank (`AcceptedConnection.rank`) is closed. A request in progress is never
 closed to make room. If every connection has a request in progress, a few more are accepted for health probes.
@@ -131,7 +131,7 @@ class Connections:
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         available = (
             soft // 2 if soft != resource.RLIM_INFINITY else limits.connections
-        )  # Kafka's clients need the others
+        )  # Kafka's clients need the other file descriptors
         self.limit = min(limits.connections, available)
         self._open: dict[ConnectionKey, AcceptedConnection] = {}
         # Of ranks 0 and 1; the first is closed first.
@@ -232,8 +232,8 @@ class CountedListener(socket.socket):
     _batch = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """The next connection within the limits. Raises BlockingIOError if there is none, and after each batch so that
-        open connections are served."""
+        """The next connection within the limits. Raises BlockingIOError if no connection waits, and after each batch,
+        so that open connections are served."""
         while self._batch < _BATCH:
             self._batch += 1
             try:

@@ -61,7 +61,7 @@ class BoundedProtocol(H11Protocol):
             self.connections_of_server.request_started(self._connection)
 
     def send_400_response(self, msg: str) -> None:
-        """A malformed body, or garbage after it. The application must not answer the request as well."""
+        """Refuses a malformed body, or invalid data after the body. The application must not send a second answer."""
         if self.answering:
             self.cycle.disconnected = True
         try:

@@ -63,7 +63,7 @@ class BodyCharge:
 
 
 class BodyMemory:
-    """The memory for bodies. If it is used up, the body that arrives most slowly is dropped. Event loop only."""
+    """The memory for bodies. If no memory is left, the body that arrives most slowly is dropped. Event loop only."""
 
     def __init__(
         self, limit: int = MAX_MEMORY, *, body_timeout: float = BODY_TIMEOUT, rate_grace: float = RATE_GRACE

@@ -117,7 +117,7 @@ def _answers(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:
         if o.links and status == 201:
             answer["links"] = _links(o.links)
         yield status, answer
-    unreadable = (400,) if o.path_parameters else ()  # a path whose escapes are none, or control characters
+    unreadable = (400,) if o.path_parameters else ()  # a path with invalid escapes, or with control characters
     for status in {*o.errors, *_EVERYWHERE, *unreadable} - set(o.answers):
         content = {JSON: {"schema": ref("Error")}}
         yield status, {"description": _ERRORS[status], "headers": headers, "content": content}

@@ -1,4 +1,4 @@
-"""The table behind /openapi.json: parameters, bodies and answers of each path and method."""
+"""The table from which /openapi.json is built: parameters, bodies and answers of each path and method."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ORIGIN: Mapping[str, Schema] = {
 class ApiOperation:
     """One method of one path.
 
-    `answers` maps the status of each successful answer to the name of a schema, empty for no body. `errors` are the
-    statuses beyond those that every path may have. `links` are operations that take the connector's name from this one.
+    `answers` maps the status of each successful answer to the name of a schema, empty for no body. `errors` are error
+    statuses in addition to those of every path. `links` are operations that take the connector's name from this one.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Basic authentication, as in Apache's extension, and roles, which are ours."""
+"""Basic authentication, as in Apache's extension, and Headrace's own roles."""
 
 from __future__ import annotations
 

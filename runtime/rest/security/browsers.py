@@ -1,8 +1,8 @@
 """Protects a worker that browsers can reach from cross-site requests and DNS rebinding.
 
-A web page may send simple requests to any address, and its owner can point a host name at this worker, which makes
-the worker part of the page's site. Therefore requests without authentication must use a known host name, and changes
-must come from the worker's own pages, from allowed origins, or from outside a browser.
+A web page may send simple requests to any address, and its owner can point a host name at this worker, so that browsers
+treat the worker as part of the page's site. Therefore requests without authentication must use a known host name.
+Changes are accepted only from the worker's own pages, from allowed origins, and from clients other than browsers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The JAAS file of basic authentication, which names the file of users, as Apache's extension has it.
+"""The JAAS file of basic authentication, which names the file of users, in the format of Apache's extension.
 
     KafkaConnect {
         org.apache.kafka.connect.rest.basic.auth.extension.PropertyFileLoginModule required

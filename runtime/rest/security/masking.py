@@ -46,7 +46,7 @@ class Masks:
         return {**entry, "info": await self.info(scope, entry["info"])} if "info" in entry else entry
 
     async def tasks(self, scope: Scope, connector: Mapping[str, str], tasks: list[TaskAnswer]) -> list[TaskAnswer]:
-        """Task configs. The connector's config tells which keys are passwords."""
+        """Task configs. The connector's config determines which keys are passwords."""
         if _sees_passwords(scope):
             return tasks
         return [{**task, "config": await self._keys.masked(task["config"], connector)} for task in tasks]

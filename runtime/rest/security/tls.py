@@ -79,7 +79,7 @@ def _load_trust(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
 
 
 def _kind(which: str, location: str) -> str:
-    """PEM or PKCS12. Raises ListenerError for a JKS store."""
+    """The format of a store: PEM or PKCS12. Raises ListenerError for a JKS store."""
     kind = kind_of(location)
     if kind == JKS:
         raise ListenerError(
