@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 FAILED, BAD_CONFIG = 1, 2
 
 OnReady = Callable[[WorkerParts], Awaitable[None]]
-"""A function to run as soon as the worker is ready; raising WorkerEnd ends the worker."""
+"""A function to run as soon as the worker is ready; raising WorkerStartError ends the worker."""
 
 
 class WorkerStartError(Exception):
