@@ -30,17 +30,31 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("header.converter", ConfigType.STRING, _HEADERS, _L, "Converter of record headers."),
     ConfigKey("config.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector configurations."),
     ConfigKey(
-        "config.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
+        "config.storage.replication.factor",
+        ConfigType.SHORT,
+        3,
+        _L,
+        "Replication factor of the config topic when it is created.",
     ),
     ConfigKey("offset.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of source offsets."),
-    ConfigKey("offset.storage.partitions", ConfigType.INT, 25, _L, "Partitions of that topic when it is created."),
     ConfigKey(
-        "offset.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
+        "offset.storage.partitions", ConfigType.INT, 25, _L, "Partitions of the offset topic when it is created."
+    ),
+    ConfigKey(
+        "offset.storage.replication.factor",
+        ConfigType.SHORT,
+        3,
+        _L,
+        "Replication factor of the offset topic when it is created.",
     ),
     ConfigKey("status.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector and task states."),
-    ConfigKey("status.storage.partitions", ConfigType.INT, 5, _L, "Partitions of that topic when it is created."),
+    ConfigKey("status.storage.partitions", ConfigType.INT, 5, _L, "Partitions of the status topic when it is created."),
     ConfigKey(
-        "status.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replicas of that topic when it is created."
+        "status.storage.replication.factor",
+        ConfigType.SHORT,
+        3,
+        _L,
+        "Replication factor of the status topic when it is created.",
     ),
     ConfigKey("offset.flush.interval.ms", ConfigType.LONG, 60_000, _L, "How often offsets are committed."),
     ConfigKey("offset.flush.timeout.ms", ConfigType.LONG, 5_000, _L, "How long a commit of offsets may take."),
@@ -57,7 +71,9 @@ DISTRIBUTED = ConfigDef(
     ),
     ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port that other workers use for this REST API."),
     ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
-    ConfigKey("access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that such pages may use."),
+    ConfigKey(
+        "access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that pages of allowed origins may use."
+    ),
     ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers added to every answer."),
     ConfigKey(
         "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built in."

@@ -86,13 +86,13 @@ def _up(arguments: argparse.Namespace) -> int:
 
 
 def _down(arguments: argparse.Namespace) -> int:
-    _print_message("the embedded cluster has ended" if _cluster().down() else "the embedded cluster was not running")
+    _print_message("the embedded cluster has stopped" if _cluster().down() else "the embedded cluster was not running")
     return 0
 
 
 def _detach(arguments: argparse.Namespace) -> int:
     if _cluster().detach(arguments.pid):
-        _print_message("the embedded cluster has ended")
+        _print_message("the embedded cluster has stopped")
     return 0
 
 

@@ -69,7 +69,7 @@ class Supervisor:
                 self._signals.ignore()
                 self._end()
         except Stopped:
-            self._report("the embedded cluster has ended")
+            self._report("the embedded cluster has stopped")
         finally:
             self._state.forget()
             lock.release()

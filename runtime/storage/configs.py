@@ -287,5 +287,5 @@ def _properties(value: Mapping[str, Any]) -> dict[str, str]:
 def _integer(value: Mapping[str, Any] | None, key: str) -> int:
     number = None if value is None else value.get(key)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise MalformedRecord(f"{key} is not a number of tasks")
+        raise MalformedRecord(f"{key} is not a valid number of tasks")
     return number

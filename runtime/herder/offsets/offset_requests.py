@@ -101,7 +101,7 @@ class OffsetRequests:
 
     async def delete(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
         """Delete the connector and its offsets: stops the connector, calls its alter_offsets(), and starts the
-        connector again if it refuses."""
+        connector again if alter_offsets() refuses."""
         async with self._herder.exclusive(name):
             stored = self._herder.stored(name)
             group = await self.group(name, stored.config)
