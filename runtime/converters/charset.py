@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
 
-_HALVES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _BEYOND_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _LONE = re.compile("[\ud800-\udbff].?|[\udc00-\udfff]", re.DOTALL)
 _UNKNOWN = "\ufffd"
@@ -49,7 +49,7 @@ def _utf8() -> Charset:
 
 
 def _encode_utf8(text: str) -> bytes:
-    """Restores bytes that were not UTF-8; writes halves of surrogate pairs as question marks."""
+    """Restores bytes that were not UTF-8; writes lone surrogates as question marks."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -61,8 +61,8 @@ def _encode(name: str, text: str) -> bytes:
 
 
 def _whole(name: str, text: str) -> str:
-    """Treats halves of surrogate pairs, and the escapes of bytes that were not UTF-8, as unknown characters."""
-    return _HALVES.sub(_UNKNOWN if name.startswith("utf") else "?", text)
+    """Treats lone surrogates, and the escapes of bytes that were not UTF-8, as unknown characters."""
+    return _SURROGATES.sub(_UNKNOWN if name.startswith("utf") else "?", text)
 
 
 def _decode(name: str, data: bytes) -> str:
@@ -74,7 +74,7 @@ def _decode(name: str, data: bytes) -> str:
 
 
 def _unpaired(found: re.Match[str]) -> str:
-    """Half of a pair also consumes the next unit; the result is two unknown characters if that unit starts a pair."""
+    """A lone surrogate also consumes the next unit; the result is two unknown characters if that unit starts a pair."""
     return _UNKNOWN * (2 if found.group()[-1] > "\uffff" else 1)
 
 

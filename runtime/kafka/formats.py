@@ -16,7 +16,7 @@ def compact(value: object) -> bytes:
     """Compact UTF-8 JSON, as Connect's own converter writes it."""
     try:
         return jackson_bytes(orjson.dumps(value))
-    except TypeError:  # integers beyond 64 bits, keys that are not strings, half a surrogate pair
+    except TypeError:  # integers beyond 64 bits, keys that are not strings, lone surrogates
         return json.dumps(value, separators=(",", ":")).encode()
 
 

@@ -61,7 +61,7 @@ def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tup
             if error is None:
                 found.append(message)
                 size += len(message)
-            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:  # but not the group's: it is not used
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:  # the group is not used
                 raise not_authorized(settings, "READ", f"topic {message.topic()}")
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard((message.topic(), message.partition()))

@@ -85,7 +85,7 @@ class Envelopes:
         return schema
 
     def _new_schema(self, data: bytes, value: Any) -> Schema | None:
-        """Reads a schema that orjson cannot serialize: with an infinite default, or half of a surrogate pair."""
+        """Reads a schema that orjson cannot serialize: with an infinite default or a lone surrogate."""
         try:
             return read_schema(value["schema"], self._fill)
         except InexactError:  # a decimal default

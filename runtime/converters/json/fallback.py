@@ -1,4 +1,4 @@
-"""JSON for values that orjson refuses: halves of surrogate pairs, integers beyond 64 bits, deep nesting."""
+"""JSON for values that orjson refuses: lone surrogates, integers beyond 64 bits, deep nesting."""
 
 from __future__ import annotations
 

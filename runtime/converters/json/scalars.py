@@ -13,7 +13,7 @@ from runtime.api.data.java_text import float_text
 from runtime.api.errors import DataError
 from runtime.api.java_compat.jackson import jackson_bytes
 
-_HALVES = re.compile("([\ud800-\udfff])")
+_SURROGATES = re.compile("([\ud800-\udfff])")
 
 
 def number(value: float, single: bool = False) -> Any:
@@ -44,16 +44,16 @@ def unsupported(value: Any) -> DataError:
 
 
 def quoted(text: str) -> bytes:
-    """A string in quotes. Halves of surrogate pairs are escaped; escapes of bytes that were not UTF-8 become U+FFFD,
+    """A string in quotes. Lone surrogates are escaped; escapes of bytes that were not UTF-8 become U+FFFD,
     as in Java."""
     try:
         return jackson_bytes(orjson.dumps(text))
     except TypeError:
         pass
-    if all(0xDC80 <= ord(half) < 0xDD00 for half in _HALVES.findall(text)):
+    if all(0xDC80 <= ord(char) < 0xDD00 for char in _SURROGATES.findall(text)):
         return jackson_bytes(orjson.dumps(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")))
     parts = [
         b"\\u%04X" % ord(part) if n % 2 else jackson_bytes(orjson.dumps(part))[1:-1]
-        for n, part in enumerate(_HALVES.split(text))
+        for n, part in enumerate(_SURROGATES.split(text))
     ]
     return b'"' + b"".join(parts) + b'"'

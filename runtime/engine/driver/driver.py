@@ -2,7 +2,7 @@
 
 The only module that imports pyspark (except Spark's Python daemon). The first line of standard input holds the
 settings, each further line the slots to keep; end of file means that the worker wants the driver to end, or has died.
-Reports are written to standard output as lines of JSON. The driver leads a process group of its own, so that signals
+Reports are written to standard output as lines of JSON. The driver leads its own process group, so that signals
 of the terminal reach neither the driver nor its JVM.
 """
 

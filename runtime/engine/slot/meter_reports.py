@@ -13,7 +13,7 @@ REPORT_INTERVAL = 1.0  # seconds
 
 
 class MeterReports:
-    """Polls the meter of every task: idle tasks cost a comparison, and nothing on the channel."""
+    """Polls the meter of every task: an idle task costs one comparison and no message."""
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
         self._tasks, self._put = tasks, put

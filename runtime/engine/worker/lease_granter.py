@@ -34,7 +34,7 @@ class LeaseGranter:
         self.renew()
 
     def revoke(self, cell: LeaseCell) -> None:
-        """End this lease for good."""
+        """End this lease permanently."""
         with self._lock:
             self._cells.discard(cell)
             cell.revoke()

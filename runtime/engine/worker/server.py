@@ -20,7 +20,7 @@ from runtime.system.processes import OwnProcess, peer
 _log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT = 5.0
-CLOSE_REASONS = (OSError, EOFError, FrameError)  # EOFError: asyncio.IncompleteReadError is one
+CLOSE_REASONS = (OSError, EOFError, FrameError)  # asyncio.IncompleteReadError is an EOFError
 
 
 class SlotLinkListener(Protocol):

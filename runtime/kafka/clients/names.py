@@ -71,7 +71,7 @@ def _assignors(key: str, value: str) -> dict[str, Any]:
         )
     eager = [
         c for c in chosen if c != "cooperative-sticky"
-    ]  # librdkafka cannot mix them; Java's migration starts eager
+    ]  # librdkafka cannot mix eager and cooperative; Java's migration starts eager
     return {"partition.assignment.strategy": ",".join(eager or chosen)}
 
 

@@ -27,7 +27,7 @@ _TICK = 0.1  # seconds between two steps
 _LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
 
 Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
-"""Computes the assignment of each member from the leader's member id and the members' metadata; on another thread."""
+"""Computes the assignments from the leader's member id and the members' metadata. Called on another thread."""
 
 
 @dataclass(frozen=True, slots=True)

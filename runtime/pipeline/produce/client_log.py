@@ -45,9 +45,9 @@ _throttle = LogThrottle()
 class ClientLog:
     """The error callback of one client. Fatal errors are not reported here: poll() raises them."""
 
-    def __init__(self, client: str, teller: LogThrottle | None = None) -> None:
+    def __init__(self, client: str, throttle: LogThrottle | None = None) -> None:
         self._client = client
-        self._throttle = teller or _throttle
+        self._throttle = throttle or _throttle
 
     def __call__(self, error: KafkaError) -> None:
         if (suppressed := self._throttle.allow(self._client, error.name())) is not None:
