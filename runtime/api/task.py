@@ -34,7 +34,7 @@ class SourceTaskContext(Protocol):
         """The committed source offsets, from which to resume."""
 
     def wake(self) -> None:
-        """Make the worker call poll() at once instead of after `idle_poll` seconds. Thread-safe."""
+        """Make the worker call poll() immediately instead of after `idle_poll` seconds. Thread-safe."""
 
 
 class PendingReport(Protocol):

@@ -56,7 +56,7 @@ class EngineListener(Protocol):
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot or producer has died, and the engine has removed the task: start it again with current
-        offsets. `member_id` identifies the task's consumer, which has to be removed from its group."""
+        offsets. `member_id` identifies the task's consumer, which must be removed from its group."""
 
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
         """The task's poll, put, start or stop (`call`) has not returned for `seconds`; an empty `call`: it has
@@ -88,7 +88,7 @@ class Engine(Protocol):
         After False, lease_changed(True) follows once it is confirmed again."""
 
     async def start(self) -> None:
-        """Open the channel and start the driver in the background; returns at once."""
+        """Open the channel and start the driver in the background; returns immediately."""
 
     def start_task(self, spec: TaskSpec) -> None:
         """Run the task on the least loaded slot, or on the first slot to connect if there is none."""

@@ -88,7 +88,7 @@ class Groups:
         return dict(zip(groups, map(_members_or_error, answers), strict=True))
 
     async def evict(self, group: str, members: Iterable[str]) -> None:
-        """Remove members from the group, so that their partitions are free at once. Unknown members are ignored."""
+        """Remove members from the group, so that their partitions are free immediately. Unknown members are ignored."""
         wanted = sorted(members)
         if wanted:
             await self._ask(group, kafka_python.evict(group, wanted))

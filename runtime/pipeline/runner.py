@@ -72,7 +72,7 @@ class TaskRunner:
         self._control.pause(paused)
 
     def revoke(self) -> None:
-        """End at once, without further put, produce or commit."""
+        """End immediately, without further put, produce or commit."""
         self._control.revoke()
 
     def forget_topics(self) -> None:

@@ -51,7 +51,7 @@ class Field:
 class Schema:
     """The type of a value and its metadata. Immutable.
 
-    Create a schema once and share it between records: converters and transformations cache what they derive from it.
+    Create a schema once and share it between records: converters and transformations cache objects derived from it.
     """
 
     type: Type

@@ -46,7 +46,7 @@ def _optional(name: str, type_: ConfigType, default: Any, doc: str) -> ConfigKey
 
 
 class AvroConverter(Converter):
-    """Converts Connect's schemas to Avro's; `connect.*` properties keep what Avro cannot express."""
+    """Converts Connect's schemas to Avro's; `connect.*` properties keep metadata that Avro cannot express."""
 
     java_name = "io.confluent.connect.avro.AvroConverter"
     config_def = ConfigDef(

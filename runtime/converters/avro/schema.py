@@ -129,7 +129,7 @@ class AvroSchemas:
         return name
 
     def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
-        """The Avro type with `connect.*` properties for what Avro cannot express."""
+        """The Avro type with `connect.*` properties for metadata that Avro cannot express."""
         if not self._meta:
             return made
         if schema.doc is not None and made["type"] != "record":

@@ -122,7 +122,7 @@ class Driver:
             return slot in self._wanted
 
     def _keep_slot(self, context: Any, slot: int) -> None:
-        """Run the slot's Spark job, and restart it when it ends: at once, or after a pause if it keeps ending."""
+        """Run the slot's Spark job, and restart it when it ends: immediately, or after a pause if it keeps ending."""
         attempt = quick_ends = 0
         while self._is_wanted(slot):
             attempt += 1
@@ -177,7 +177,7 @@ class Driver:
                 self._gateway.proc.wait(JVM_END)
         self._guard.end_all()  # slots that started meanwhile
         shutil.rmtree(self._settings.folder, ignore_errors=True)
-        if os.getppid() != self._worker:  # the worker was killed, so its folder is left
+        if os.getppid() != self._worker:  # a killed worker cannot remove its folder
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)
         signal_group(signal.SIGKILL)
 

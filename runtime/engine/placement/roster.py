@@ -32,7 +32,7 @@ class TaskRun:
     member_id: str | None = None  # the group member id of its consumer
     revoked_at: float | None = None
     failed: bool = False  # reported by the task
-    handed_back: str | None = None  # the reason why the task ends and has to be placed again
+    handed_back: str | None = None  # the reason why the task ends and must be placed again
     lost: bool = False  # its slot has died
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -103,7 +103,7 @@ class SlotLink:
         self.connectors[task.spec.connector] -= 1
 
     def revoked(self, task: TaskRun, now: float) -> None:
-        """The task was revoked: it must end at once."""
+        """The task was revoked: it must end immediately."""
         if task.revoked_at is None:
             task.revoked_at = now
             self.leaks += 1

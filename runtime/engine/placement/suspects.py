@@ -1,7 +1,7 @@
 """Tasks whose slots die: after the second death they are isolated, until the task at fault is found.
 
 The task that ended the process of a slot cannot be determined directly. So tasks that have been through two deaths are
-divided among cells, which are slots of their own; when a cell dies, its tasks are divided again, until the task at
+divided among cells, which are separate slots; when a cell dies, its tasks are divided again, until the task at
 fault is alone in its cell and the other tasks run elsewhere.
 """
 

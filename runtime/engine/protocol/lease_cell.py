@@ -48,7 +48,7 @@ class LeaseCell:
         self._write(max(int(deadline * 1e9), _REVOKED))
 
     def revoke(self) -> None:
-        """End the lease at once; the slot's process is ended soon after."""
+        """End the lease immediately; the slot's process is ended soon after."""
         self._write(_REVOKED)
 
     @property

@@ -1,4 +1,4 @@
-"""Reports the meters of a slot's tasks to the worker: one message a second with those that have changed."""
+"""Reports the meters of a slot's tasks to the worker: one message a second with all meters that have changed."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ OnStuck = Callable[[TaskThread, "PluginCall | None"], None]
 
 
 class Watchdog:
-    """Checks every task periodically. Calls that hold the interpreter itself are ended by the lease."""
+    """Checks every task periodically. The expiry of the lease ends calls that hold the interpreter."""
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class DriverProcess:
 
     def _handle_line(self, line: str) -> None:
         if self._leaving:
-            return  # the bridge to the JVM logs errors when both end at once
+            return  # the bridge to the JVM logs errors when both end at the same time
         if line.strip() and not line.startswith(NOISE):
             self._line(line)
 

@@ -40,7 +40,7 @@ class LeaseGranter:
             cell.revoke()
 
     def renew(self) -> None:
-        """Extend all leases that have not expired. While the membership is not confirmed, they are left to expire."""
+        """Extend all leases that have not expired. While the membership is not confirmed, leases expire."""
         with self._lock:
             remaining = min(self._ttl, self._lease())
             if remaining > 0:

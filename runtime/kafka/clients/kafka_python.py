@@ -152,8 +152,8 @@ def delete(group: str) -> Callable[[Any], None]:
 
 
 def _raise_refused(answers: Mapping[Any, Any]) -> None:
-    """Raise an error of the whole group as it is, so that the request is repeated or the error named; others by
-    partition, as OffsetsRefused."""
+    """Raise an error of the whole group unchanged, so that the request is repeated or the error reported. Raise
+    errors of partitions as OffsetsRefused."""
     from kafka import errors
 
     refused = {at: e for at, e in answers.items() if e is not errors.NoError}

@@ -111,7 +111,7 @@ class GroupMember:
         self._rejoin.set()
 
     async def leave(self) -> None:
-        """Leave the group, so that others get the work at once."""
+        """Leave the group, so that other workers get the work immediately."""
         self._closing.set()
         for thread in self._threads:
             if thread.ident is not None:

@@ -82,7 +82,7 @@ class Membership:
         return await asyncio.shield(self._first)
 
     async def leave(self) -> None:
-        """Leave, so that another worker may join at once."""
+        """Leave, so that another worker may join immediately."""
         self._closing.set()
         if self._thread.ident is not None:
             await asyncio.to_thread(self._thread.join, 10.0)
@@ -202,8 +202,8 @@ class Membership:
 
     def _java_group(self) -> GroupOccupied:
         return GroupOccupied(
-            f"workers of Apache Kafka Connect are alive in group.id={self._group_id}: stop all of them to take the "
-            "cluster over (a killed worker counts as alive for its session.timeout.ms), or set another group.id"
+            f"workers of Apache Kafka Connect are alive in group.id={self._group_id}: stop all of them to take over "
+            "the cluster (a killed worker counts as alive for its session.timeout.ms), or set another group.id"
         )
 
     def _post(self, call: Callable[..., object], *args: object) -> None:

@@ -9,7 +9,7 @@ leader may have assigned it to another worker, and the expired lease ends it (KI
     owned             owned           stopping         not owned      not owned
     stopping          owned           stopping         not owned      not owned
 
-Thread-safe: the network thread applies assignments, the event loop releases what has stopped.
+Thread-safe: the network thread applies assignments, the event loop releases stopped units.
 """
 
 from __future__ import annotations

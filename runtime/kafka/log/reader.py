@@ -15,7 +15,7 @@ from runtime.kafka.log.topic_watch import TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
-_MAX_RECORDS = 250  # records passed on at once: a few milliseconds of the event loop
+_MAX_RECORDS = 250  # records passed on in one batch: a few milliseconds of the event loop
 _MAX_PENDING = 16  # batches that may wait for the event loop
 _POLL_TIMEOUT = 0.1  # seconds; the delay with which the thread notices close()
 _LOG_INTERVAL = 5.0  # seconds between two log lines about an unavailable broker

@@ -1,4 +1,4 @@
-"""Steps of a chain that process a batch of uniform records at once, as columns."""
+"""Steps of a chain that process a batch of uniform records as columns."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Delivery:
 
 
 class DeliveryAlone:
-    """The `on_delivery` of a message that is sent again by itself; its batch stays unacknowledged until then."""
+    """The `on_delivery` of a message that is sent again separately; its batch stays unacknowledged until then."""
 
     __slots__ = ("_delivery",)
 
@@ -121,7 +121,7 @@ class Acks:
 
     def returned(self, delivery: Delivery, error: KafkaError, message: Message) -> None:
         """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
-        again by itself."""
+        again separately."""
         if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
             self._oversized.append((message, DeliveryAlone(delivery)))
         else:

@@ -24,7 +24,7 @@ _DEFAULTS: dict[str, Any] = {
     # By default the client stops fetching for a whole second whenever its small queue is full.
     "queued.min.messages": 100_000,
     "fetch.queue.backoff.ms": 10,
-    "fetch.wait.max.ms": 500,  # the broker answers at once if messages are available
+    "fetch.wait.max.ms": 500,  # the broker answers immediately if messages are available
 }
 
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.

@@ -23,7 +23,7 @@ class _Done:
         return True
 
     def result(self, timeout: float | None = None) -> None:
-        """Returns at once."""
+        """Returns immediately."""
 
 
 class ErrantRecords:

@@ -42,5 +42,5 @@ class SinkContext:
         self.pause_changed = True
 
     def request_commit(self) -> None:
-        """Commit offsets soon."""
+        """Request an early offset commit."""
         self.commit_requested = True

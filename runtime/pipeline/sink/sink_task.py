@@ -1,6 +1,6 @@
 """A sink task: consume, convert, put, flush, commit.
 
-A commit names all partitions of the task as soon as one has moved, as Connect's commits do. After a failed flush the
+A commit names all partitions of the task as soon as one offset has changed, as Connect's commits do. After a failed flush the
 task rewinds to the committed offsets, or to the position at which reading started. While put() is retried, earlier
 offsets are committed, and the task's seeks, pauses and commit requests take effect; records of a partition in which the
 task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
@@ -104,7 +104,7 @@ class SinkWorker:
         return self._letters is None or self._letters.settle(timeout)
 
     def run(self) -> None:
-        """Returns after a graceful stop. Raises the error that fails the task, after committing what was put."""
+        """Returns after a graceful stop. Raises the error that fails the task, after committing the put records."""
         try:
             if self._letters is not None:
                 self._letters.ensure_topic()

@@ -76,8 +76,8 @@ class SourceWorker:
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:
-        """Returns after a graceful stop. Raises the error that fails the task, after committing what can be
-        committed."""
+        """Returns after a graceful stop. Raises the error that fails the task, after committing all
+        acknowledged offsets."""
         task = self._task
         try:
             with self._control.calling("start"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RevokedError(Exception):
-    """The task was revoked or its lease has expired: it ends at once, without commit or report."""
+    """The task was revoked or its lease has expired: it ends immediately, without commit or report."""
 
 
 class TaskLostError(Exception):

@@ -1,4 +1,4 @@
-"""Copies structs: replaces nulls with the defaults of their fields, and refuses what Java's Struct refuses."""
+"""Copies structs: replaces nulls with the defaults of their fields, and refuses the values that Java refuses."""
 
 from __future__ import annotations
 
