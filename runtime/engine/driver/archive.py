@@ -19,7 +19,7 @@ QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 def archive_path() -> Path | None:
-    """The path of the archive for the installed Java and Spark, whether it exists or not. None if Java was not found."""
+    """The path of the archive for the installed Java and Spark, even if it does not exist; None without Java."""
     java = find_java()
     if java is None:
         return None

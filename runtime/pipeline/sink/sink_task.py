@@ -1,9 +1,9 @@
 """A sink task: consume, convert, put, flush, commit.
 
-A commit names all partitions of the task as soon as one offset has changed, as Connect's commits do. After a failed flush the
-task rewinds to the committed offsets, or to the position at which reading started. While put() is retried, earlier
-offsets are committed, and the task's seeks, pauses and commit requests take effect; records of a partition in which the
-task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
+A commit names all partitions of the task as soon as one offset has changed, as Connect's commits do. After a failed
+flush the task rewinds to the committed offsets, or to the position at which reading started. While put() is retried,
+earlier offsets are committed, and the task's seeks, pauses and commit requests take effect; records of a partition in
+which the task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
 """
 
 from __future__ import annotations
