@@ -185,7 +185,7 @@ class Offset(NamedTuple):
 
     @property
     def is_sink(self) -> bool:
-        """Whether the partition is one of a topic, as for sinks."""
+        """Whether the entry has the form of a sink's: a topic partition and an offset."""
         if not isinstance(self.partition, dict) or self.partition.keys() != {"kafka_topic", "kafka_partition"}:
             return False
         topic, number = self.partition["kafka_topic"], self.partition["kafka_partition"]

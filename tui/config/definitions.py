@@ -61,7 +61,7 @@ class Validation(NamedTuple):
 
 
 def of_plugin(answer: Iterable[Json]) -> dict[str, KeyDefinition]:
-    """From `GET /connector-plugins/{class}/config`."""
+    """The definitions in an answer of `GET /connector-plugins/{class}/config`."""
     return {entry["name"]: _key(entry, {}) for entry in answer or ()}
 
 

@@ -130,7 +130,7 @@ def _problem(found: ParsedConfig, key: str, message: str, severity: Severity = S
 
 
 def _place(found: ParsedConfig, key: str) -> TextPosition:
-    """The key's position, or for a missing key that of one of the same alias (`transforms.x.…`) or of their list."""
+    """The position of the key or, if it is missing, of another key of its alias (`transforms.x.…`) or of the list."""
     if key in found.places:
         return found.places[key]
     parts = key.split(".")

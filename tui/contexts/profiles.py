@@ -14,8 +14,10 @@ Table = Mapping[str, Any]  # a context's table in the file
 
 
 class Profile(NamedTuple):
-    """How to reach and treat one cluster. A profile without a name was given by its URL. Secrets (password, token,
-    key_password, headers, client) may be references, which are resolved for a connection: see `tui.contexts.secrets`.
+    """The connection and the restrictions of one cluster. A profile without a name was given by its URL.
+
+    Secrets (password, token, key_password, headers, client) may be references, which are resolved for a connection:
+    see `tui.contexts.secrets`.
     """
 
     url: str

@@ -45,7 +45,7 @@ class Sample(NamedTuple):
 
 
 def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
-    """From an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
+    """A sample from an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
     entries = (answer or {}).get("offsets") or ()
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
@@ -115,7 +115,7 @@ class SampleHistory:
 
 def rates(points: Sequence[tuple[float, float | None]]) -> list[float | None]:
     """Rates per second at each point. Offsets advance with each commit, so an advance counts for all the time since the
-    previous one; points after the last advance are 0 only if the pause is longer than that."""
+    previous one; after the last advance, the rate is 0 only if the pause exceeds the last interval by half."""
     found: list[float | None] = [None] * len(points)
     start, last_gap = 0, 0.0
     for number in range(1, len(points)):

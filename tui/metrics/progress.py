@@ -36,12 +36,12 @@ class ConnectorProgress(NamedTuple):
         return self.lag is not None or self.age_ms is not None or bool(self.stalled) or self.failing.everything
 
     def age(self, now: float) -> float:
-        """Seconds, as of now."""
+        """The age of the positions in seconds at the time `now`."""
         return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
 def of_offsets(answer: Json) -> ConnectorProgress:
-    """From `GET offsets?detail=true`; unknown if the worker does not report it for every partition."""
+    """Progress from `GET offsets?detail=true`; unknown unless the worker reports it for every partition."""
     entries = (answer or {}).get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
     ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
@@ -52,7 +52,7 @@ def of_offsets(answer: Json) -> ConnectorProgress:
 
 
 def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> ConnectorProgress:
-    """From a `progress` event."""
+    """Progress from a `progress` event."""
     lag = one.get("lag") or {}
     age = None if one.get("lag") is not None else one.get("age_ms")
     return ConnectorProgress(

@@ -30,7 +30,7 @@ class HistoryFiles:
         self.folder = folder
 
     def read(self, name: str) -> list[Json]:
-        """Newest first; empty without changes. Raises HeadraceError."""
+        """The entries, newest first; empty without changes. Raises HeadraceError."""
         try:
             return [json.loads(line) for line in reversed(self._lines(name))]
         except ValueError as error:

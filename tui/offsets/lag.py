@@ -46,13 +46,13 @@ NO_WARNINGS = OffsetWarnings()
 
 
 def warnings(answer: Json) -> OffsetWarnings:
-    """From `GET offsets?detail=true`."""
+    """Warnings from `GET offsets?detail=true`."""
     answer = answer or {}
     return OffsetWarnings(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
 
 
 def of_answer(answer: Json) -> dict[str, Lag]:
-    """From `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
+    """Lag from `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
     found = {}
     for entry in (answer or {}).get("offsets") or ():
         if entry.get("lag") is not None or entry.get("age_ms") is not None:

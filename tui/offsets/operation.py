@@ -182,7 +182,7 @@ class OffsetOperation:
         except NotFound:
             if self.plan.action is not PlanAction.DELETE:
                 raise
-            return Verdict(Certainty.POSSIBLE, f"{lost.message}; the connector is gone")
+            return Verdict(Certainty.POSSIBLE, f"{lost.message}; the connector no longer exists")
         if tries > 1:
             return await self.altered(tries - 1)
         if missing:

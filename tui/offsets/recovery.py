@@ -30,7 +30,7 @@ class Recovered(NamedTuple):
 
 
 class Recovery:
-    """Recovers interrupted changes of one cluster. Every method raises NotFound if the connector has none."""
+    """Recovers interrupted changes of one cluster. Every method raises NotFound if there is no such change."""
 
     def __init__(
         self, connect: Connect, change_store: ChangeStore, report: Report = no_report, clock: Clock = time.monotonic
@@ -107,7 +107,7 @@ class Recovery:
         return operation
 
     async def _state(self, pending: PendingChange) -> str | None:
-        """None if the connector no longer exists."""
+        """The state of the connector; None if it no longer exists."""
         try:
             return model.connector(pending.plan.name, await self.connect.status(pending.plan.name)).state
         except NotFound:

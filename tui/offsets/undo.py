@@ -37,12 +37,12 @@ class HistoryEntry(NamedTuple):
 
     @property
     def made(self) -> list[OffsetChange]:
-        """The partitions that it changed."""
+        """The partitions whose offsets changed."""
         return changes(self.before, self.after)
 
     @property
     def has_changed(self) -> bool:
-        """Whether it had an effect; a reset or a deletion has one if there were offsets before."""
+        """Whether the change had an effect; a reset or a deletion has one if there were offsets before."""
         return bool(self.made if self.action == "alter" else self.before)
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """A persistent HTTP/1.1 connection over a socket; answers are parsed by httptools (Node's parser).
 
-http.client is not used: importing the mail parser and the ssl module took a fifth of a script line. ssl is imported
-only for https.
+http.client is not used: importing the mail parser and the ssl module took a fifth of a script line's time. ssl is
+imported only for https.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class FailoverTransport:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        """Event ids are valid for one worker only, so the stream of another one starts with a snapshot."""
+        """Event ids are valid for one worker only, so another worker's stream starts with a snapshot."""
         index = self._current
         known_id = last_id if index == self._streaming else ""
         self._streaming = index

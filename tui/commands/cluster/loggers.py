@@ -33,7 +33,7 @@ class GetLoggers(Command):
 
 
 def _time(milliseconds: Any) -> str:
-    """UTC; empty if the level was never changed over REST."""
+    """The time in UTC; empty if the level was never changed over REST."""
     if not isinstance(milliseconds, int):
         return ""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -190,7 +190,7 @@ class DescribeConnector(Command):
 
 
 async def _or_none(answer: Any) -> Json:
-    """None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status yet."""
+    """The answer, or None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status yet."""
     try:
         return await answer
     except MalformedAnswer:

@@ -36,7 +36,7 @@ class Wait(Command):
         return await for_each(await select_names(context.connect, self.names, self.regex), act)
 
     async def _until(self, context: CommandContext, deadline: float, name: str) -> str:
-        """Empty once the state is reached, otherwise the last state seen."""
+        """The last state seen; empty once the desired state is reached."""
         pause, seen, reached = FIRST_PAUSE, "", False
         while True:
             try:

@@ -80,7 +80,7 @@ class Page(Screen[None]):
         return self._ready and not self.prompt.is_open and self.allows(action)
 
     def is_idle(self, action: str) -> bool:
-        """In a read-only context the footer hides keys of changes; pressing one shows the reason."""
+        """Whether the footer hides the key: a read-only context forbids changes; pressing the key shows the reason."""
         return self.services.profile.read_only and action in self.CHANGES
 
     def allows(self, action: str) -> bool:

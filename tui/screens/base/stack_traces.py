@@ -33,7 +33,7 @@ def _chains(one: Connector) -> list[tuple[str, list[str]]]:
 
 
 def chain(trace: str) -> list[str]:
-    """From the first line down to the root cause, one line each; further lines of a message are left out."""
+    """The trace from its first line down to the root cause, one line each; further lines of a message are left out."""
     lines = visible_lines(trace)
     return [*lines[:1], *(line.removeprefix(_CAUSED) for line in lines[1:] if line.startswith(_CAUSED))]
 

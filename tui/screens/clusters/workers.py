@@ -48,7 +48,7 @@ class WorkerLoad:
 
 
 def loads(connectors: Iterable[Connector]) -> dict[str, WorkerLoad]:
-    """By worker ID. A connector counts for the worker that runs the connector itself, a task for its own worker."""
+    """Loads by worker ID. A connector counts for the worker that runs it, a task for the worker that runs the task."""
     found: dict[str, WorkerLoad] = {}
     for one in connectors:
         found.setdefault(one.worker or NOWHERE, WorkerLoad()).connectors[one.state] += 1

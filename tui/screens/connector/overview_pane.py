@@ -27,7 +27,7 @@ MAX_CURVE = 60  # cells
 
 
 class OverviewPane(Pane):
-    """Sends no requests to workers of other projects."""
+    """Shows the snapshot, and reports of Headrace workers; sends no requests to other workers."""
 
     FOCUS = "#facts"
     interval = 5.0
@@ -76,7 +76,7 @@ class OverviewPane(Pane):
             return ()
 
     async def _errors(self, name: str) -> Any:
-        """None if the worker is an older Headrace version that does not count them."""
+        """The failed records; None if the worker is an older Headrace version that does not count them."""
         try:
             return await self.services.connect.errors(name)
         except Refused as error:

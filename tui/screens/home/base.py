@@ -37,7 +37,7 @@ class StatusText(NamedTuple):
 
 
 class HomeBase(Screen[None]):
-    """Knows none of the collaborators that use it: they are created by `screen.Home`."""
+    """The base of the main screen. Does not know the collaborators that use it: `screen.Home` creates them."""
 
     operations: Operations
 
@@ -49,7 +49,7 @@ class HomeBase(Screen[None]):
         self.marks = Marks()
         self.services: ClusterServices | None = None  # set once the screen has been painted for the first time
         self.progress: ProgressMonitor | None = None
-        self.notices: dict[str, list[str]] = {}  # what the worker reported, by connector, the newest last
+        self.notices: dict[str, list[str]] = {}  # reports of the worker by connector, the newest last
         self._view: ConnectorView | None = None
         self.status = StatusText()
         self._bindings_state: tuple[object, ...] = ()

@@ -40,7 +40,7 @@ class BulkActions:
         self.home.app.push_screen(BulkMenu(self.described_targets()), lambda name: self.act(name) if name else None)
 
     def act(self, name: str) -> None:
-        """The verb's key was pressed while connectors are marked, or in the menu."""
+        """Applies the verb whose key was pressed while connectors are marked, or in the menu."""
         from tui.screens.operations.bulk_screen import question
 
         home, action = self.home, ACTIONS[name]

@@ -20,7 +20,7 @@ def file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def load(path: Path) -> list[str]:
-    """Oldest first; empty if the file cannot be read."""
+    """The stored lines, oldest first; empty if the file cannot be read."""
     with suppress(OSError, UnicodeDecodeError):
         return path.read_text("utf-8").splitlines()[-MAX_LINES:]
     return []

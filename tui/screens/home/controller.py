@@ -55,7 +55,7 @@ class HomeController:
     # Keys for one connector
 
     def act(self, name: str, connector: Connector) -> None:
-        """The key of a verb, such as `stop`, for one connector."""
+        """Applies the verb of a key, such as `stop`, to one connector."""
         action = ACTIONS[name]
         if running := self.home.operations.pending(connector.name):
             self.home.say(f"{running.title} is still under way", "warn")

@@ -118,7 +118,7 @@ class Home(ListAndPage):
             self._watching = self.run_worker(watching, exit_on_error=False)
 
     def rest(self) -> None:
-        """Another cluster is shown: this one is watched only until its operations have ended."""
+        """Called when another cluster is shown: this one is watched only until its operations have ended."""
         self._is_resting = True
 
     # Updates

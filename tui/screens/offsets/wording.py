@@ -83,7 +83,7 @@ def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
 
 def age(seconds: float, trouble: str) -> str:
     """The age of offsets that could not be read again, and the reason."""
-    return f"read {span(seconds)} ago" + (f", not since: {trouble}" if trouble else "")
+    return f"read {span(seconds)} ago" + (f"; reading again failed: {trouble}" if trouble else "")
 
 
 def _how_far(total: Lag) -> str:

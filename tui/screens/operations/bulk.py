@@ -95,7 +95,7 @@ class BulkOperation:
         self.changed()
 
     def cancel(self) -> None:
-        """Requests that are still waiting are not sent."""
+        """Drops the requests that have not been sent yet."""
         self.cancelled = True
         self.changed()
 

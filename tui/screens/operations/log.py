@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 class OperationsScreen(ModalScreen[None]):
-    """Newest first; the entry under the cursor in full below."""
+    """Lists the operations, newest first, and shows the entry under the cursor in full below."""
 
     DEFAULT_CSS = """
     OperationsScreen { align: center middle; background: $background 60%; }

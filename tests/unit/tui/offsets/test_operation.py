@@ -201,7 +201,7 @@ async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: C
     worker.state, worker.arrives = "STOPPED", True
     worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
     done = await apply_plan(worker, store, [], plan("STOPPED", PlanAction.DELETE))
-    assert not worker.there and "the connector is gone" in done.verdict.message
+    assert not worker.there and "the connector no longer exists" in done.verdict.message
 
 
 async def test_the_alter_request_is_retried_a_limited_number_of_times(
