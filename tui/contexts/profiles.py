@@ -49,7 +49,7 @@ class Profile(NamedTuple):
         return self.name or without_user(self.url)
 
     def as_read_only(self) -> Profile:
-        """The profile with --read-only; refusals name a context that is read-only itself instead of the option."""
+        """The profile with --read-only. Refusals name the option, or the context if it is read-only itself."""
         return self._replace(read_only=True, option_read_only=not self.read_only)
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from tui.formatting import one_line
 
 class Validator:
     """`on_change` is called when the validation changes. The result for an older text is shown until the new one
-    arrives; `settled` tells whether the result concerns the current text."""
+    arrives; `settled` is true if the result concerns the current text."""
 
     def __init__(self, connect: Callable[[], Connect], on_change: Callable[[], None]) -> None:
         self._connect, self._on_change = connect, on_change

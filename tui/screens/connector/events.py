@@ -100,7 +100,7 @@ class LogPane(Pane):
     def __init__(self, services: ClusterServices, id: str = "log") -> None:
         super().__init__(services, id)
         self.lines: Sequence[Mapping[str, Any]] = ()
-        self.instead = ""  # why there are no lines
+        self.instead = ""  # the reason, if there are no lines
         self.follows, self.only_warnings, self._asking = True, False, False
 
     def compose(self) -> ComposeResult:

@@ -158,7 +158,7 @@ class HomeController:
         """Everything that quitting now would lose, one line each: requests under way and edited texts."""
         running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
         return [
-            *(f"under way, would be cut off: {one.title}" for one in running),
+            *(f"under way, would be interrupted: {one.title}" for one in running),
             *program.of(self.home).unsaved,
         ]
 
