@@ -10,7 +10,7 @@ from tui.errors import UsageError
 
 
 def asker(is_script: bool) -> Callable[[str], bool]:
-    """Returns a function that asks the user at the terminal; without a terminal, and in scripts, it always answers yes."""
+    """A function that asks the user at the terminal; without a terminal, and in scripts, it always answers yes."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return _ask if not is_script and any(stream.isatty() for stream in streams) else _always_yes
 
