@@ -10,8 +10,8 @@ HeadraceError                  1
     ├── Conflict               4  409: a rebalance, or a name that exists
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
-    └── ServerError          1  5xx
-        └── MalformedAnswer          1  an answer that violates the Connect REST API
+    └── ServerError            1  5xx
+        └── MalformedAnswer    1  an answer that violates the Connect REST API
 
 BadRequest, Conflict and NotFound also exist in `runtime.herder.errors`: the worker raises them for the HTTP statuses
 for which the console raises these.
