@@ -65,7 +65,7 @@ class _NoReport:
 
 
 async def apply(edit: ConfigEdit, connect: Connect, report: Callable[[str], None] | None = None) -> ConfigApplied:
-    """Raises ChangedMeanwhile, NotApplied, or the server's own refusal."""
+    """Raises ChangedMeanwhile, ConfigNotApplied, or the server's own refusal."""
     report = report or _NoReport()
     report("reading the config again")
     now = await connect.config(edit.name)

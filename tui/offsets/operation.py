@@ -144,7 +144,7 @@ class OffsetOperation:
         return now
 
     async def replanned(self, replan: Replan) -> bool:
-        """Computes the changes again, since the connector, and any relative position, advances until it stops."""
+        """Computes the changes again, since the connector may have advanced until it stopped."""
         self.report("computing the target offsets again")
         made = await self.retry.call(replan)
         self.planned = self.plan.changes

@@ -50,13 +50,13 @@ async def plan_changes(
     stop: bool,
     why: str | None,
 ) -> OffsetPlan:
-    """A plan to make these changes, provided that the offsets still are `base`. Raises NotApplied."""
+    """A plan to make these changes, provided that the offsets still are `base`. Raises OffsetsNotApplied."""
     state = await require_changeable(context, name, stop)
     return OffsetPlan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
 
 
 async def require_changeable(context: CommandContext, name: str, stop: bool) -> str:
-    """The connector's state; raises NotApplied if it is not STOPPED and `stop` is not given."""
+    """The connector's state; raises OffsetsNotApplied if it is not STOPPED and `stop` is not given."""
     state = await state_of(context, name)
     if state != "STOPPED" and not stop:
         text = f"the connector is {state}; offsets can be changed only while it is STOPPED"
@@ -106,7 +106,7 @@ async def confirm_and_apply(
 
 
 async def apply_plan(context: CommandContext, plan: OffsetPlan, again: Replan | None = None) -> TargetOutcome:
-    """Applies a plan; reports each step if the connector has to be stopped. Raises NotApplied."""
+    """Applies a plan; reports each step if the connector has to be stopped. Raises OffsetsNotApplied."""
 
     def say(step: str) -> None:
         if plan.must_stop:
