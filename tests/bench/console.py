@@ -146,7 +146,9 @@ def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
     # includes the imports for the network, which come after the first paint
     note = "from the first paint to all of them listed, imports and the request included"
     return [
-        Row("first paint of an empty Textual table, in turns with ours", "none", statistics.median(bares), "s"),
+        Row(
+            "first paint of an empty Textual table, alternating with the console", "none", statistics.median(bares), "s"
+        ),
         Row("first paint", case, statistics.median(paints), "s", 0.45),
         Row(
             f"fill {connectors:,} connectors",
@@ -196,7 +198,7 @@ def living(connectors: int, events: bool, presses: int, runs: int) -> Iterator[R
     with stub(connectors, changes=0, events=events) as url:
         screen = Screen(url)
         screen.until(lambda seen: f"{connectors:,} connectors".encode() in seen)
-        yield Row("processor, nothing happens", case, resting(screen, 15.0), "%", 3 if ours else None)
+        yield Row("processor when idle", case, resting(screen, 15.0), "%", 3 if ours else None)
         screen.close()
 
 
@@ -209,7 +211,9 @@ def refreshing(connectors: int) -> Row:
         )
     median, worst = map(float, done.stdout.split())
     goal = 50 if connectors <= 1000 else None
-    return Row("event loop held by a refresh", f"{connectors:,}, polling", median, "ms", goal, f"worst {worst:.0f} ms")
+    return Row(
+        "event loop blocked by a refresh", f"{connectors:,}, polling", median, "ms", goal, f"worst {worst:.0f} ms"
+    )
 
 
 def commands(runs: int, connectors: int) -> Iterator[Row]:

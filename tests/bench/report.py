@@ -94,8 +94,8 @@ def page(data: Data) -> str:
         "# Benchmarks",
         "`make bench` runs the same connector JSON on Apache Kafka Connect and on Headrace, one after the other, on "
         "one broker, and writes this page; `make soak` adds its part. Figures are medians of the given number of runs "
-        "on a freshly warmed worker. “Load” is the machine's load average at the end of the row. A run needs a load of "
-        "two by itself; figures with a higher load are not reliable.",
+        "on a freshly warmed worker. “Load” is the machine's load average at the end of the row. A run alone "
+        "causes a load of two; figures with a higher load are not reliable.",
         data["machine"],
         "\n".join(
             [

@@ -43,15 +43,15 @@ _SAMPLES = {
 _SPECIAL = {
     "exactly.once.source.support": (HONOURED, "only `disabled`; `preparing` and `enabled` are refused"),
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal and Allowlist; others are refused"),
-    "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that says what to do"),
+    "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
-    "plugin.path": (HONOURED, "folders of Python plugins; Java plugins in them are not seen, and connectors that name "
-                              "one are FAILED or refused"),
+    "plugin.path": (HONOURED, "folders of Python plugins; Java plugins in them are ignored, and connectors that "
+                              "need them are FAILED or refused"),
 }  # fmt: skip
 
 ISOLATION_ROW = (
-    ISOLATION, HONOURED, "`dedicated`: each task has a Spark slot of its own; `shared`, the default: slots take any"
+    ISOLATION, HONOURED, "`dedicated`: each task has its own Spark slot; `shared`, the default: tasks share slots"
 )  # fmt: skip
 
 HEAD = """# Properties
@@ -62,12 +62,12 @@ classes print.
 
 - **honoured**: has Connect's default and meaning.
 - **ignored, with a warning**: has no effect; the worker logs a warning at start.
-- **built in**: accepted without effect, since the Kafka client here always does this.
+- **built in**: accepted without effect, since Headrace's Kafka clients always do this.
 - **refused**: the worker does not start, or the connector is refused.
 
 Properties of connectors are validated as Connect validates them; `producer.override.`, `consumer.override.` and
-`admin.override.` properties, and `producer.`, `consumer.` and `admin.` ones of the worker, are translated for the
-Kafka client here; the log names those that it does not have.
+`admin.override.` properties, and `producer.`, `consumer.` and `admin.` ones of the worker, are translated for
+librdkafka, Headrace's Kafka client; the log names those that librdkafka does not support.
 """
 
 
@@ -95,13 +95,13 @@ def of_worker(name: str) -> tuple[str, str]:
     if client_config({name: value}, "admin").settings != client_config({}, "admin").settings:
         return HONOURED, "of the worker's own Kafka clients"
     if name in BUILT_IN or name in BUILT_IN_SECURITY:
-        return BUILT_IN_, "the Kafka client here has its own way"
+        return BUILT_IN_, "the Kafka client handles this itself"
     raise AssertionError(f"{name} has no known treatment")
 
 
 def _reason(warning: str) -> str:
     if warning.startswith("has no equivalent"):
-        return "the Kafka client here has no such setting"
+        return "the Kafka client has no such setting"
     return warning.removeprefix("has no effect: ")
 
 
@@ -116,12 +116,12 @@ def page() -> str:
     """The whole page as Markdown."""
     connect = names()
     parts = [HEAD.format(version="4.3.0"), "\n## Workers\n\n", *_table(_worker_rows(connect["worker"]))]
-    parts += ["\nA standalone worker has the properties of clients, converters, listeners and times, and\n\n"]
+    parts += ["\nA standalone worker has the properties of clients, converters, listeners and timeouts, and these:\n\n"]
     parts += _table(_own_rows(k for k in STANDALONE if k.name not in DISTRIBUTED.keys))
-    parts += ["\nProperties of ours, in both kinds of worker:\n\n"]
+    parts += ["\nHeadrace's own properties, for both kinds of worker:\n\n"]
     parts += _table(_own_rows(k for k in DISTRIBUTED if k.name.startswith("headrace.")))
     parts += ["\n## Connectors\n\n", *_table(_connector_rows(connect))]
-    parts += ["\nA property of ours, for connectors of both kinds:\n\n", *_table(iter([ISOLATION_ROW]))]
+    parts += ["\nHeadrace's own property, for both kinds of connector:\n\n", *_table(iter([ISOLATION_ROW]))]
     return "".join(parts)
 
 
