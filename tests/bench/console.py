@@ -1,8 +1,8 @@
-"""make bench-console: the figures of the console; real processes in a real terminal, over a stub of many connectors.
+"""make bench-console: performance of the console, as real processes in a real terminal with a stub worker.
 
     python -m tests.bench.console [--connectors 1000,10000] [--keys 150] [--runs 11]
 
-writes docs/benchmarks-console.md. Run it on a machine that has nothing else to do: the load is on the page.
+writes docs/benchmarks-console.md. Run it on an idle machine; the page shows the load.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def stub(connectors: int, *, changes: int = 50, events: bool = False) -> Iterato
 
 @dataclass(slots=True)
 class Screen:
-    """The console in a terminal of 120×40, whose output is read as bytes, since an emulator takes time of its own.
-    Without a URL: the least that Textual can show."""
+    """The console in a terminal of 120×40, whose output is read as bytes, since an emulator would add time. Without a
+    URL: the smallest Textual app."""
 
     url: str = ""
     process: pexpect.spawn[bytes] = field(init=False)
@@ -103,7 +103,7 @@ class Screen:
         return os.read(self.process.child_fd, 1 << 20) if ready else b""
 
     def until(self, found: Callable[[bytes], bool], within: float = 120.0) -> float:
-        """The time of the clock when the condition held."""
+        """Waits for the condition and returns the time at which it held."""
         self.seen, end = b"", time.perf_counter() + within
         while time.perf_counter() < end:
             self.seen += self.read(1.0)

@@ -1,4 +1,4 @@
-"""The least that Textual can show, a table with a heading: the lower bound of a first paint."""
+"""The smallest Textual app with a table and a heading: the lower bound of a first paint."""
 
 from __future__ import annotations
 

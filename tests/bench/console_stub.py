@@ -1,4 +1,4 @@
-"""A stand-in for a Connect worker with very many connectors, for `make bench-console` alone: tests talk to real ones.
+"""A stand-in for a Connect worker with many connectors, for `make bench-console` only; tests use real workers.
 
 python -m tests.bench.console_stub --connectors 1000 --changes 50 [--events]      prints its port
 """

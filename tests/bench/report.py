@@ -18,7 +18,7 @@ DATA, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table. `higher`: more is better; the ratio is then ours to Java's, else likewise."""
+    """One line of the table. `higher`: higher values are better. The ratio is always Headrace's value to Java's."""
 
     key: str
     title: str

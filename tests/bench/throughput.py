@@ -44,7 +44,7 @@ _SINK_SMTS = {
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Records processed in some time: how many a second, and the processor time for a million of them."""
+    """The rate in records per second, and the processor time for a million records."""
 
     seconds: float
     cpu: float
@@ -148,7 +148,7 @@ _topics: dict[str, str] = {}
 
 
 def _filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
-    """A topic with a million records, filled once; partitions get a thousand at a time."""
+    """A topic with a million records, filled once, with a thousand records for one partition after another."""
     if kind not in _topics:
         from confluent_kafka import Producer
 

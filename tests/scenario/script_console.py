@@ -1,4 +1,4 @@
-"""Runs the console's scripts as a process of its own."""
+"""Runs the console's scripts in a separate process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Console:
         return self._run([self.url, *options, "-c", *commands], code, stdin)
 
     def script(self, text: str, *options: str, code: int = 0) -> ScriptResult:
-        """Pipes a script to it."""
+        """Pipes a script to the console."""
         return self._run([self.url, "--script", "-", *options], code, text)
 
     def start(self, *commands: str) -> subprocess.Popen[bytes]:

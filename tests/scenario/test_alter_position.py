@@ -1,4 +1,4 @@
-"""Tasks continue from altered offsets: a source at the line, a sink at the record (KIP-875)."""
+"""Tasks continue from altered offsets: a source at the exact line, a sink at the exact record (KIP-875)."""
 
 from __future__ import annotations
 

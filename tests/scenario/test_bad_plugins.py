@@ -155,7 +155,7 @@ def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighb
 def _has_misbehaved(connect: Connect, name: str, bad: Bad) -> bool:
     """Plugins log a line before they misbehave."""
     if not bad.where.startswith("task."):
-        return True  # the answer shows it
+        return True  # the answer shows the misbehaviour
     lines = connect.ask("GET", f"/connectors/{name}/logs")
     return f"misbehaving in {bad.where}" in str(lines)
 

@@ -31,7 +31,7 @@ class Mortal:
     orders: Path
 
     def ask_dying(self, records: int, method: str, path: str, body: Any = None) -> None:
-        """Sends a request whose answer does not matter: when the worker has died, Kafka has `records` of it."""
+        """Sends a request during which the worker dies, after `records` of its records are in Kafka."""
         self.orders.write_text(str(records))
         with contextlib.suppress(OSError):
             self.process.request(method, path, body)
@@ -86,7 +86,7 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
             mortal.ask_dying(records, method, f"/connectors/{name}{verb}", body)
         connect = mortal.again()
         wait_until(lambda: shown(connect, name) == after, 30, f"{method} {verb} after {records}: {after}")
-        if after == NOTHING:  # the next connector of that name finds nothing of it
+        if after == NOTHING:  # the next connector of that name is not affected
             connect.create(name, base)
             wait_until(lambda: shown(connect, name) == ("RUNNING", 2), 30, f"{name} created again")
         connect.ask(DELETE, f"/connectors/{name}")
@@ -117,5 +117,5 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
     # connector, target state
     crash(1, running, DELETE, "", None, NOTHING)
     crash(1, stopped, DELETE, "", None, NOTHING)
-    # the request alone
+    # only the request
     crash(1, running, POST, "/restart?includeTasks=true", None, running)

@@ -1,4 +1,4 @@
-"""The console's store with real workers: live updates from ours, polling of Apache's, and the loss of a worker."""
+"""The console's store with real workers: live updates from Headrace's, polling of Apache's, loss of a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUICK = StorePace(interval=0.2, first_retry=0.1, longest_retry=0.5)
 
 
 class Watch:
-    """A running store, with waiting on its content."""
+    """A running store; `until` waits for its content."""
 
     def __init__(self, url: str) -> None:
         transport = AsyncTransport(Endpoint(url))
@@ -62,7 +62,7 @@ async def _life(watch: Watch, topic: str, file: Path) -> None:
     assert snapshot.connectors[name].cls == "FileStreamSource"
     await watch.connect.stop(name)
     snapshot = await watch.until(lambda now: now.connectors[name].is_in("STOPPED"))
-    assert name in snapshot.since, "a change that was seen has its time"
+    assert name in snapshot.since, "an observed change has a time"
     await watch.connect.delete(name)
     await watch.until(lambda now: name not in now.connectors)
 
@@ -88,7 +88,7 @@ async def test_the_store_is_live_on_our_worker_and_survives_its_restart(
 
         await asyncio.to_thread(process.kill)
         lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
-        assert "stays" in lost.connectors, "nothing is forgotten"
+        assert "stays" in lost.connectors, "the last known connectors remain"
         assert "next try in" in lost.link.text(lost.link.heard_at or 0.0)
         await asyncio.to_thread(process.start)
         back = await watch.until(lambda now: now.link.state is LinkState.LIVE)

@@ -86,7 +86,7 @@ def test_sources_create_topics_with_the_settings_of_their_groups(
         ({**DEFAULT, f"{T}default.cleanup.policy": "moon"}, ("RUNNING", ["FAILED"]), "cleanup.policy"),
     ],
 )
-def test_wrong_topic_creation_fails_the_connector_or_the_task(
+def test_invalid_topic_creation_fails_the_connector_or_the_task(
     connect: Connect, tmp_path: Path, settings: dict[str, str], state: Any, reason: str
 ) -> None:
     connect.create("c", source(tmp_path / "in", unique("t"), **settings))
@@ -137,7 +137,7 @@ def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Co
 def test_values_of_config_providers_are_used_but_never_stored(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """The values reach the topic of the records, but neither the config topic, answers, nor the log."""
+    """The values reach the topic of the records, but not the config topic, answers or the log."""
     topic, file, vault = unique("secret-topic"), tmp_path / "in", tmp_path / "vault"
     vault.mkdir()
     (vault / "x.properties").write_text(f"topic={topic}\n")

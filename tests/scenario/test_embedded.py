@@ -27,7 +27,7 @@ def embedded(tmp_path: Path) -> Iterator[EmbeddedCommands]:
     commands.run("down")
 
 
-def test_up_status_down(embedded: EmbeddedCommands) -> None:
+def test_up_status_and_down(embedded: EmbeddedCommands) -> None:
     done = embedded.run("status")
     assert (done.returncode, done.stderr.count("\n")) == (5, 1)
     up = embedded.run("up", "--json")

@@ -105,7 +105,7 @@ async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
     assert p95 < 50
 
 
-async def test_a_task_that_hands_itself_back_is_lost_and_can_be_started_again(rig: Rig) -> None:
+async def test_a_task_that_returns_its_assignment_is_lost_and_can_be_started_again(rig: Rig) -> None:
     task = await rig.running("producer-died", behaviour="lose")
     await until(lambda: rig.heard.has_lost(task, 1))
     assert rig.heard.lost == [(task, 1, None, "its producer failed")]

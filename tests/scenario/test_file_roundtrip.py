@@ -83,7 +83,7 @@ def test_no_line_is_lost_when_processes_are_killed(
 
 
 def _kill(victim: str, worker: WorkerProcess, broker: EmbeddedBroker) -> None:
-    """SIGKILL; then starts again what an operator's supervisor would start."""
+    """Sends SIGKILL, then restarts the process if an operator's supervisor would."""
     if victim == "broker":
         broker.kill()
         broker.start()

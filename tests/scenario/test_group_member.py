@@ -22,7 +22,7 @@ TIMES = Times(session_timeout=6.0, heartbeat_interval=0.5, rebalance_timeout=12.
 
 
 class Worker:
-    """A member that stops revoked work at once, and starts nothing."""
+    """A member that releases revoked work immediately, and starts no connectors."""
 
     def __init__(self, bootstrap: str, group: str, port: int, view: GroupView) -> None:
         self.view = view
@@ -70,7 +70,7 @@ class Group:
         return worker
 
     def shared(self, *workers: Worker) -> bool:
-        """These workers own everything, each unit once."""
+        """Waits until these workers own all units, each exactly once."""
         owned = [unit for worker in workers for unit in worker.owned]
         return sorted(owned) == sorted(self.view.weights)
 
@@ -127,7 +127,7 @@ async def test_revoked_work_goes_to_another_member_only_when_it_has_stopped(brok
 
 
 async def test_a_member_that_hangs_does_not_end_the_leases_of_others(broker: KafkaBroker) -> None:
-    """Its JoinGroup is missing for the whole rebalance timeout, twice the session timeout."""
+    """The hanging member sends no JoinGroup for the whole rebalance timeout, twice the session timeout."""
     async with a_group(broker, view(4)) as group:
         healthy = group.add()
         await until(partial(group.shared, healthy))

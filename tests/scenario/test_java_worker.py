@@ -71,7 +71,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     (tmp_path / "offsets").write_text(json.dumps(stopped))
     altered = console(f"patch offsets {source} @{tmp_path}/offsets")
     assert altered.out == f"{source}: The offsets for this connector have been altered successfully\n"
-    assert altered.err.startswith(f"{source}: ") and altered.err.count("\n") == 1, "what it comes to, and no more"
+    assert altered.err.startswith(f"{source}: ") and altered.err.count("\n") == 1, "one line with the result"
     assert console(f"get offsets {source} -o json").json == stopped
     console(f"resume {source}", f"wait {source} RUNNING")
     wait_until(lambda: arrived() == LINES + LINES[6:])
@@ -98,7 +98,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     assert console("get connectors -o json", f"get connectors {source}", code=3).out == "[]\n"
 
 
-def test_refusals_of_the_server_are_shown_in_its_words(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_messages_of_the_server_are_shown_unchanged(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("source"), broker.create_topic()
     file = tmp_path / "c.json"
     config = {"name": name, "connector.class": "FileStreamSource", "file": str(tmp_path / "x"), "topic": topic}
@@ -129,7 +129,7 @@ def test_refusals_of_the_server_are_shown_in_its_words(console: Console, broker:
     console(f"delete {name}")
 
 
-def test_a_failed_task_shows_first_and_with_its_trace(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_failed_task_is_listed_first_with_its_trace(console: Console, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("fails"), broker.create_topic()
     (tmp_path / "c.properties").write_text(
         f"name={name}\nconnector.class=FileStreamSource\nfile={tmp_path / 'in'}\ntopic={topic}\n"

@@ -24,7 +24,7 @@ Entries = list[dict[str, Any]]
 
 @dataclass
 class Mortal:
-    """A worker that stays alive, and one with the same file that dies at a step."""
+    """A worker that stays alive, and a worker with the same file that dies at a step."""
 
     whole: WorkerProcess
 
@@ -48,7 +48,7 @@ def mortal(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch
 
 
 def _again(mortal: Mortal) -> Connect:
-    """Starts the next worker; the seconds until it answers requests for the offsets."""
+    """Starts the next worker; returns the seconds until it answers requests for the offsets."""
     started = time.monotonic()
     mortal.whole.start()
     print(f"\nready {time.monotonic() - started:.1f} s after the restart")

@@ -43,7 +43,7 @@ class Line:
 
 @contextmanager
 def running(process: WorkerProcess, folder: Path) -> Iterator[Connect]:
-    """A running worker, during whose life the tool refuses to touch the offsets."""
+    """A running worker; meanwhile the tool refuses to change the offsets."""
     process.start(120)
     try:
         refused(process, folder)

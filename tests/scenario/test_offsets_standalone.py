@@ -35,7 +35,7 @@ def worker(broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def die_at(process: WorkerProcess, step: int, method: str, body: Any) -> None:
-    """Sends a request to a worker of the same files that kills itself at a step."""
+    """Sends a request to a worker with the same files that kills itself at a step."""
     command = process._command
     process.stop()
     process._command = [sys.executable, offset_change_crasher.__file__, str(step), *command[-2:]]
@@ -51,9 +51,9 @@ def die_at(process: WorkerProcess, step: int, method: str, body: Any) -> None:
 def test_a_change_that_was_interrupted_is_finished_by_the_next_worker(worker: WorkerProcess) -> None:
     connect = Connect(worker)
     connect.ask("PATCH", "/connectors/c/offsets", {"offsets": OLD})
-    die_at(worker, 1, "PATCH", {"offsets": NEW})  # recorded, and nothing changed yet
+    die_at(worker, 1, "PATCH", {"offsets": NEW})  # recorded, not applied yet
     assert _sorted(connect.offsets("c")) == _sorted([*NEW, *OLD[10:]])
-    die_at(worker, 2, "DELETE", None)  # changed, and still recorded
+    die_at(worker, 2, "DELETE", None)  # applied, still recorded
     assert connect.offsets("c") == []
     history = connect.ask("GET", "/connectors/c/offsets/history")["history"]
     assert [past["action"] for past in history] == ["reset", "alter", "alter"]

@@ -93,7 +93,7 @@ def test_other_values_are_400_and_nothing_is_written(connect: Connect, bad: str,
 
 
 def _typed(value: Any) -> Any:
-    """1, 1.0 and true are different here; -0.0 and 0.0 too."""
+    """A text that distinguishes 1, 1.0 and true, and -0.0 and 0.0."""
     if isinstance(value, dict):
         return {key: _typed(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -31,7 +31,7 @@ def test_lag_of_a_sink_and_age_of_a_source(connect: Connect, broker: KafkaBroker
 
     def detail() -> Any:
         found = connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["offsets"]
-        return found if found[0]["lag"]["ms"] is not None else None  # the record was not read in time
+        return found if found[0]["lag"]["ms"] is not None else None  # the record was not read within the time limit
 
     behind, done = wait_until(detail)
     assert (behind["partition"], behind["offset"], behind["end"]) == (_at(topic, 0), {"kafka_offset": 1}, 3)

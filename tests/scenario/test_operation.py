@@ -56,7 +56,7 @@ def test_text_lines_carry_connects_contexts(worker: StartWorker, broker: KafkaBr
 def test_sigterm_commits_and_ends_within_the_graceful_time(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """Under load: nothing is lost, and nothing arrives twice since everything was committed."""
+    """Under load, no record is lost, and none arrives twice, since all offsets were committed."""
     graceful, lines = 5.0, 1_000_000
     properties = {"task.shutdown.graceful.timeout.ms": "5000", "offset.flush.interval.ms": "60000"}
     process = worker(properties)

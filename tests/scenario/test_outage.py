@@ -47,7 +47,7 @@ def test_connectors_survive_a_long_outage_of_the_brokers(
             more.write("meanwhile\n")
     away_until = time.monotonic() + AWAY
     wait_until(lambda: time.monotonic() > away_until, AWAY + 5)
-    assert _slots(process) == waiting, "slots were started again and again"
+    assert _slots(process) == waiting, "slots were restarted repeatedly"
     assert _lines(process) - lines < 3 * len(names), "the log was flooded"
 
     own_broker.start()

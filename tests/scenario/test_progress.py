@@ -66,7 +66,7 @@ def follower(connect: Connect) -> Follower:
 
 
 def metrics(connect: Connect) -> dict[str, dict[str, float]]:
-    """Values by family, and by labels as they are written."""
+    """Metric values by family and labels."""
     with urllib.request.urlopen(f"{connect.worker.url}/metrics", timeout=30) as answer:
         assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
         text = answer.read().decode()
@@ -86,13 +86,13 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
     topics.values(broker.bootstrap, topic, 5)
     task = f'connector="{name}",task="0"'
 
-    def all_told() -> bool:
+    def all_counted() -> bool:
         now = metrics(connect)
         written = now.get("kafka_connect_source_task_metrics_source_record_write_total", {}).get(task, 0)
         commits = now.get("kafka_connect_connector_task_metrics_offset_commit_success_total", {}).get(task, 0)
         return written >= 5 and commits >= 1
 
-    wait_until(all_told, 120)  # Spark may still be starting
+    wait_until(all_counted, 120)  # Spark may still be starting
     now = metrics(connect)
     read = now["kafka_connect_source_task_metrics_source_record_poll_total"][task]
     assert read >= now["kafka_connect_source_task_metrics_source_record_write_total"][task]

@@ -1,5 +1,5 @@
-"""A connector that is deleted and created again while its task still stops: the new task continues where the old one
-ended."""
+"""A connector that is deleted and created again while its task is still stopping: the new task continues from the
+offsets of the old task."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ async def until(holds: Callable[[], object], seconds: float = 20) -> None:
 
 
 async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) -> None:
-    """For the storage topics and the group, over TLS with every client's keys in a PKCS12 store."""
+    """Covers the storage topics and the group, over TLS with the keys of every client in a PKCS12 store."""
     prefix = unique("all")
     secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])
     logs, log = opened(secured, prefix)
@@ -127,7 +127,7 @@ async def test_a_topic_that_may_not_be_written_is_named(secured: SecuredBroker) 
         with pytest.raises(NotAuthorizedError) as refused:
             await log.write(b"k", b"v")
         assert str(refused.value).startswith(f"User:connect is not authorized to WRITE topic {prefix}-configs")
-        assert logs.error == str(refused.value), "in /health until a record has been written"
+        assert logs.error == str(refused.value), "/health shows the error until a record has been written"
         secured.grant([("TOPIC", prefix, "WRITE")])
         await until(lambda: not logs.error or _write(log))
     finally:

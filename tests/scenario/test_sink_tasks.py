@@ -90,7 +90,7 @@ def test_two_tasks_read_everything_while_one_restarts_and_a_slot_dies(
     connect.ask("POST", "/connectors/pair/tasks/0/restart")
     connect.wait("pair", "RUNNING", ["RUNNING", "RUNNING"])
     _wait_for_all_partitions(file)
-    assert max(_read(file).values()) == 1, "a restarted task commits first: nothing is read again"
+    assert max(_read(file).values()) == 1, "a restarted task commits first, so no record is read again"
 
     os.kill(next(p for p in children(connect.worker.pid) if is_slot(p)), signal.SIGKILL)
     wait_until(lambda: connect.states("pair")[1] != ["RUNNING", "RUNNING"], 30, every=0.005)
@@ -102,7 +102,7 @@ def test_two_tasks_read_everything_while_one_restarts_and_a_slot_dies(
     connect.stop("pair")
     read = _read(file)
     assert set(read) == set(feeder.sent)
-    assert max(read.values()) <= 2, "what a dead slot has not committed is read once more, and no oftener"
+    assert max(read.values()) <= 2, "records that a dead slot had not committed are read only once more"
     ends = {p: sum(line.startswith(b"%d " % p) for line in feeder.sent) for p in PARTITIONS}
     found = {o["partition"]["kafka_partition"]: o["offset"]["kafka_offset"] for o in connect.offsets("pair")}
     assert found == ends

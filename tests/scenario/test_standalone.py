@@ -79,7 +79,7 @@ def test_java_continues_from_our_offsets_and_we_from_javas(
     assert json.loads(offset or b"") == {"position": (tmp_path / "in.txt").stat().st_size}
 
 
-def test_what_rest_changes_ends_with_the_worker_but_offsets_stay(
+def test_changes_over_rest_end_with_the_worker_but_offsets_remain(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """Each start creates the connectors of the command line from their files; altered offsets and groups persist."""

@@ -136,7 +136,9 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
     everyone = {lane.source: "RUNNING" for lane in lanes.values()} | {lane.sink: "RUNNING" for lane in lanes.values()}
     at_rest = {**everyone, paused.source: "PAUSED", paused.sink: "PAUSED"}
     at_rest |= {stopped.source: "STOPPED", stopped.sink: "STOPPED"}
-    batch = [f"line {n}" for n in range(LINES)]  # ASCII: in Java a position counts characters (docs/differences.md)
+    batch = [
+        f"line {n}" for n in range(LINES)
+    ]  # ASCII, since in Java a position counts characters (docs/differences.md)
     small = batch[:500]
 
     def exact(lane: Lane) -> None:

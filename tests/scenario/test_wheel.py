@@ -39,7 +39,7 @@ def full(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 
 def imported(installed: Installed, *packages: str) -> set[str]:
-    """Imports all modules of these packages; the names of all modules loaded thereby."""
+    """Imports all modules of these packages; returns the names of all modules loaded."""
     done = installed.execute(IMPORT_ALL.format(packages=packages))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -51,7 +51,7 @@ def test_both_packages_are_typed(wheel: Path) -> None:
     assert {"runtime/py.typed", "tui/py.typed"} <= set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_the_console_needs_nothing_of_the_runtime(base: Installed) -> None:
+def test_the_console_needs_no_part_of_the_runtime(base: Installed) -> None:
     loaded = imported(base, "tui", "themes")
     assert loaded.isdisjoint({"pyspark", "confluent_kafka", "kafka", "starlette", "uvicorn", "runtime"})
     assert "textual" in loaded

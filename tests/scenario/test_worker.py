@@ -66,7 +66,7 @@ def test_without_a_broker_the_worker_waits_and_reports_it(worker: StartWorker) -
     assert process.stop(10) == 0
 
 
-def test_a_taken_port_and_bad_properties_print_one_line(worker: StartWorker, tmp_path: Path) -> None:
+def test_a_port_in_use_and_invalid_properties_print_one_line(worker: StartWorker, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         process = worker({"listeners": f"http://127.0.0.1:{port}"}, start=False)

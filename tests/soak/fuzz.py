@@ -2,7 +2,7 @@
 
 `python -m tests.soak.fuzz [--seconds 600] [--seed N]`
 
-A run is sound when no request is answered with 5xx, the worker lives, its memory does not grow, and /health is fast.
+A run succeeds if no request is answered with 5xx, the worker survives, its memory does not grow, and /health is fast.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Outcome:
         return not self.trouble
 
     def check(self) -> None:
-        """Adds what is wrong to `trouble`."""
+        """Adds the failed criteria to `trouble`."""
         for answers in self.answers:
             self.trouble += answers.server_errors[:5]
             if answers.refused:
@@ -113,7 +113,7 @@ def _attack(worker: WorkerProcess, folder: Path, seconds: float, seed: int) -> O
 
 
 def _run_schemathesis(url: str, folder: Path, until: float, seed: int) -> list[str]:
-    """Runs with one seed after the other until the time is over; the output of those that failed."""
+    """Runs with consecutive seeds until the time is over; returns the output of failed runs."""
     failed = []
     while (left := until - time.monotonic()) > 5:
         done = run_schemathesis(url, folder, int(left), str(seed), STATELESS_CHECKS)

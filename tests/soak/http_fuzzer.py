@@ -85,7 +85,7 @@ def fuzz(address: tuple[str, int], until: float, chance: random.Random) -> Answe
 
 
 def _send(address: tuple[str, int], request: Request) -> bytes:
-    """The answer, as far as it arrives within moments; connections are often left half-way."""
+    """The part of the answer that arrives quickly; connections are often abandoned before its end."""
     received = b""
     with socket.create_connection(address, timeout=10) as connection:
         connection.settimeout(0.3)

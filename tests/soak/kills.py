@@ -83,7 +83,7 @@ def _kill(rig: Rig, victim: str, account: Account, chance: random.Random) -> Non
 
 
 def _until_seen_down_or_up(rig: Rig) -> None:
-    """Waits a moment: until the worker notices the kill, it reports the states of before."""
+    """Waits a moment: until the worker notices the kill, it reports the previous states."""
     time.sleep(1.0)
 
 

@@ -96,7 +96,7 @@ class Rig:
         return [name for pipeline in self.pipelines for name in (pipeline.source, pipeline.sink)]
 
     def kill(self, victim: str) -> None:
-        """SIGKILL to one process; starts again what a supervisor would (worker, broker)."""
+        """Sends SIGKILL to one process, and restarts it if a supervisor would (worker, broker)."""
         self.remember()
         if victim == "worker":
             self.worker.kill()
@@ -111,7 +111,7 @@ class Rig:
                 os.kill(found[-1], signal.SIGKILL)
 
     def remember(self) -> None:
-        """Remember the present processes, to check at the end that none is left behind."""
+        """Remembers the current processes, to check at the end that none remains."""
         self._ours |= set(children(self.worker.pid))
 
     def wait_running(self, timeout: float = 120) -> None:
@@ -137,7 +137,7 @@ class Rig:
         )
 
     def stop(self) -> list[str]:
-        """End all parts; the command lines of processes that were left behind."""
+        """Ends all parts; returns the command lines of remaining processes."""
         self.remember()
         if self.worker.running():
             self.worker.stop()

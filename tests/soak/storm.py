@@ -1,9 +1,9 @@
-"""Start storms: thousands of connectors created at once, then restarts of the worker beside a busy process.
+"""Start storms: thousands of connectors created at once, then restarts of the worker next to a busy process.
 
 `python -m tests.soak.storm [--connectors 3000] [--restarts 10] [--neighbour 1] [--limit 25]`
 
-A run is sound when every creation and restart ends with all connectors RUNNING, when no RUNNING connector leaves that
-state on the way (a relapse), and when each restart takes at most `--limit` seconds.
+A run succeeds if every creation and restart ends with all connectors RUNNING, if no RUNNING connector leaves that
+state on the way (a relapse), and if each restart takes at most `--limit` seconds.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ Topics are answered for any name, as by Apache's worker. Checks that the command
 def run_schemathesis(
     url: str, folder: Path, seconds: int, seed: str, checks: Sequence[str] = CHECKS
 ) -> subprocess.CompletedProcess[str]:
-    """Generate requests for at most `seconds`; `folder` has the files of connectors. The exit code is 0 if no check
-    has failed."""
+    """Generates requests for at most `seconds`; `folder` has the files of connectors. Returns the exit code, 0 if no
+    check has failed."""
     settings = ["[checks]", "enabled = false", *(f"{check}.enabled = true" for check in checks)]
     (folder / "schemathesis.toml").write_text("\n".join(settings) + (_OPERATIONS if checks == CHECKS else "\n"))
     command = [

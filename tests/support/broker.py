@@ -60,7 +60,7 @@ class EmbeddedBroker(KafkaBroker):
         wait_ready((self._broker,), timeout)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Sends SIGKILL."""
         self._broker.kill()
 
     def stop(self) -> None:

@@ -61,7 +61,7 @@ class Connect:
             raise AssertionError(f"{e}; now {self.worker.request('GET', f'/connectors/{name}/status')}") from None
 
     def put(self, name: str, verb: str) -> None:
-        """pause, resume or stop."""
+        """Sends pause, resume or stop."""
         self.ask("PUT", f"/connectors/{name}/{verb}")
 
     def stop(self, name: str) -> None:
@@ -81,7 +81,7 @@ class Connect:
         return self.ask("GET", f"/connectors/{name}/logs")
 
     def alter(self, name: str, *entries: tuple[dict[str, Any], dict[str, Any] | None]) -> str:
-        """PATCH offsets; the worker's message."""
+        """Sends PATCH offsets; returns the worker's message."""
         body = {"offsets": [{"partition": p, "offset": o} for p, o in entries]}
         message: str = self.ask("PATCH", f"/connectors/{name}/offsets", body)["message"]
         return message

@@ -9,7 +9,7 @@ from tui.client.calls import ApiCall
 
 
 class InMemory:
-    """No time passes, nothing is closed, and there are no events."""
+    """A transport without waiting times, connections or events."""
 
     url = "http://memory:8083"
 

@@ -93,7 +93,7 @@ def ignore(*_: Any) -> None:
 
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:
-    """Seconds until the condition holds; AssertionError after the time limit."""
+    """Waits until the condition holds and returns the seconds; AssertionError after the time limit."""
     started = time.perf_counter()
     while not condition():
         assert time.perf_counter() - started < within, f"not so after {within} s"

@@ -54,7 +54,7 @@ async def nothing(*_: Any) -> None:
 
 class ScriptedHost:
     """A PluginHost whose start, stop and task_configs are controlled by the
-    test. Class `Sink` is a sink, others sources."""
+    test. The class `Sink` is a sink; all others are sources."""
 
     def __init__(self) -> None:
         self.on_start: Callable[[str], Awaitable[None]] = nothing

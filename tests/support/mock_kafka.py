@@ -40,7 +40,7 @@ class MockKafka(KafkaBroker):
         self._set_leader(topic, partition, _LEADER)
 
     def refuse(self, request: int, *codes: int) -> None:
-        """The next requests of this kind get these errors, one each."""
+        """Answers the next requests of this kind with these errors, one for each request."""
         errors = (ctypes.c_int * len(codes))(*codes)
         self._library.rd_kafka_mock_push_request_errors_array(
             self._cluster, ctypes.c_int16(request), ctypes.c_size_t(len(codes)), errors

@@ -1,4 +1,4 @@
-"""A stand-in for services of which a test needs the shape only: any attribute exists, and no call is allowed."""
+"""A stand-in for services that a test passes on but never calls: any attribute exists, and every call fails."""
 
 from __future__ import annotations
 

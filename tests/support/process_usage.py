@@ -20,7 +20,7 @@ class Usage:
     cpu: float  # processor seconds since their start
     threads: int
     files: int  # open descriptors
-    most_files: int  # open descriptors of the process with the most
+    most_files: int  # the largest number of open descriptors in one process
     processes: int
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 
 class StubRegistry:
-    """Schemas by id, and versions by subject. `refuse`: subjects that take no new schema; `down`: answers 503."""
+    """Schemas by id, and versions by subject. `refuse`: subjects that refuse new schemas; `down`: answer 503."""
 
     def __init__(self, user: str = "", password: str = "") -> None:
         self.schemas: list[dict[str, Any]] = []
@@ -30,7 +30,7 @@ class StubRegistry:
         self._server.server_close()
 
     def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None) -> int:
-        """Registers a schema for a subject as another client would; the schema's id."""
+        """Registers a schema for a subject as another client would; returns the schema's id."""
         text = schema if isinstance(schema, str) and schema.startswith(("{", "[", '"')) else json.dumps(schema)
         entry = {"schema": text, "references": references or []}
         if entry not in self.schemas:

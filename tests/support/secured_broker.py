@@ -69,7 +69,7 @@ class SecuredBroker(KafkaBroker):
 
 
 class _Secured(Broker):
-    """The embedded broker, with a second listener."""
+    """The embedded broker with a second listener."""
 
     def __init__(self, config: BrokerConfig, secured: str, stores: Stores) -> None:
         super().__init__(config, find_java())

@@ -31,7 +31,7 @@ def listening_ports(pid: int) -> list[int]:
 
 
 def open_blocks(port: int, *blocks: str) -> tuple[int, bytes]:
-    """Ask a block manager for blocks. Type and content of the answer; 0 if the connection was closed instead."""
+    """Requests blocks from a block manager. Returns type and content of the answer; type 0 if the connection closed."""
     message = bytes([_OPEN_BLOCKS]) + _text("app") + _text("driver") + struct.pack(">i", len(blocks))
     message += b"".join(map(_text, blocks))
     header = struct.pack(">bqi", _RPC_REQUEST, 875, len(message))

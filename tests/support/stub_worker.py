@@ -18,7 +18,7 @@ LIST = "/connectors?expand=status&expand=info"
 
 
 class Raw(NamedTuple):
-    """Bytes as the body, with a status; `chunk` bytes each `pause` seconds."""
+    """A body of raw bytes with a status, sent `chunk` bytes at a time with pauses of `pause` seconds."""
 
     body: bytes
     status: int = 200
@@ -28,7 +28,7 @@ class Raw(NamedTuple):
 
 
 def listed(name: str, state: str = "RUNNING", config: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An entry of the list of connectors, with a task."""
+    """An entry of the list of connectors, with one task."""
     one = {"state": state, "worker_id": "w:8083", "version": "4.3.0"}
     status = {"name": name, "connector": one, "tasks": [{"id": 0, **one}], "type": "sink"}
     settings = {"connector.class": "a.b.FileStreamSink", "topics": "t", **(config or {})}

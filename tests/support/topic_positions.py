@@ -1,4 +1,4 @@
-"""The grammar of positions in topics as a table of cases, which the console and the worker both have to meet.
+"""The grammar of positions in topics as a table of cases for both the console and the worker.
 
 The two halves never import each other and so parse positions with code of their own; `topic_positions.json` maps each
 text to its canonical text, or lists it as an error.

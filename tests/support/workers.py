@@ -52,13 +52,13 @@ class WorkerProcess:
         wait_until(healthy, timeout, f"{self.url}/health")
 
     def kill(self) -> None:
-        """SIGKILL to this process alone: its children have to notice."""
+        """Sends SIGKILL to this process only: its children have to notice."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def stop(self, timeout: float = 30.0) -> int:
-        """SIGTERM; the exit code, negative if the worker had to be killed."""
+        """Sends SIGTERM; returns the exit code, negative if the worker had to be killed."""
         assert self._process is not None
         self._process.terminate()
         try:

@@ -26,7 +26,7 @@ _ATTRIBUTES = ("name", "version", "doc")
 
 
 def read_schema(node: Json) -> Schema | None:
-    """The schema of a document; equal documents give the same object, as for records of one stream."""
+    """The schema of a document; equal documents give the same object, as in a stream of records."""
     if node is None:
         return None
     text = json.dumps(node)

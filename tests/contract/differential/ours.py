@@ -100,7 +100,7 @@ def _data(asked: Json) -> bytes | None:
 
 
 def _outcome(asked: Json) -> bool:
-    """The answer for values too deep to encode."""
+    """The answer; an error for values nested too deeply to encode."""
     _plugin(asked).to_connect("topic", _data(asked))
     return True
 

@@ -55,7 +55,7 @@ class Behaviour:
         self._left = int(config.get("bad.after", "0"))
 
     def at(self, method: str) -> bool:
-        """Misbehaves if this is the configured method. True: the method has to return garbage."""
+        """Misbehaves if this is the configured method. Returns True if the method has to return garbage."""
         if method != self._where:
             return False
         if self._left > 0:

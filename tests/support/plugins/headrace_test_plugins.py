@@ -27,7 +27,7 @@ from runtime.api import (
 
 
 class CountingTask(SourceTask):
-    """Counts up, with a record every few milliseconds; fails at `fail.at`, and in stop() if `fail.in.stop` is true."""
+    """Counts, with a record every few milliseconds; fails at `fail.at`, and in stop() if `fail.in.stop` is true."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._topic, self._fail_at = config["topic"], int(config.get("fail.at", "-1"))

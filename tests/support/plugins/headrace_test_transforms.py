@@ -12,7 +12,7 @@ from runtime.api import ConfigDef, ConfigKey, ConfigType, DataError, RecordT, Re
 
 class Misbehaving(Transformation):
     """Misbehaves for records whose value contains `when`. `how`: raise, later, exit, kill, block, garbage, nest, or
-    tell, which quotes `secret.password`."""
+    tell (an error that quotes `secret.password`)."""
 
     config_def = ConfigDef(
         ConfigKey("how", ConfigType.STRING, doc="What."),

@@ -30,7 +30,7 @@ def _read(one: Difference) -> bytes:
 
 
 def _alike(java: Json, ours: Json, excused: Callable[[Json, Json], bool]) -> bool:
-    """Whether two documents are the same apart from parts that are excused."""
+    """Whether two documents are equal except for permitted differences."""
     if same(java, ours) or excused(java, ours):
         return True
     if isinstance(java, dict) and isinstance(ours, dict) and "m" in java and "m" in ours:

@@ -13,7 +13,7 @@ _GREGORIAN = -12_219_292_800_000  # 15 October 1582
 
 
 def _times(node: Any) -> Iterator[int]:
-    """All dates in a document, and numbers that may be such."""
+    """All dates in a document, and numbers that may be dates."""
     if isinstance(node, dict):
         if "date" in node:
             yield node["date"]
