@@ -38,7 +38,7 @@ def latency(bench: Bench, connect: Connect) -> dict[str, float]:
     writer.join()
     consumer.close()
     connect.ask("DELETE", f"/connectors/{name}")
-    assert len(times) == LINES, f"{len(times)} of {LINES} lines came"
+    assert len(times) == LINES, f"{len(times)} of {LINES} lines arrived"
     times.sort()
     return {"latency-p50": times[LINES // 2], "latency-p99": times[LINES * 99 // 100 - 1]}
 

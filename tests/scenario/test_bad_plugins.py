@@ -184,7 +184,7 @@ def test_a_task_that_keeps_killing_its_slot_gets_its_own_slot(
         calm.append(time.monotonic()) if neighbours.running() else calm.clear()
         return bool(calm) and calm[-1] - calm[0] > QUICK
 
-    wait_until(apart, 60, "the neighbours run on")
+    wait_until(apart, 60, "the neighbours to keep running")
     neighbours.flow(60)
     connect.ask("DELETE", f"/connectors/{name}")
     wait_until(neighbours.running, QUICK)

@@ -130,7 +130,7 @@ def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Co
     committed(connect, "c")
     assert "interceptor.classes" in str(connect.ask("GET", "/connectors/c/logs"))
     connect.create("d", source(tmp_path / "in", unique("t"), **{"producer.override.compression.type": "zip"}))
-    wait_until(lambda: connect.states("d") == ("RUNNING", ["FAILED"]), 30, "a client that cannot be made")
+    wait_until(lambda: connect.states("d") == ("RUNNING", ["FAILED"]), 30, "a client that cannot be created")
     assert "Invalid value zip for configuration compression.type" in str(connect.status("d"))
 
 

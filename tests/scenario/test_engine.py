@@ -233,7 +233,9 @@ async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
     took = await until(lambda: not any(alive(slot.pid) for slot in slots), TTL + 1.0)
     print(f"slots ended {took:.2f} s after the last renewals; time to live {TTL} s")
     await until(lambda: len(rig.heard.lost) == 2)
-    assert not any("The lease of slot" in line[2] for line in rig.heard.lines), "stacks say nothing here: no slot hangs"
+    assert not any("The lease of slot" in line[2] for line in rig.heard.lines), (
+        "no stacks are logged, since no slot hangs"
+    )
     assert not rig.engine.may_run()
     assert rig.heard.leases == [False]
     rig.engine.start_task(task_spec("leased-a", epoch=2))
@@ -279,10 +281,10 @@ async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: Rig, tmp_path: 
     rig.engine.start_task(task_spec("killer", 3, behaviour="kill", when=str(last)))
     await until(lambda: rig.heard.has(killer, 3, State.RUNNING), 5.0)
     assert rig.slot_of(killer).tasks == (killer,)
-    assert len(rig.engine.slots) > 2, "it has a slot on top of the two"
+    assert len(rig.engine.slots) > 2, "the task has a third slot of its own"
     last.touch()
     await until(lambda: rig.heard.lost)
-    assert rig.heard.lost_tasks() == [(killer, 3)], "nobody else dies with it"
+    assert rig.heard.lost_tasks() == [(killer, 3)], "no other task dies with it"
 
 
 async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:

@@ -44,7 +44,7 @@ async def test_the_archive_is_recorded_once_and_replaced_if_damaged(
     recorded = archive.stat()
     with_archive = await seconds_to_slots()
     print(f"two slots up: {without:.1f} s without an archive, {with_archive:.1f} s with; {recorded.st_size >> 20} MB")
-    assert archive.stat().st_mtime_ns == recorded.st_mtime_ns, "it is not recorded again"
+    assert archive.stat().st_mtime_ns == recorded.st_mtime_ns, "the archive is not recorded again"
 
     _damage(archive)
     damaged = archive.stat().st_mtime_ns

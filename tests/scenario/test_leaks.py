@@ -36,7 +36,7 @@ def test_nothing_leaks_over_200_cycles(
     for _ in range(CYCLES):
         _cycle(connect, source, sink)
     print(f"\nbefore {before}\nafter  {usage(connect.worker.pid)}")
-    wait_until(lambda: _no_more(usage(connect.worker.pid), before), 30, "as many as before", every=0.5)
+    wait_until(lambda: _no_more(usage(connect.worker.pid), before), 30, "the same numbers as before", every=0.5)
 
 
 def _cycle(connect: Connect, *names: str) -> None:

@@ -70,7 +70,7 @@ def test_sigterm_commits_and_ends_within_the_graceful_time(
     print(f"\nended within {time.monotonic() - started:.1f} s, {count(broker.bootstrap, topic)} lines in the topic")
     assert time.monotonic() - started < graceful + 3
     assert count(broker.bootstrap, topic) < lines
-    wait_until(lambda: not any(alive(pid) for pid in family), 10, "no process is left")
+    wait_until(lambda: not any(alive(pid) for pid in family), 10, "no process remains")
 
     process.start()
     wait_until(lambda: count(broker.bootstrap, topic) >= lines, 60)

@@ -222,7 +222,7 @@ def test_with_a_full_disk_tasks_continue_and_offsets_are_stored_later(
     wait_until(
         lambda: "cannot write offsets" in str(connect.logs(name)),
         30,
-        "word of what cannot be written",
+        "a log line about the failed write",
     )
     assert connect.states(name) == ("RUNNING", ["RUNNING"])
     assert position(offsets) == 7

@@ -96,7 +96,7 @@ async def until(condition: Callable[[], object], within: float = 30.0) -> float:
     """Waits until the condition holds and returns the seconds; AssertionError after the time limit."""
     started = time.perf_counter()
     while not condition():
-        assert time.perf_counter() - started < within, f"not so after {within} s"
+        assert time.perf_counter() - started < within, f"the condition does not hold after {within} s"
         await asyncio.sleep(0.005)
     return time.perf_counter() - started
 

@@ -113,7 +113,7 @@ async def test_pasting_the_name_does_not_confirm() -> None:
         await seen.until(lambda: dialog.name_field.value == "tz-bad", "the first line")
         assert dialog.name_field.has_focus
         paste(seen, "conv\r")
-        await seen.until(lambda: dialog.name_field.value == "tz-badconv", "what was pasted behind it")
+        await seen.until(lambda: dialog.name_field.value == "tz-badconv", "the rest of the pasted text")
         paste(seen, "\n")
         await seen.pilot.pause(0.3)
         assert not answers and seen.app.screen is dialog

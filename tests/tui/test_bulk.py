@@ -27,9 +27,9 @@ async def results(seen: Console) -> BulkScreen:
 
 
 async def filtered(seen: Console, text: str, *names: str) -> None:
-    await seen.until(lambda: set(names) <= set(seen.home.connector_list.keys), "all of them")
+    await seen.until(lambda: set(names) <= set(seen.home.connector_list.keys), "all connectors")
     await seen.press("slash", *text, "enter")
-    await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"those of /{text}")
+    await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"the connectors that match /{text}")
 
 
 async def test_marks_belong_to_names_and_bulk_acts_only_on_them(cluster: Cluster) -> None:

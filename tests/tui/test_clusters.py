@@ -56,7 +56,9 @@ async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
         await seen.press("s")
         await seen.sees("stop refused: the context orders [/prod] is read-only")
         left = seen.app.homes[cluster.url]
-        await seen.until(lambda: left._watching and left._watching.is_finished, "who is left is not watched")
+        await seen.until(
+            lambda: left._watching and left._watching.is_finished, "the previous cluster is no longer watched"
+        )
         await seen.press("C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
         seen.app.screen.query_one(Grid).go(cluster.url)

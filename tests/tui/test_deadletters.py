@@ -72,7 +72,7 @@ async def test_browse_explain_replay_export(
         await seen.sees("send 2 records to", "type 2 to continue", "type the number")
         await seen.confirm("2", "enter")
         await seen.sees("2 records sent", "✓ sent to")
-    wait_until(lambda: count(letters) == 4, 90, "dead once more", every=0.5)
+    wait_until(lambda: count(letters) == 4, 90, "a dead letter again", every=0.5)
     again = letters.newest(100).letters[0]
     assert again.key in (b"k1", b"k2") and again.own_headers == [("own", b"\x00\xff")]
     assert again.origin is not None and again.origin[2] >= 3

@@ -92,7 +92,12 @@ async def test_in_one_step_from_running(cluster: Cluster, stopped_source: str) -
         assert operation.lines[0] == f"stop connector {name}" and operation.lines[-1] == f"resume connector {name}"
         assert [call.method for call in operation.calls if call.changes] == ["PUT", "PATCH", "PUT"]
     cluster.wait(name, "RUNNING 1/1")
-    wait_until(lambda: cluster.offsets(name)[0][1] == {"position": 1000}, 60, "read on to the end", every=0.2)
+    wait_until(
+        lambda: cluster.offsets(name)[0][1] == {"position": 1000},
+        60,
+        "the source to continue to the end of its file",
+        every=0.2,
+    )
 
 
 async def test_a_paused_connector_is_paused_again(cluster: Cluster, stopped_source: str) -> None:

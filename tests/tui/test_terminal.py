@@ -76,7 +76,9 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
         terminal.sees("● RUNNING", "observed: RUNNING")
         terminal.press("q")
         assert terminal.exit_code() == 0
-    wait_until(lambda: _position(cluster, source) == 1000, 90, "read on from line 10 to the end", every=0.3)
+    wait_until(
+        lambda: _position(cluster, source) == 1000, 90, "the source to continue from line 10 to the end", every=0.3
+    )
 
 
 def test_in_one_step_from_running(cluster: Cluster, source: str) -> None:

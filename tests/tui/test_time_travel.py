@@ -42,10 +42,10 @@ def sink(cluster: Cluster, broker: KafkaBroker) -> str:
     assert producer.flush(30) == 0
     name = cluster.sink(topic, "back")
     cluster.wait(name, "RUNNING 1/1")
-    wait_until(lambda: (cluster.folder / f"{name}.out").read_text().count("\n") == 10, 60, "all ten read")
+    wait_until(lambda: (cluster.folder / f"{name}.out").read_text().count("\n") == 10, 60, "all ten records to be read")
     cluster.request("PUT", f"/connectors/{name}/stop")
     cluster.wait(name, "STOPPED 0/0")
-    wait_until(lambda: at(cluster, name) == 10, 60, "all ten committed")
+    wait_until(lambda: at(cluster, name) == 10, 60, "all ten records to be committed")
     return name
 
 
@@ -140,7 +140,9 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     headrace(f"patch offsets {sink} --to earliest", code=4)
     headrace(f"patch offsets {sink} --to earliest --stop")
     cluster.wait(sink, "RUNNING 1/1")
-    wait_until(lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 20, 60, "all of it once more")
+    wait_until(
+        lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 20, 60, "all records to be read again"
+    )
     headrace(f"delete connector {sink} --with-offsets -y")
     cluster.wait(sink, "")  # Java's worker removes the status slightly later than the connector
 
@@ -170,6 +172,10 @@ def test_killed_half_way_and_finished_at_the_next_start(cluster: Cluster, sink: 
             terminal.sees("have been altered successfully")
             terminal.press("q")
         cluster.wait(sink, "RUNNING 1/1")
-        wait_until(lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 18, 60, "the eight once more")
+        wait_until(
+            lambda: (cluster.folder / f"{sink}.out").read_text().count("\n") == 18,
+            60,
+            "the eight records to be read again",
+        )
         assert sink not in headrace("get unfinished").out
         assert list((tmp_path / "state" / "headrace" / "history").iterdir())

@@ -33,7 +33,7 @@ def test_secrets_are_removed_with_their_owner_and_survive_one_change() -> None:
     secrets.keep("a", ["first-secret", "shared-secret"])
     secrets.keep("b", ["shared-secret"])
     secrets.keep("a", ["second-secret"])
-    assert secrets.scrub("first-secret second-secret") == "[hidden] [hidden]", "tasks may still quote the old one"
+    assert secrets.scrub("first-secret second-secret") == "[hidden] [hidden]", "tasks may still quote the old value"
     secrets.keep("a", ["third-secret"])
     assert secrets.scrub("first-secret") == "first-secret"
     secrets.forget("a")

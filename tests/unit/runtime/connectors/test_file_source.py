@@ -93,7 +93,7 @@ def test_a_replaced_file_is_read_to_its_end_first(path: Path, monkeypatch: pytes
         old.write(b"two\nno line end")
     assert follower.read() == [("two", 8)], "until there is a new file, the old one may still grow"
     path.write_bytes(b"three\n")
-    assert follower.read() == [], "and for a while after that"
+    assert follower.read() == [], "the old file may grow for a while after that"
     monkeypatch.setattr(file_source, "_QUIET", 0.0)
     assert follower.read() == [("no line end", 0), ("three", 6)]
 

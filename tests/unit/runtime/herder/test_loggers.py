@@ -37,7 +37,7 @@ def test_a_logger_that_has_the_level_from_above_is_known_but_not_changed(loggers
     assert loggers.set_here(f"{NAME}.a", "DEBUG") == []
     assert loggers.one(f"{NAME}.a") == {"level": "DEBUG", "last_modified": None}
     assert f"{NAME}.a" not in loggers.all()
-    assert loggers.set_here(NAME, "TRACE") == [NAME, f"{NAME}.a"], "those below change too"
+    assert loggers.set_here(NAME, "TRACE") == [NAME, f"{NAME}.a"], "loggers below change, too"
     with pytest.raises(NotFound):
         loggers.one(f"{NAME}.a.b")
 

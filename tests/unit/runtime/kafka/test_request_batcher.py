@@ -37,7 +37,7 @@ async def test_requests_made_while_one_is_in_flight_are_sent_together() -> None:
     assert await first == "A"
     ask.go.release()
     assert await asyncio.gather(*later) == ["B", "C", "B", "A"]
-    assert ask.asked == [["a"], ["b", "c", "a"]], "an answer from before the question is none"
+    assert ask.asked == [["a"], ["b", "c", "a"]], "an answer to an earlier request is not used"
 
 
 async def test_an_error_is_raised_to_the_callers_of_its_key() -> None:

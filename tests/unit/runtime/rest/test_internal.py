@@ -109,7 +109,7 @@ async def test_signed_task_configs_are_stored_and_run(worker: Worker) -> None:
 
 async def test_only_the_latest_key_is_valid(worker: Worker) -> None:
     await worker.rig.create("a")
-    assert (await worker.post("a", TASKS)).status_code == 403, "there is no key yet"
+    assert (await worker.post("a", TASKS)).status_code == 403, "no key is stored yet"
     await worker.store_key(KEY)
     await worker.store_key(NEW_KEY)
     assert (await worker.post("a", TASKS)).status_code == 403

@@ -140,7 +140,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("line", LINES)
 def test_any_answer_ends_a_command_with_a_result_or_a_headrace_error(line: str, tmp_path: Path) -> None:
     asked = Answering(ANSWERS)
-    assert run(line, asked, tmp_path), "well with the proper answers"
+    assert run(line, asked, tmp_path), "valid answers cause no error"
     for path in sorted(asked.asked & ANSWERS.keys()):
         for wrong in mutants(ANSWERS[path]):
             try:

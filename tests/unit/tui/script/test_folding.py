@@ -34,4 +34,4 @@ def test_help_is_folded_to_the_width_of_the_terminal() -> None:
     shown = pexpect.spawn(command[0], command[1:], dimensions=(24, 70), encoding="utf-8", timeout=60).read()
     assert "    [--kafka-partition N] [--kafka-offset N|null] [--to WHEN]" in shown.splitlines()
     piped = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "[-o FORMAT]" in piped.splitlines()[0], "lines stay whole, for grep"
+    assert "[-o FORMAT]" in piped.splitlines()[0], "lines are not folded, for grep"

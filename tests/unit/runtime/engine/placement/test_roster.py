@@ -113,7 +113,7 @@ def test_a_slot_with_only_revoked_tasks_is_stuck(roster: Roster) -> None:
     link.add(leaked)
     link.revoked(leaked, 8.0)
     assert link.stuck(since=10.0)
-    assert not link.stuck(since=7.0), "it may still be ending"
+    assert not link.stuck(since=7.0), "the slot may still be ending"
     sound = TaskRun(task_spec("sound"))
     link.add(sound)
     assert not link.stuck(since=10.0)
@@ -132,7 +132,7 @@ def test_tasks_without_room_request_as_many_slots_as_they_need(roster: Roster) -
     assert placed(roster) == {0: 10, 1: 10}
     assert roster.extras.numbers == [0, 1, 2, 3, 4]
     assert not placed(roster)
-    assert roster.extras.numbers == [0, 1, 2, 3, 4], "what is coming is enough"
+    assert roster.extras.numbers == [0, 1, 2, 3, 4], "the requested slots are enough"
     for slot in (2, 3, 4):
         add_slot(roster, slot).room = 100
     assert placed(roster) == {2: 9, 3: 8, 4: 8}
@@ -279,7 +279,7 @@ def test_a_slot_that_died_while_starting_tasks_gets_fewer_after_a_pause(roster: 
         for task in link.tasks.values():
             roster.add(TaskRun(task.spec))
         add_slot(roster, 0)
-        assert not placed(roster), "it is given a moment first"
+        assert not placed(roster), "the slot gets tasks again only after a pause"
         clock.now += 5.0
     assert placed(roster) == {0: 20}
     roster.links[0].max_tasks = float("inf")
@@ -295,7 +295,7 @@ def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(rost
     roster.links.pop(1)
     add_tasks(roster, 1)
     assert not placed(roster)
-    assert roster.extras.numbers == [0, 1], "it may answer again"
+    assert roster.extras.numbers == [0, 1], "the slot may answer again"
 
 
 @pytest.mark.parametrize("reason", ["pause", "silence"])

@@ -15,7 +15,7 @@ def test_a_slot_that_keeps_dying_while_it_starts_tasks_gets_fewer_of_them() -> N
     assert (admission.window, most) == (1.0, 50)
     assert not admission.is_open(10.0)
     assert admission.is_open(12.0)
-    assert history.of(1, 0.0)[1] == float("inf"), "other slots are not concerned"
+    assert history.of(1, 0.0)[1] == float("inf"), "other slots are not affected"
 
 
 def test_a_slot_that_dies_when_all_its_tasks_run_is_not_held_back() -> None:

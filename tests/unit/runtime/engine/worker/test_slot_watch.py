@@ -106,7 +106,7 @@ def test_tasks_that_wait_for_long_are_logged_periodically(caplog: pytest.LogCapt
     for _ in range(50):
         clock.now += 1.0
         watch.check_waiting()
-    assert len(caplog.records) == 2, "nothing waits any more"
+    assert len(caplog.records) == 2, "no task is waiting"
 
 
 def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
@@ -120,7 +120,7 @@ def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
     link.admission.acknowledged((hanging.id, hanging.epoch), clock.now)
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock)
     watch.lift_limits()
-    assert link.max_tasks == 10.0, "it is starting a task"
+    assert link.max_tasks == 10.0, "the slot is starting a task"
     clock.now += 2.0
     watch.lift_limits()
     assert link.max_tasks > 10.0

@@ -39,7 +39,7 @@ def test_folders_of_a_killed_worker_are_removed_by_the_next_worker(temporary: Pa
     ours = Path(make_folder())
     assert not left.exists()
     make_folder()
-    assert ours.exists(), "this process lives"
+    assert ours.exists(), "this process is running"
 
 
 def test_other_folders_are_not_removed(temporary: Path) -> None:

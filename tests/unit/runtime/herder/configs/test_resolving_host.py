@@ -103,7 +103,9 @@ async def test_validation_adds_no_secrets_to_the_worker() -> None:
     answer = await rig.host.validate({**CONFIG, "x.password": "principal=root"})
     errors = [e for entry in answer["configs"] for e in entry["value"]["errors"]]
     assert "bad: [hidden]" in errors
-    assert not any("named-pin" in e or "own-pin-1" in e for e in errors), "its own answer hides them all the same"
+    assert not any("named-pin" in e or "own-pin-1" in e for e in errors), (
+        "the answer of the validation hides them nevertheless"
+    )
     assert "named-pin" not in rig.plugins.printed
     assert rig.secrets.scrub("principal=root named-pin own-pin-1") == "principal=root named-pin own-pin-1"
 

@@ -36,7 +36,7 @@ async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig
     await rig.until(lambda: log.refused == 1)
     log.away = False
     await rig.until(lambda: _runs(rig, "a", 2))
-    assert rig.plugins.starts == ["a"], "what had been done was not repeated"
+    assert rig.plugins.starts == ["a"], "completed steps are not repeated"
 
 
 async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig) -> None:

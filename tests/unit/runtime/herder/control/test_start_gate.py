@@ -47,7 +47,7 @@ async def test_a_hanging_start_frees_its_place_once() -> None:
     while 1 not in starts.running:  # noqa: ASYNC110 - no event signals that a start runs
         await asyncio.sleep(0.005)
     await starts.finish(0)
-    assert starts.running == {1}, "the place of the start that hung was released already"
+    assert starts.running == {1}, "the place of the hanging start was already released"
     await starts.end()
 
 

@@ -79,7 +79,7 @@ class Group:
         before = {unit for units in self.running.values() for unit in units}
         given = [unit for units in decision.assigned.values() for unit in units]
         assert len(given) == len(set(given)), "a unit is assigned twice"
-        assert not set(given) & before, "a unit is assigned although somebody runs it"
+        assert not set(given) & before, "a unit is assigned while another member runs it"
         for name, units in decision.revoked.items():
             assert set(units) <= self.running[name], "a unit is revoked from a member that does not run it"
         revoked = {unit for units in decision.revoked.values() for unit in units}

@@ -86,7 +86,7 @@ async def test_finishing_waits_for_the_request_that_holds_the_connector(rig: Rig
     rig.offset_log.may_go.set()
     await request
     assert await finishing
-    assert len(rig.journal.history("b")) == 1, "the change was carried out once"
+    assert len(rig.journal.history("b")) == 1, "the change was applied once"
 
 
 async def test_requests_are_refused_at_once_while_an_interrupted_change_is_being_finished(rig: Rig) -> None:

@@ -26,7 +26,7 @@ def test_a_batch_is_acknowledged_by_its_last_report(broker: KafkaBroker) -> None
     acks = Acks()
     producer.produce_batch(topic, [{"value": b"x"}] * 1000, on_delivery=acks.begin(OFFSETS))
     acks.seal()
-    assert acks.take() == {}, "nothing was served yet"
+    assert acks.take() == {}, "no delivery report was served yet"
     wait_until(lambda: served(producer) and acks.take() == OFFSETS)
     assert not acks.pending
 

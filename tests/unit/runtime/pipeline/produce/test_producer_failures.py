@@ -151,7 +151,7 @@ def test_stuck_tasks_leave_room_in_the_queue_for_the_others() -> None:
     for share in stuck:
         while share.admits(100_000):
             share.take(100_000)
-    assert stuck[0].held > 7 << 20, "one task alone has plenty"
+    assert stuck[0].held > 7 << 20, "a single task has a large share"
     assert queue.held == sum(share.held for share in stuck) < 48 << 20
     moving = Share(queue)
     moving.take(1 << 20)

@@ -163,7 +163,9 @@ def test_a_partition_that_is_revoked_and_assigned_again_while_put_is_retried(bro
     wait_until(lambda: other.poll(0.2) is not None, what="the other member reads")
     other.close()
     wait_until(
-        lambda: len([line for line in task.host.lines if "Assigned: " in line]) >= 3, 60, "all are its own again"
+        lambda: len([line for line in task.host.lines if "Assigned: " in line]) >= 3,
+        60,
+        "all partitions are assigned again",
     )
     sink.refusing.clear()
     wait_until(lambda: len(set(sink.puts)) == 20)

@@ -216,7 +216,7 @@ def test_seek_commit_request_and_the_order_of_calls(
     names = [name for name, _ in recorder.calls]
     assert names[:5] == ["start", "open", "refused", "refused", "put"]
     assert names[-3:] == ["flush", "close", "stop"]
-    assert recorder.calls[2][1] == recorder.calls[3][1] == recorder.calls[4][1], "the same batch again"
+    assert recorder.calls[2][1] == recorder.calls[3][1] == recorder.calls[4][1], "the same batch is put again"
     assert group_offsets(broker, spec) == {(topic, 0): 10}
 
 

@@ -18,10 +18,10 @@ def test_operations_run_from_requested_to_observed() -> None:
     log = Operations(lambda: now[0], lambda one: steps.append(one.last))
     one = log.begin("stop", "c", goal="STOPPED", lines=("stop connector c",), doing="stopping")
     log.observe(snapshot(connector("c", "STOPPED", ())))
-    assert phase(one) is Phase.REQUESTED, "nothing is observed before it was accepted"
+    assert phase(one) is Phase.REQUESTED, "the goal is not observed before the request was accepted"
     log.accepted(one)
     log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 99.0)))
-    assert phase(one) is Phase.ACCEPTED, "an answer from before is no observation"
+    assert phase(one) is Phase.ACCEPTED, "an answer to an earlier request is not an observation"
     now[0] = 101.0
     log.observe(Snapshot({"c": connector("c", "STOPPED", ())}, link=ClusterLink(LinkState.POLLING, 101.0)))
     assert phase(one) is Phase.OBSERVED and one.last == "observed: STOPPED, no tasks after 1.0 s"
