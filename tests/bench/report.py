@@ -68,7 +68,7 @@ def load() -> Data:
 
 
 def record(key: str, java: float | str | None, ours: float | str | None, runs: int) -> None:
-    """Store the figures of a row, or the reason why there are none."""
+    """Stores the figures of a row, or the reason for missing figures."""
     data = load()
     when = f"{datetime.now(UTC):%Y-%m-%d}"
     data["rows"][key] = {"java": java, "ours": ours, "runs": runs, "date": when, "load": busy()}
@@ -76,7 +76,7 @@ def record(key: str, java: float | str | None, ours: float | str | None, runs: i
 
 
 def section(name: str, body: str) -> None:
-    """Store a section of the page that is not a row of the table."""
+    """Stores a section of the page that is not a row of the table."""
     data = load()
     data["notes"][name] = body
     save(data)

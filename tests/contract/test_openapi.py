@@ -12,7 +12,7 @@ from tests.support.api_fuzzing import run_schemathesis
 from tests.support.workers import WorkerProcess
 
 SECONDS = int(os.environ.get("HEADRACE_SCHEMATHESIS_SECONDS", "60"))
-SEED = os.environ.get("HEADRACE_SCHEMATHESIS_SEED", "875")  # the same requests in each run; set it for others
+SEED = os.environ.get("HEADRACE_SCHEMATHESIS_SEED", "875")  # a fixed seed gives the same requests in each run
 
 
 @pytest.mark.slow

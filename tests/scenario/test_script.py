@@ -159,7 +159,7 @@ def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console
 
 
 def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: str) -> str:
-    """The output of a run on a terminal of its own, including standard error."""
+    """The output of a run on its own terminal, including standard error."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "tui.main", console.url, "-c", command],

@@ -79,7 +79,7 @@ def test_plan_and_apply(console: Console, files: Files) -> None:
 
 
 def test_prune_deletes_what_no_file_describes(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
-    """On a worker of its own, since prune affects all connectors."""
+    """Uses a separate worker, since prune affects all connectors."""
     console, files = Console(our_connect.url, tmp_path), Files(tmp_path / "c", broker.create_topic())
     keep, gone = files.source("keep"), files.source("gone")
     console(f"apply -f {files.folder} --prune -y", f"wait {files.prefix}* RUNNING --timeout 60s")

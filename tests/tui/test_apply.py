@@ -273,12 +273,12 @@ async def test_a_short_outage_at_each_request(cluster: Cluster, running: str, bo
 
             back: list[asyncio.Task[None]] = []
 
-            def noticed(text: str, back: list[asyncio.Task[None]] = back) -> None:
+            def restore(text: str, back: list[asyncio.Task[None]] = back) -> None:
                 if "again" in text:
                     back.append(asyncio.create_task(forwarder.revive()))
 
             wire.before = break_connections
-            done = await carry_out(plan(cluster, running, 20 + number), Connect(wire), book, noticed)
+            done = await carry_out(plan(cluster, running, 20 + number), Connect(wire), book, restore)
             assert hit and back and not done.left_stopped and not done.trouble, blip
             assert done.verdict.certainty is Certainty.DEFINITE and book.pending.of(running) is None
             cluster.wait(running, "RUNNING 1/1")

@@ -201,7 +201,7 @@ async def test_an_outage_longer_than_the_retries(
         )
         await seen.sees(f"a change of {name} was interrupted", "The connector was RUNNING before")
         await seen.press("f")
-        await seen.until(lambda: not isinstance(seen.app.screen, InterruptedDialog), "answered")
+        await seen.until(lambda: not isinstance(seen.app.screen, InterruptedDialog), "the dialog to close")
         await seen.sees(f"{name}: ", "altered successfully")
     cluster.wait(name, "RUNNING 1/1")
 

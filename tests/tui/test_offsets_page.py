@@ -178,7 +178,7 @@ async def test_status_lines_end_with_their_cause() -> None:
         await seen.press("ctrl+s")
         await seen.sees("nothing would change")
         await seen.press("backspace", "7")
-        await seen.until(lambda: seen.home.status.text == "", "the next request would show other offsets")
+        await seen.until(lambda: seen.home.status.text == "", "the message to be cleared")
         await seen.press("escape")
         await seen.sees("the text is kept")
         await seen.press("escape")

@@ -44,7 +44,7 @@ def test_no_colour_and_an_old_locale(lang: str) -> None:
     assert codes <= {0, 1, 2, 4, 7}, "bold, dim, underline and reverse are not colours; all other codes are"
 
 
-def test_interrupt_twice_leaves(tmp_path: Path) -> None:
+def test_two_interrupts_quit(tmp_path: Path) -> None:
     with Terminal(*REPLAY) as terminal:
         terminal.sees("orders-search")
         terminal.press("ctrl+c")

@@ -1,4 +1,4 @@
-"""Worked examples of Connect's documentation: configurations word for word, the developer guide's classes in Python."""
+"""Examples from Connect's documentation: its configurations unchanged, and the developer guide's classes in Python."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _through(properties: str, records: list[Any]) -> list[Any]:
     return list(Chain(load_steps(spec), tolerance, lambda record: (record, "")).run(records).records)
 
 
-def test_the_file_source_that_makes_maps() -> None:
+def test_the_file_source_with_maps() -> None:
     lines = [SourceRecord({}, {}, "connect-test", line, STRING_SCHEMA) for line in ("foo", "bar", "hello world")]
     assert [record.value for record in _through(FILE_SOURCE, lines)] == [
         {"line": "foo", "data_source": "test-file-source"},
@@ -88,7 +88,7 @@ def test_the_file_source_that_makes_maps() -> None:
     ("properties", "keys"),
     [(FILTER, [{"other_field": 1}, {"other_field": 2}]), (FILTER_AND_EXTRACT, [{"other_field": 1}, 2])],
 )
-def test_foo_is_filtered_out_and_bar_left_alone(properties: str, keys: list[Any]) -> None:
+def test_foo_is_filtered_out_and_bar_is_not(properties: str, keys: list[Any]) -> None:
     topics = ("foo", "bar", "baz")
     records = [SourceRecord({}, {}, topic, "v", key={"other_field": n}) for n, topic in enumerate(topics)]
     assert [record.key for record in _through(properties, records)] == keys
@@ -126,7 +126,7 @@ errors.tolerance=all
 """
 
 
-def test_what_is_said_of_errors() -> None:
+def test_error_handling() -> None:
     assert Policy.of(parse(FAIL_FAST)) == Policy.of({}) == Policy()
     assert dead_letter_topic(parse(FAIL_FAST)) == ""
     wanted = Policy(tolerate_all=True, log=True, log_messages=False, retry_timeout=600.0, retry_delay=30.0)
@@ -139,7 +139,7 @@ def test_what_is_said_of_errors() -> None:
 
 @dataclass
 class Reporter:
-    """An ErrantRecordReporter that remembers."""
+    """An ErrantRecordReporter that records its calls."""
 
     reported: list[tuple[Any, str]] = field(default_factory=list)
 
@@ -148,7 +148,7 @@ class Reporter:
 
 
 class ReportingTask(SinkTask):
-    """Reports what it cannot process, where there is somebody to report to."""
+    """A sink that reports records that it cannot process, if there is a reporter."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self.processed: list[Any] = []
@@ -174,7 +174,7 @@ def _reporting(reporter: Reporter | None) -> ReportingTask:
     return task
 
 
-def test_an_errant_record_reporter_and_none() -> None:
+def test_a_sink_with_and_without_an_errant_record_reporter() -> None:
     records = [SinkRecord("t", 0, None, None, None, value, n) for n, value in enumerate((5, 0, 2))]
     reporter = Reporter()
     task = _reporting(reporter)
@@ -186,7 +186,7 @@ def test_an_errant_record_reporter_and_none() -> None:
 
 
 class LineTask(SourceTask):
-    """The guide's source task: lines with their position, resumed from the committed one."""
+    """The guide's source task: lines with their position, resumed from the committed position."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._filename, self._topic = config["file"], config["topic"]
@@ -239,7 +239,7 @@ def _lines(file: Path, position: int | None) -> list[tuple[Any, Any]]:
     return found
 
 
-def test_a_connector_of_the_guide_resumes_where_it_was(tmp_path: Path) -> None:
+def test_a_connector_of_the_guide_resumes_from_its_offset(tmp_path: Path) -> None:
     file = tmp_path / "in.txt"
     file.write_text("one\ntwo\nthree\n")
     everything = [("one", {"position": 4}), ("two", {"position": 8}), ("three", {"position": 14})]

@@ -1,4 +1,4 @@
-"""Documents: every path of this repository that they name exists."""
+"""Every path of this repository that the documentation names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/kips.md: every test that it names exists."""
+"""Every test that docs/kips.md names exists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_every_test_that_the_page_names_exists() -> None:
     assert missing == []
 
 
-def test_every_row_names_a_test_or_says_why_not() -> None:
+def test_every_row_names_a_test_or_a_reason() -> None:
     rows = [
         line for line in PAGE.read_text().splitlines() if line.startswith("| ") and not line.startswith("| requirement")
     ]

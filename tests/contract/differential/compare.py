@@ -73,7 +73,7 @@ def _quiet(bits: str) -> str:
 
 
 def _plain(java: Json, ours: Json) -> bool:
-    """Whether the answers are schemas with values, or records, and differ in schemas only."""
+    """Whether two answers have equal values, and so differ in schemas only."""
     return same(_values(java), _values(ours))
 
 

@@ -22,7 +22,7 @@ def test_secrets_are_scrubbed_with_their_lines_and_the_longest_first() -> None:
     assert secrets.scrub("xhunter2hunter2-longx") == "x[hidden]x"
 
 
-def test_overlapping_secrets_leave_nothing_of_either() -> None:
+def test_overlapping_secrets_are_both_hidden() -> None:
     secrets = Secrets()
     secrets.keep("c", ["abcdef", "defghi"])
     assert secrets.scrub("<abcdefghi>") == "<[hidden]>"

@@ -12,7 +12,9 @@ from runtime.connectors.line_appender import LineAppender
 
 @pytest.mark.parametrize("kept", [b"", b"one\ntwo\n", b"x" * 200_000 + b"\n"])
 @pytest.mark.parametrize("torn", [b"tor", b"t" * 150_000])
-def test_a_torn_tail_is_moved_away(tmp_path: Path, kept: bytes, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_incomplete_last_line_is_moved_away(
+    tmp_path: Path, kept: bytes, torn: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "out.txt"
     path.write_bytes(kept + torn)
     file = LineAppender(str(path))
@@ -23,7 +25,7 @@ def test_a_torn_tail_is_moved_away(tmp_path: Path, kept: bytes, torn: bytes, cap
     assert "torn" in caplog.text
 
 
-def test_a_line_torn_by_another_writer_is_moved_away_before_the_next_append(tmp_path: Path) -> None:
+def test_an_incomplete_line_of_another_writer_is_moved_away_before_the_next_append(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     file = LineAppender(str(path))
     file.append(b"one\n")

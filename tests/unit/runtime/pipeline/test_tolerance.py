@@ -182,7 +182,7 @@ def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> N
 
 
 class Mixed(SourceTask):
-    """One batch: a value that cannot be transformed, one that is too large for a message, and two good ones."""
+    """One batch: a value that cannot be transformed, a value too large for a message, and two valid values."""
 
     def start(self, config: Mapping[str, str]) -> None:
         self._topic, self._polled = config["topic"], False

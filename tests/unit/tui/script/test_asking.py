@@ -22,7 +22,7 @@ def environ(folder: Path) -> dict[str, str]:
 
 
 def answered(line: str, answer: str, folder: Path) -> str:
-    """What the terminal showed."""
+    """Runs the line in a terminal and answers the question; returns the output."""
     shell = pexpect.spawn("/bin/sh", ["-c", line], cwd=str(folder), env=environ(folder), timeout=20, encoding="utf-8")
     shell.expect(r"delete x\? \[y/N\] ")
     shell.sendline(answer)

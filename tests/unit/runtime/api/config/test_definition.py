@@ -44,7 +44,7 @@ def test_dependents_must_be_defined() -> None:
 
 
 class OnlyWithSsl:
-    """Suggests and shows values depending on another key."""
+    """A recommender whose values and visibility depend on another key."""
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
         return ["jks", "pem"] if parsed.get("ssl") else []

@@ -318,7 +318,7 @@ def test_a_slot_that_starts_nothing_now_does_not_delay_tasks_for_other_slots(
     assert placed(roster) == {1: 2}
 
 
-def test_no_task_is_placed_on_a_slot_that_has_been_told_to_leave(roster: Roster) -> None:
+def test_no_task_is_placed_on_a_slot_that_is_ending(roster: Roster) -> None:
     leaving = add_slot(roster, 0)
     add_slot(roster, 1)
     leaving.leave()
@@ -326,8 +326,8 @@ def test_no_task_is_placed_on_a_slot_that_has_been_told_to_leave(roster: Roster)
     assert placed(roster) == {1: 4}
 
 
-def test_an_idle_extra_slot_that_has_been_told_to_leave_takes_no_shared_tasks(roster: Roster, clock: Clock) -> None:
-    """It is no longer reserved, but its process has not ended yet."""
+def test_an_idle_extra_slot_that_is_ending_takes_no_shared_tasks(roster: Roster, clock: Clock) -> None:
+    """The slot is no longer reserved, but its process has not ended yet."""
     number = roster.extras.add("cell", clock())
     assert number is not None
     extra = add_slot(roster, number)

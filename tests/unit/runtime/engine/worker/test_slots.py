@@ -139,8 +139,8 @@ async def test_slots_are_still_checked_after_an_error(tmp_path: Path, monkeypatc
 
 
 async def test_a_slot_reserved_for_tasks_that_are_lost_with_its_former_process_is_refused(rig: Rig) -> None:
-    """A slot of a suspect task: the death of its process assigns its tasks to new cells, so the slot is no longer
-    wanted."""
+    """A slot of a suspect task: when its process dies, its tasks get new cells, so the slot is no longer
+    needed."""
     number = rig.roster.extras.add("cell", rig.now)
     assert number is not None
     link, task = rig.up(number), TaskRun(task_spec("a"))

@@ -1,4 +1,4 @@
-"""Secrets that a worker learns from configurations, and those that it must not learn."""
+"""Secrets in configurations: which of them the worker learns."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_the_work_of_a_departed_worker_is_given_to_others_after_the_delay() -> N
 
 
 def test_a_new_leader_decides_as_the_old_one_would_have() -> None:
-    """Everything that the assignor knows is in its arguments: there is no state that dies with a leader."""
+    """The assignor keeps no state, so none is lost with a leader."""
     group = settled(3, 10, 2)
     group.leave("w0")
     situation = Situation(

@@ -22,7 +22,7 @@ def test_nothing_is_claimed_before_the_first_assignment() -> None:
     assert Ownership().allocation(2) is None
 
 
-def test_assignments_add_to_what_is_owned() -> None:
+def test_assignments_add_to_owned_units() -> None:
     ownership = Ownership()
     ownership.apply(given(ORDERS))
     ownership.apply(given({"orders": (2,)}))

@@ -54,7 +54,7 @@ def test_java_text_of_json(broker: KafkaBroker, tmp_path: Path) -> None:
     task.stop()
 
 
-def test_a_poison_record_fails_the_task_and_nothing_of_its_batch_is_put(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_poison_record_fails_the_task_and_no_record_of_its_batch_is_put(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(), tmp_path / "out.txt"
     produce(broker, topic, b'"good"', b"{broken", b'"never"')
     spec = file_sink(broker, file, topic, value_converter=JSON)

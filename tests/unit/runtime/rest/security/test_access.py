@@ -1,4 +1,4 @@
-"""Roles: the one that each request needs, and those that users have."""
+"""Roles: the role that each request needs, and the roles of users."""
 
 from __future__ import annotations
 

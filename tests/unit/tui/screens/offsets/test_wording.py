@@ -6,7 +6,7 @@ from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.screens.offsets import wording
 
 
-def test_the_total_counts_records_of_all_changes() -> None:
+def test_the_total_is_the_sum_over_all_changes() -> None:
     assert Effect(1, 0).total == "1 record read again, 0 skipped"
     partition = {"kafka_topic": "t", "kafka_partition": 0}
     changes = [
