@@ -70,7 +70,7 @@ class Worker:
         return b"{" + b",".join(self.parts) + b"}"
 
     async def live(self) -> None:
-        """Changes so many connectors each second."""
+        """Changes the given number of connectors each second."""
         while self.changes:
             at, state = self.chance.randrange(self.count), self.chance.choice(STATES)
             self.parts[at] = self.encoded(at, state)

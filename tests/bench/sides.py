@@ -71,7 +71,7 @@ def median(values: list[float]) -> float:
 
 
 def create(connect: Connect, name: str, config: dict[str, str], initial: str | None = None) -> None:
-    """Create a connector; Refused with the worker's message if it refuses."""
+    """Creates a connector; raises Refused with the worker's message if the worker refuses it."""
     body: dict[str, object] = {"name": name, "config": config}
     if initial:
         body["initial_state"] = initial
@@ -82,7 +82,7 @@ def create(connect: Connect, name: str, config: dict[str, str], initial: str | N
 
 
 def wait_running(connect: Connect, name: str, tasks: int = 1, timeout: float = 60) -> None:
-    """Waits until the connector and all its tasks are RUNNING; Refused if a task fails."""
+    """Waits until the connector and all its tasks are RUNNING; raises Refused if a task fails."""
 
     def check() -> bool:
         connector, states = connect.states(name)

@@ -70,7 +70,7 @@ def sink(bench: Bench, connect: Connect) -> dict[str, float]:
 
 
 def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
-    """The same for documents in four partitions, with three transformations, by so many tasks."""
+    """The same for documents in four partitions, with three transformations, by the given number of tasks."""
 
     def measure(bench: Bench, connect: Connect) -> dict[str, float]:
         topic = _filled(bench, "documents", _document, 4)

@@ -18,7 +18,7 @@ COUNT = 13  # connectors; the sizes of Java's maps differ between the two lists
 
 
 def configs(seed: int) -> Iterator[dict[str, str]]:
-    """Configs for both workers: up to 60 keys in random order in addition to those that a source needs."""
+    """Configs for both workers: up to 60 keys in random order in addition to the required keys of a source."""
     chance = random.Random(seed)
     for _ in range(COUNT):
         keys = ["".join(chance.choices(LETTERS, k=chance.randint(1, 30))) for _ in range(chance.randint(0, 60))]

@@ -152,7 +152,7 @@ async def _ask(worker: WorkerProcess, method: str, path: str, body: Any = None) 
 
 
 async def _shown(worker: WorkerProcess, name: str, state: str, tasks: int) -> None:
-    """Wait until Java reports this status, including tasks."""
+    """Waits until Java reports this status, including tasks."""
 
     def reached() -> bool:
         code, status = worker.request("GET", f"/connectors/{name}/status")

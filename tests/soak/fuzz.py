@@ -73,7 +73,7 @@ class Outcome:
 
 
 def fuzz_worker(folder: Path, seconds: float, seed: int) -> Outcome:
-    """Start a broker and a worker, and attack the worker for so long."""
+    """Starts a broker and a worker, and attacks the worker for the given time."""
     broker = EmbeddedBroker(folder / "broker")
     broker.start()
     properties = {"headrace.file.paths": str(folder), "headrace.slots": "1"}

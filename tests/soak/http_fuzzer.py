@@ -54,7 +54,7 @@ _KEYS = (
 
 @dataclass(slots=True)
 class Answers:
-    """What a worker answered to generated requests."""
+    """Counts of a worker's answers to generated requests."""
 
     requests: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
@@ -70,7 +70,7 @@ class Answers:
 
 
 def fuzz(address: tuple[str, int], until: float, chance: random.Random) -> Answers:
-    """Send requests until that time.monotonic(), one connection each."""
+    """Sends requests until that time.monotonic(), each on its own connection."""
     answers = Answers()
     while time.monotonic() < until:
         request = generate(chance)

@@ -59,7 +59,7 @@ class Storm:
     settlings: list[Settling] = field(default_factory=list)
 
     def create(self, timeout: float) -> None:
-        """Create all connectors through a few connections, then wait until they are RUNNING."""
+        """Creates all connectors through a few connections, then waits until they are RUNNING."""
         names = [f"storm-{number:05d}" for number in range(self.connectors)]
 
         def create(name: str) -> None:
@@ -75,7 +75,7 @@ class Storm:
         self._settle("created", create_all, timeout)
 
     def restart(self, kill: bool, timeout: float) -> None:
-        """End the worker, by SIGKILL or SIGTERM, and start it again."""
+        """Ends the worker by SIGKILL or SIGTERM, and starts it again."""
         if kill:
             self.worker.kill()
         else:
@@ -133,8 +133,8 @@ def _is_running(status: dict[str, object] | None) -> bool:
 def storm(
     folder: Path, connectors: int, restarts: int, neighbours: int, timeout: float, keep_log: Path | None = None
 ) -> list[Settling]:
-    """Create so many connectors, then restart the worker so many times, by SIGKILL and SIGTERM in turn, while processes
-    that only compute run on the machine. The result of each start; `keep_log` gets the worker's log."""
+    """Creates connectors, then restarts the worker repeatedly, by SIGKILL and SIGTERM in turn, while busy processes run on
+    the machine. Returns the result of each start; `keep_log` receives the worker's log."""
     busy = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(neighbours)]
     broker = EmbeddedBroker(folder / "broker")
     broker.start()

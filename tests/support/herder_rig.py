@@ -181,12 +181,12 @@ class HerderRig:
         self.connectors.start(services)
 
     async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
-        """Store a connector, as a request does after its checks."""
+        """Stores a connector, as a request does after its checks."""
         full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
         await self.configs.put_connector(name, full, target)
 
     async def until(self, condition: Callable[[], bool], within: float = 10.0) -> None:
-        """Let the loops run until the condition holds."""
+        """Lets the loops run until the condition holds."""
         async with asyncio.timeout(within):
             while not condition():  # noqa: ASYNC110  # most conditions have no event to wait for
                 await asyncio.sleep(0.001)

@@ -51,7 +51,7 @@ class StubWorker:
         return f"http://127.0.0.1:{self.port}"
 
     async def asked(self, method: str, path: str, within: float = 20.0) -> None:
-        """Waits for such a request."""
+        """Waits until this request has been received."""
         async with asyncio.timeout(within):
             while (method, path) not in self.seen:
                 self._news.clear()

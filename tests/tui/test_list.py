@@ -108,7 +108,7 @@ async def test_control_characters_of_the_server_are_not_interpreted(cluster: Clu
         assert "\x07" not in "".join(seen.lines)
 
 
-async def test_the_list_is_dimmed_while_the_worker_is_away(cluster: Cluster) -> None:
+async def test_the_list_is_dimmed_while_the_worker_is_unreachable(cluster: Cluster) -> None:
     name = cluster.source()
     gate = Gate(cluster.url)
     await gate.open()

@@ -1,3 +1,5 @@
+"""The list of failures in the first try of `make test`."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Converters of keys and values, both ways."""
+"""Converters of keys and values, in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets are found in any number, removed with their owner, and bounded."""
+"""Secret values: hidden in any number, removed with their owner, and limited in number."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_many_and_long_secrets_do_not_slow_a_line_down(text: str) -> None:
     assert "aaaa" not in scrubbed
 
 
-def test_a_long_secret_is_hidden_whole() -> None:
+def test_a_long_secret_is_hidden_completely() -> None:
     secrets = Secrets()
     key = "".join(f"{i:05d}" for i in range(700))
     secrets.keep("c", [key])

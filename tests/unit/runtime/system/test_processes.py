@@ -1,3 +1,5 @@
+"""Processes read from /proc."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""The clock of garbage collections."""
+
 from __future__ import annotations
 
 import gc

@@ -1,3 +1,5 @@
+"""Reports of a blocked event loop."""
+
 from __future__ import annotations
 
 import asyncio

@@ -22,7 +22,7 @@ def test_the_rate_of_an_interval_without_points_is_zero() -> None:
     assert not one.has_lag
 
 
-def test_there_is_no_rate_across_a_restart_of_the_worker() -> None:
+def test_the_rate_across_a_restart_of_the_worker_is_unknown() -> None:
     assert history_of((100, 500, None), (105, 20, None), (110, 70, None)).rates(3, 110) == [None, None, 10.0]
 
 

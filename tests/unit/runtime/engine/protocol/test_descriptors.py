@@ -1,3 +1,5 @@
+"""Limits of file descriptors."""
+
 from __future__ import annotations
 
 import subprocess

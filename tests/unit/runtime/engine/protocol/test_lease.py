@@ -1,3 +1,5 @@
+"""Leases of slots: granting, renewal, expiry, and the guard that ends slots without a lease."""
+
 from __future__ import annotations
 
 import os

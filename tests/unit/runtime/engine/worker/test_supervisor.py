@@ -1,4 +1,4 @@
-"""Tasks that are handed to slots, without Spark."""
+"""Assignment of tasks to slots, without Spark."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""The limit on concurrent starts of connectors."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""Counts of failed records, and the latest failures."""
+
 from __future__ import annotations
 
 from types import SimpleNamespace
