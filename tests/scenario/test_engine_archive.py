@@ -19,7 +19,7 @@ SETTINGS = EngineSettings(slots=2, runner="tests.support.scripted_task_runner:Sc
 
 
 async def seconds_to_slots(before_closing: Callable[[], object] = lambda: True) -> float:
-    """Starts an engine; closes it when its slots are up and the condition holds. Returns the seconds until the slots are up."""
+    """Starts an engine and closes it once the condition holds; returns the seconds until its slots were up."""
     engine = SparkEngine(SETTINGS, Recorder())
     started = time.perf_counter()
     await engine.start()

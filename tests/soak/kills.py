@@ -46,7 +46,7 @@ class Account:
 
 
 def soak(folder: Path, seconds: float, seed: int) -> Account:
-    """Kills random processes for the given seconds, sometimes before the last one has recovered, and checks the result."""
+    """Kills random processes for a time, sometimes before the last one has recovered, and checks the result."""
     chance, account, rig = random.Random(seed), Account(), Rig(folder)
     try:
         rig.feeder.start()

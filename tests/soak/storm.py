@@ -133,8 +133,8 @@ def _is_running(status: dict[str, object] | None) -> bool:
 def storm(
     folder: Path, connectors: int, restarts: int, neighbours: int, timeout: float, keep_log: Path | None = None
 ) -> list[Settling]:
-    """Creates connectors, then restarts the worker repeatedly, by SIGKILL and SIGTERM in turn, while busy processes run on
-    the machine. Returns the result of each start; `keep_log` receives the worker's log."""
+    """Creates connectors, then restarts the worker repeatedly, by SIGKILL and SIGTERM in turn, while busy processes
+    run on the machine. Returns the result of each start; `keep_log` receives the worker's log."""
     busy = [subprocess.Popen([sys.executable, "-c", NEIGHBOUR]) for _ in range(neighbours)]
     broker = EmbeddedBroker(folder / "broker")
     broker.start()
