@@ -151,7 +151,7 @@ class FileStreamSourceTask(SourceTask):
         return self._replaced()
 
     def _replaced(self) -> tuple[list[str], list[int]]:
-        """Switches to the file that has taken the name, after reading this one to its end."""
+        """Switches to the file that now has the name, after reading the current file to its end."""
         end = self._lines.end
         last = self._lines.finish()
         _log.info("%s was replaced: read the old file to its end at %d, reading the new file", self._path, end)

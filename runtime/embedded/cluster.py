@@ -148,7 +148,7 @@ class EmbeddedCluster:
         with self._state.log.open("rb") as log:
             log.seek(printed)
             news = log.read()
-        # Only whole lines: an unfinished one is printed next time.
+        # Only complete lines: an incomplete line is printed next time.
         whole = news[: news.rfind(b"\n") + 1]
         for line in whole.decode(errors="replace").splitlines():
             self._report(line)

@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 class TaskIdAnswer(TypedDict):
-    """A task, as the `tasks` of a connector name it."""
+    """An element of the `tasks` of a connector."""
 
     connector: str
     task: int
@@ -77,8 +77,8 @@ class EntryAnswer(TypedDict):
 
 
 class StackAnswer(TypedDict):
-    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that the task has been in for
-    `seconds`; empty if the task is not in the connector's code."""
+    """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
+    empty if the task is not in the connector's code."""
 
     id: int
     slot: int
@@ -114,7 +114,7 @@ class OffsetsAnswer(TypedDict):
 
 
 class LagAnswer(TypedDict):
-    """How far a sink is behind. `ms` is the age of the next record to read; None if the record has no timestamp."""
+    """The lag of a sink. `ms` is the age of the next record to read; None if the record has no timestamp."""
 
     records: int
     ms: int | None

@@ -349,7 +349,7 @@ class Herder:
             raise Unavailable("The connector did not answer while its configuration was validated") from None
 
     async def _type(self, config: Mapping[str, str]) -> str:
-        """The plugin host is asked once for each class."""
+        """The type of a connector class; the plugin host is asked once for each class."""
         cls = config.get("connector.class", "")
         if cls not in self._types:
             try:

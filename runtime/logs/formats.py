@@ -33,9 +33,9 @@ class TextFormat(logging.Formatter):
         self._scrub = scrub
 
     def format(self, record: logging.LogRecord) -> str:
-        whose = context.of(record)
-        blank = " " if whose else ""
-        line = f"[{self.formatTime(record)}] {level_of(record)} {whose}{blank}{record.getMessage()} ({record.name})"
+        owner = context.of(record)
+        blank = " " if owner else ""
+        line = f"[{self.formatTime(record)}] {level_of(record)} {owner}{blank}{record.getMessage()} ({record.name})"
         if hasattr(record, FIELDS):
             return line
         trace = trace_of(record, self)
@@ -52,10 +52,10 @@ class JsonFormat(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, object] = {"time": time, "level": level_of(record), "logger": record.name}
-        if whose := context.parse(context.of(record)):
-            line["connector"] = whose[0]
-            if whose[1] is not None:
-                line["task"] = whose[1]
+        if owner := context.parse(context.of(record)):
+            line["connector"] = owner[0]
+            if owner[1] is not None:
+                line["task"] = owner[1]
         if fields := getattr(record, FIELDS, None):
             return json.dumps({**line, "message": record.getMessage(), **fields})
         line["message"] = self._scrub(record.getMessage())

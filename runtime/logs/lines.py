@@ -62,8 +62,8 @@ class ConnectorLines(logging.Handler):
         return [asdict(line) for line in found[max(len(found) - lines, 0) :]]
 
     def emit(self, record: logging.LogRecord) -> None:
-        whose = context.parse(context.of(record))
-        if whose is None:
+        owner = context.parse(context.of(record))
+        if owner is None:
             return
         try:
             message, trace = record.getMessage(), trace_of(record, self._traces)
@@ -71,7 +71,7 @@ class ConnectorLines(logging.Handler):
             self.handleError(record)
             return
         text = self._scrub(f"{message}\n{trace}" if trace else message)
-        name, task = whose
+        name, task = owner
         kept = self._kept.setdefault(name, _Kept(deque()))
         self._kept.move_to_end(name)
         kept.add(LogLine(int(record.created * 1000), level_of(record), task, record.name, text[:_MAX_LINE_CHARS]))

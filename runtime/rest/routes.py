@@ -266,6 +266,6 @@ def _number(request: Request, name: str, default: int) -> int:
 
 
 def _flag(request: Request, name: str, default: bool) -> bool:
-    """A boolean query parameter: any value but `true` is false, and an empty one has the default, as in Java."""
+    """A boolean query parameter: any value but `true` is false, and an empty value means the default, as in Java."""
     value = parameter(request, name)
     return value.lower() == "true" if value else default

@@ -262,7 +262,7 @@ def _record(key: str, value: object) -> tuple[bytes, bytes]:
 
 
 def _target_record(name: str, target: TargetState) -> tuple[bytes, bytes]:
-    """Workers before Kafka 3.5 do not know STOPPED and read PAUSED instead (KIP-875)."""
+    """Workers before Kafka 3.5 do not support STOPPED and read PAUSED instead (KIP-875)."""
     old = TargetState.PAUSED if target is TargetState.STOPPED else target
     return _record(_TARGET + name, {"state": old.value, "state.v2": target.value})
 

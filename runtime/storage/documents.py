@@ -52,7 +52,7 @@ class Documents:
         return found
 
     async def put(self, key: str, document: dict[str, Any]) -> None:
-        """Write a document, replacing the previous one."""
+        """Write a document, replacing its previous version."""
         before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
         await self._log.write_all([*_records(key, document), *before])
 

@@ -41,7 +41,7 @@ class Logs(LogOpener, Protocol):
 
     @property
     def error(self) -> str:
-        """Why Kafka cannot be reached; empty while it can."""
+        """The reason why Kafka cannot be reached; empty while Kafka answers."""
 
     async def start(self) -> None:
         """Wait for Kafka without a time limit, then apply all records of the logs."""

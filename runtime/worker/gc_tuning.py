@@ -10,7 +10,8 @@ import time
 from typing import Final
 
 THRESHOLDS: Final = (20_000, 20, 50)
-"""Allocations before a young collection, and young (middle) collections before a middle (full) one."""
+"""Allocations before a young collection, young collections before a middle collection, and middle collections before a
+full collection."""
 
 
 def tune() -> None:

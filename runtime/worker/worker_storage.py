@@ -30,7 +30,7 @@ class GroupMembership(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why the membership is not confirmed; empty while it is."""
+        """The reason why the membership is not confirmed; empty while it is confirmed."""
 
     @property
     def confirmed_until(self) -> float:

@@ -106,7 +106,7 @@ class Broker(Service):
             self._archive.ended(well=self._process.returncode == _TERMINATED)
 
     def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
-        # Sorted, and no wildcard: a class archive fits one class path only.
+        # Sorted and without wildcards: a class archive is valid for one class path only.
         class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
         return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
 

@@ -11,7 +11,7 @@ _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|CRITICAL)\b|^(Caused by: )?[\w.$]+(Err
 
 
 def open_log(log: Path) -> int:
-    """Prepares a log before its writer starts: renames a large one. Returns the position of the next line."""
+    """Prepares a log before its writer starts: renames a large log. Returns the position of the next line."""
     if not log.exists():
         return 0
     size = log.stat().st_size

@@ -90,7 +90,7 @@ class Service(ABC):
 
 
 def wait_ready(services: Sequence[Service], timeout: float) -> None:
-    """Waits until all services are ready. Raises StartError if one ends, or after `timeout` seconds."""
+    """Waits until all services are ready. Raises StartError if a service ends, or after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     waiting = list(services)
     while True:

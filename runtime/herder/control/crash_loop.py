@@ -102,7 +102,7 @@ class CrashLoopGuard:
         await self._record()
 
     def quarantined(self, name: str, config: Mapping[str, str]) -> HostError | None:
-        """Why the connector is not started with this configuration; None if it is not quarantined."""
+        """The error that keeps the connector from starting with this configuration; None if it is not quarantined."""
         suspect = self._suspects.get(name)
         if suspect is None or suspect.deaths < LIMIT or suspect.digest != _digest(config):
             return None

@@ -80,8 +80,8 @@ class HostedConnector:
         await self._instance.cancel()
 
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
-        """Show the state of a connector at rest. True if FAILED is shown instead, as in Connect: for a connector that
-        has failed or could not be started."""
+        """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
+        the connector has failed or could not start."""
         failed = self._instance.failed and self._instance.config == stored.config and not restart
         if restart:
             self.release()
@@ -93,8 +93,8 @@ class HostedConnector:
         return failed or trace is not None
 
     async def _refusal(self, stored: StoredConnector) -> str | None:
-        """Why a start with this configuration would fail; also updates the plugin's version, which is reported at
-        rest too."""
+        """The reason why a start with this configuration would fail. Also updates the plugin's version, which is also
+        reported while the connector is at rest."""
         if (refusal := self._starts.crashes.quarantined(self._name, stored.config)) is not None:
             return refusal.trace
         try:

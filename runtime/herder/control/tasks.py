@@ -71,7 +71,7 @@ class Tasks:
     ) -> None:
         """Run exactly the stored tasks. Tasks with outdated configurations and the tasks in `restart` are restarted.
         `keep_configs`: running tasks keep outdated configurations, because the connector has not started with the new
-        one. NoLeaseError if a task must start but the worker's membership is not confirmed."""
+        configuration. NoLeaseError if a task must start but the worker's membership is not confirmed."""
         wanted = dict(enumerate(stored.tasks))
         await self._stop({i for i in self._running if i not in wanted})
         self._forget_statuses_except(set(wanted))

@@ -216,8 +216,8 @@ class _Assignment:
                     expected[target] += weight
                     self._revoke(name, unit)
 
-    def _lightest(self, loads: Mapping[str, float], unit: Unit, besides: str) -> str | None:
-        able = (m for m in self._accepting if m.member_id != besides and self._may_run(m.member_id, unit))
+    def _lightest(self, loads: Mapping[str, float], unit: Unit, owner: str) -> str | None:
+        able = (m for m in self._accepting if m.member_id != owner and self._may_run(m.member_id, unit))
         found = min(able, key=lambda m: (loads[m.member_id] / m.capacity, m.member_id), default=None)
         return None if found is None else found.member_id
 

@@ -17,7 +17,7 @@ class ClusterStatus(Protocol):
 
     @property
     def error(self) -> str:
-        """Why the cluster cannot be reached; empty while it can."""
+        """The reason why the cluster cannot be reached; empty while the cluster answers."""
 
 
 class MembershipStatus(Protocol):
@@ -25,7 +25,7 @@ class MembershipStatus(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why the membership is not confirmed; empty while it is."""
+        """The reason why the membership is not confirmed; empty while it is confirmed."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class WorkerHealth:
 
     @property
     def trouble(self) -> str | None:
-        """Why the worker is not ready or not healthy; None while it is both."""
+        """The reason why the worker is not ready or not healthy; None if the worker is ready and healthy."""
         if self.cluster.error:
             return self.cluster.error
         trouble = self.membership.trouble if self.membership is not None else ""

@@ -1,7 +1,7 @@
 """Positions in a topic as users write them: earliest, latest, a time, a duration ago, or a number of records.
 
-The console parses the same grammar in `tui/offsets/positions.py`, since neither half imports the other; both are
-tested with the cases of `tests/support/topic_positions.json`.
+The console parses the same grammar in `tui/offsets/positions.py`, since console and worker do not import each other;
+both parsers are tested with the cases of `tests/support/topic_positions.json`.
 """
 
 from __future__ import annotations

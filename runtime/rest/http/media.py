@@ -33,7 +33,7 @@ class Media:
 
 
 def content_type(headers: Headers) -> Media | None:
-    """The declared type of the body; None without the header. Raises BadRequest for a malformed one."""
+    """The declared type of the body; None without the header. Raises BadRequest for a malformed header."""
     given = headers.getlist("content-type")
     if not given:
         return None
@@ -45,7 +45,8 @@ def content_type(headers: Headers) -> Media | None:
 
 
 def accepted(headers: Headers) -> tuple[Media, ...]:
-    """The media types of `Accept` in their order; `*/*` without the header. Raises BadRequest for a malformed one."""
+    """The media types of `Accept` in their order; `*/*` without the header. Raises BadRequest for a malformed
+    header."""
     text = ", ".join(headers.getlist("accept"))
     return tuple(_accepted(text)) if text else (Media("*", "*"),)
 
