@@ -26,7 +26,7 @@ from tests.support.api_fuzzing import STATELESS_CHECKS, run_schemathesis
 from tests.support.broker import EmbeddedBroker
 from tests.support.workers import WorkerProcess, our_worker
 
-CLIENTS = 4  # that send raw requests
+CLIENTS = 4  # threads that send raw requests
 PROBE_EVERY = 0.2  # seconds
 USUAL_LIMIT, LONGEST_LIMIT = 1.0, 5.0  # seconds for 99 of 100 probes, and for all
 GROWTH_LIMIT = 100.0  # MB, after the first quarter of the time

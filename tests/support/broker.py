@@ -38,7 +38,7 @@ class KafkaBroker:
 
 
 class EmbeddedBroker(KafkaBroker):
-    """A broker that belongs to one test, which may kill it and start it again on the same port."""
+    """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
     def __init__(self, folder: Path) -> None:
         config = BrokerConfig(folder, ports.choose(), ports.choose())

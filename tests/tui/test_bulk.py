@@ -32,7 +32,7 @@ async def filtered(seen: Console, text: str, *names: str) -> None:
     await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"the connectors that match /{text}")
 
 
-async def test_marks_belong_to_names_and_bulk_acts_only_on_them(cluster: Cluster) -> None:
+async def test_marks_follow_names_and_bulk_operations_act_on_them_only(cluster: Cluster) -> None:
     prefix = unique("bulk")
     names = sorted(cluster.source(prefix) for _ in range(4))
     for name in names:
@@ -102,7 +102,7 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
             await seen.press("s")
             await question(seen)
             assert seen.home.services is not None
-            seen.home.services.connection.store._subscribers.remove(seen.home.heard)  # the screen does not know it yet
+            seen.home.services.connection.store._subscribers.remove(seen.home.heard)  # hides the outage
             await gate.shut()
             await seen.press("6", "enter")
             screen = await results(seen)

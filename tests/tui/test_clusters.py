@@ -134,7 +134,7 @@ class Silent(InMemory):
         raise Unreachable("cannot reach http://nobody:1: refused")
 
 
-async def test_an_unreachable_cluster_is_polled_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_cluster_is_polled_at_growing_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     summaries: list[ClusterSummary] = []
 

@@ -61,7 +61,7 @@ async def test_a_notice_is_cleared_with_its_cause() -> None:
         failed(seen, "bad")
         update(seen, connector("one"))
         assert status(seen) == ("", ""), "the connector was deleted"
-        seen.home.say("bad: no such file", "bad")  # an answer to a key
+        seen.home.say("bad: no such file", "bad")  # the result of a key
         update(seen, connector("one"), connector("bad"))
         update(seen, connector("one"))
         assert status(seen)[0] == "bad: no such file"

@@ -186,7 +186,7 @@ class Chance:
         return makers[kind]()
 
     def _element(self, of: Json) -> Json:
-        """Without nulls of required elements: a default does not apply within an array or a map."""
+        """A value that is not null if required, since defaults do not apply within arrays and maps."""
         return self.value(of, nulls=0.15 if of.get("optional") else 0.0)
 
     def plain(self, depth: int = 2) -> Json:

@@ -77,7 +77,7 @@ async def test_the_outcome_of_each_record_and_its_reason() -> None:
     assert (dropped["result"], dropped["by"], dropped["now"]["result"]) == ("DROPPED", "drop (tombstone)", "UNCHANGED")
     assert (broken["error"]["stage"], broken["differs"]) == ("VALUE_CONVERTER", [])
     assert [stage["applied"] for stage in without["stages"]] == [False, True]
-    assert without["differs"] == [{"at": "record.value.ssn", "after": None}]  # as Java's does
+    assert without["differs"] == [{"at": "record.value.ssn", "after": None}]  # as in Java
     assert (text["result"], text["error"]["alias"], text["dead_letter"]["topic"]) == ("DEAD_LETTER", "mask", "letters")
     assert text["dead_letter"]["headers"]["__connect.errors.stage"] == "TRANSFORMATION"
 

@@ -41,7 +41,7 @@ def test_connectors_with_a_common_prefix_are_separate() -> None:
     assert list(json.loads(exported(*records, connectors={"c"}))) == ["c"]
 
 
-def test_the_latest_spelling_of_a_partition_counts_and_is_exported() -> None:
+def test_the_latest_spelling_of_a_partition_is_used_and_exported() -> None:
     keys = ['["c",{"a":1,"b":2}]', '["c",{"b":2,"a":1}]', '["c", {"b": 2, "a": 1}]', '["\\u0063",{"a":1,"b":2}]']
     for order in permutations(range(4)):
         records = [record(key, f'{{"n":{age}}}', age) for key, age in zip(keys, order, strict=True)]

@@ -109,7 +109,7 @@ class Answering(InMemory):
 
 
 def run(line: str, transport: Answering, folder: Path) -> str:
-    """What the command prints."""
+    """The output of the command."""
     command = parse(line)
     assert command is not None
     profile = Profile("http://memory:8083", "memory")

@@ -28,7 +28,7 @@ def test_every_value_round_trips(data: st.DataObject, decimals: str) -> None:
 
 
 def _same(found: Any, value: Any) -> bool:
-    """Equal, and of the same types: 1 is not 1.0."""
+    """Whether two values are equal and of the same types: 1 is not 1.0."""
     if isinstance(value, dict):
         return found.keys() == value.keys() and all(_same(found[k], v) for k, v in value.items())
     if isinstance(value, list):

@@ -45,7 +45,7 @@ def test_a_rebalance_while_work_stops_may_leave_it_with_the_worker() -> None:
     ownership.apply(given(revoked=ORDERS))
     ownership.apply(given())
     assert ownership.running == {("orders", CONNECTOR), ("orders", 0), ("orders", 1)}
-    ownership.release([("orders", 0)])  # too late: it runs again
+    ownership.release([("orders", 0)])  # too late, since the work runs again
     assert ("orders", 0) in ownership.running
 
 

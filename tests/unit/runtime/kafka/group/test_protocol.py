@@ -90,7 +90,7 @@ def test_the_trailer_follows_what_java_reads() -> None:
 
 
 @pytest.mark.parametrize("rest", [b"\0", b"HDRC", b"HDRC[]", b'HDRC{"version":"1"}', b"XXXX{}"])
-def test_a_remainder_that_is_not_ours_is_ignored(rest: bytes) -> None:
+def test_unknown_trailing_bytes_are_ignored(rest: bytes) -> None:
     assert decode_metadata(bytes.fromhex(JAVA["metadata-v2"]) + rest).details is None
 
 

@@ -1,4 +1,4 @@
-"""When a storage topic counts as lost: by its id, not after a single unusual answer."""
+"""Detection of a lost storage topic: by its id, and not after a single unusual answer."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_batches_are_acknowledged_in_order() -> None:
     assert acks.take() == {b"k": {"n": 2}, b"l": None}
 
 
-def test_a_batch_that_was_not_queued_completely_does_not_count() -> None:
+def test_a_batch_that_was_not_queued_completely_is_not_acknowledged() -> None:
     acks = Acks()
     acks.begin(OFFSETS)
     assert acks.take() == {}
