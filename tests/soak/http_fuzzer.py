@@ -70,7 +70,7 @@ class Answers:
 
 
 def fuzz(address: tuple[str, int], until: float, chance: random.Random) -> Answers:
-    """Sends requests until that time.monotonic(), each on its own connection."""
+    """Sends requests until the given value of time.monotonic(), each on its own connection."""
     answers = Answers()
     while time.monotonic() < until:
         request = generate(chance)

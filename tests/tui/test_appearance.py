@@ -83,7 +83,7 @@ async def test_all_errors_in_settings_are_reported(folder: Path) -> None:
         await seen.sees("has the unknown key 'bogus'", "and 4 more, see `:config`")
         complaints = seen.app.appearance.problems
         assert len(complaints) == len(NAMED)
-        assert all(named in said for named, said in zip(NAMED, complaints, strict=True)), complaints
+        assert all(named in complaint for named, complaint in zip(NAMED, complaints, strict=True)), complaints
         await seen.press("colon", *"config", "enter")
         await seen.until(lambda: isinstance(seen.app.screen, Reading), "the settings")
         assert isinstance(page := seen.app.screen, Reading)
@@ -96,7 +96,7 @@ def test_the_config_command_reports_them_too(folder: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     found = [row["value"] for row in json.loads(done.stdout) if row["setting"] == "mistake"]
     assert len(found) == len(NAMED)
-    assert all(named in said for named, said in zip(NAMED, found, strict=True)), found
+    assert all(named in complaint for named, complaint in zip(NAMED, found, strict=True)), found
 
 
 @pytest.mark.parametrize("name", ["headrace-ansi", "headrace-safe", "headrace-mono"])

@@ -333,7 +333,7 @@ async def test_after_a_kill_changes_by_others_are_kept(
         await recovery.roll_back(running)
     cluster.request("PUT", f"/connectors/{running}/resume")
     cluster.wait(running, "RUNNING 1/1")
-    with pytest.raises(OffsetsNotApplied, match="somebody has set it going"):
+    with pytest.raises(OffsetsNotApplied, match="someone resumed it"):
         await recovery.finish(running)
     await recovery.forget(running)
     assert not book.pending.interrupted()

@@ -185,10 +185,10 @@ async def test_config_editor(size: tuple[int, int], recording: Path) -> None:
 def letters() -> tuple[DeadLetter, ...]:
     evil = EVIL.encode("utf-8", "surrogatepass")
     names = ("stage", "exception.class.name", "exception.message", "exception.stacktrace", "class.name", "topic")
-    told = tuple((PREFIX + name, evil) for name in names)
+    headers = tuple((PREFIX + name, evil) for name in names)
     place = ((PREFIX + "partition", b"1"), (PREFIX + "offset", b"7"), (EVIL, evil))
     values = (evil, json.dumps({EVIL: [EVIL]}, ensure_ascii=False).encode(), b"\xff\x00" + evil, None)
-    return tuple(DeadLetter(0, number, 0, evil, value, told + place) for number, value in enumerate(values))
+    return tuple(DeadLetter(0, number, 0, evil, value, headers + place) for number, value in enumerate(values))
 
 
 @sizes

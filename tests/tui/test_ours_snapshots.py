@@ -93,8 +93,8 @@ def moved(seen: Console) -> None:
         progress._clock = partial(float, NOON - 5 * step)
         written = 40_000 - 5 * min(step, 60) ** 2 if step > 20 else 38_000
         lag = {"records": max(0, 60 - 3 * max(0, step - 4)), "ms": 0}
-        told = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
-        progress.update({"orders-archive": told})
+        values = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
+        progress.update({"orders-archive": values})
 
 
 @sizes
@@ -123,7 +123,7 @@ def letters() -> tuple[DeadLetter, ...]:
         "\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:325)\n"
         "Caused by: com.fasterxml.jackson.core.JsonParseException: Unrecognized token 'order'\n"
     )
-    told = {
+    common_headers = {
         "stage": "VALUE_CONVERTER",
         "class.name": "org.apache.kafka.connect.json.JsonConverter",
         "exception.class.name": "org.apache.kafka.connect.errors.DataException",
@@ -136,7 +136,7 @@ def letters() -> tuple[DeadLetter, ...]:
     }
 
     def letter(number: int) -> DeadLetter:
-        headers = {**told, "offset": str(400 + number)}.items()
+        headers = {**common_headers, "offset": str(400 + number)}.items()
         found = tuple((PREFIX + name, text.encode()) for name, text in headers)
         at = int(NOON * 1000) - (9 - number) * MINUTE
         return DeadLetter(0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop")))

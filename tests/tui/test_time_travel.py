@@ -124,8 +124,8 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
     document = {"nobody": [{"partition": partition, "offset": None}], sink: [{"partition": partition, "offset": None}]}
     document[sink][0]["offset"] = {"kafka_offset": 199999}
     (tmp_path / "offsets.json").write_text(json.dumps(document))
-    told = headrace(f"import offsets -f {tmp_path}/offsets.json --dry-run", code=3).err
-    assert "past the end 10" in told and "nobody: " in told
+    plan = headrace(f"import offsets -f {tmp_path}/offsets.json --dry-run", code=3).err
+    assert "past the end 10" in plan and "nobody: " in plan
     headrace(f"patch offsets {sink} --to earliest")
     assert (
         "(the end: the topic has no offset 99,999,999)" in headrace(f"patch offsets {sink} --to 99999999 --dry-run").err

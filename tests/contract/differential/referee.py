@@ -31,8 +31,8 @@ class Referee:
         first, *found = [json.loads(line) for line in self._answers] or [None]
         if code or first is None or len(found) != expected:
             self._log.seek(0)
-            said = self._log.read().decode("utf-8", "replace")[-2000:]
-            raise AssertionError(f"the JVM ended with {code} after {len(found)} of {expected} answers: {said}")
+            output = self._log.read().decode("utf-8", "replace")[-2000:]
+            raise AssertionError(f"the JVM ended with {code} after {len(found)} of {expected} answers: {output}")
         return first["java"], found
 
 

@@ -54,8 +54,8 @@ def _julian(one: Difference) -> bool:
 
 def _message(name: str, *beginnings: str) -> Any:
     def covers(one: Difference) -> bool:
-        said = one.java.get("message") or ""
-        return of(one, "transform", name) and one.kind in ("message", "error") and said.startswith(beginnings)
+        message = one.java.get("message") or ""
+        return of(one, "transform", name) and one.kind in ("message", "error") and message.startswith(beginnings)
 
     return covers
 

@@ -18,9 +18,9 @@ def record(message: str, whose: str = "", level: int = logging.WARNING) -> loggi
 
 def test_the_text_format_is_connects() -> None:
     assert (
-        TextFormat(str).format(record("said", "[c|task-0]")).partition("] ")[2] == "WARN [c|task-0] said (some.logger)"
+        TextFormat(str).format(record("text", "[c|task-0]")).partition("] ")[2] == "WARN [c|task-0] text (some.logger)"
     )
-    assert TextFormat(str).format(record("said")).endswith(",123] WARN said (some.logger)")
+    assert TextFormat(str).format(record("text")).endswith(",123] WARN text (some.logger)")
 
 
 def test_a_json_record_is_one_line() -> None:

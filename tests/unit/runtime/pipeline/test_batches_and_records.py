@@ -140,11 +140,11 @@ class Letters:
     """Records the reported failures, in order."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
 
     def report(self, failure: Failure) -> None:
         offset = failure.record.offset()
-        self.told.append((offset, failure.stage, failure.plugin, repr(failure.error), failure.where))
+        self.reported.append((offset, failure.stage, failure.plugin, repr(failure.error), failure.where))
 
 
 def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
@@ -161,9 +161,9 @@ def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: s
     try:
         records, positions = conversion.convert(messages, assigned)
     except Exception as error:
-        return repr(error), repr(error.__cause__), _counted(errors), letters.told
+        return repr(error), repr(error.__cause__), _counted(errors), letters.reported
     texts = java_texts(records.values) if isinstance(records, SinkBatch) else [_seen(record)[-1] for record in records]
-    return [_seen(record) for record in records], positions, _counted(errors), list(texts), letters.told
+    return [_seen(record) for record in records], positions, _counted(errors), list(texts), letters.reported
 
 
 @st.composite

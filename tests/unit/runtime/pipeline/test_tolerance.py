@@ -104,12 +104,14 @@ def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBro
     for message, (number, _, _, stage) in zip(found, failed, strict=True):
         headers = message.headers()
         assert [name for name, _ in headers] == ["own", *(f"__connect.errors.{name}" for name in CONTEXT)]
-        told = {name.removeprefix("__connect.errors."): value.decode() for name, value in headers}
-        assert (told["topic"], told["partition"], told["offset"]) == (topic, "0", str(number))
-        assert (told["connector.name"], told["task.id"], told["stage"]) == (spec.connector, "0", stage)
-        assert told["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
-        assert told["exception.stacktrace"].startswith(f"{told['exception.class.name']}: {told['exception.message']}")
-        stages[told["stage"], told["class.name"]] += 1
+        letter = {name.removeprefix("__connect.errors."): value.decode() for name, value in headers}
+        assert (letter["topic"], letter["partition"], letter["offset"]) == (topic, "0", str(number))
+        assert (letter["connector.name"], letter["task.id"], letter["stage"]) == (spec.connector, "0", stage)
+        assert letter["exception.class.name"] == "org.apache.kafka.connect.errors.DataException"
+        assert letter["exception.stacktrace"].startswith(
+            f"{letter['exception.class.name']}: {letter['exception.message']}"
+        )
+        stages[letter["stage"], letter["class.name"]] += 1
     json_converter = "org.apache.kafka.connect.json.JsonConverter"
     assert stages == {
         ("KEY_CONVERTER", json_converter): 200,
@@ -175,10 +177,10 @@ def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> N
     picky = sys.modules[HERE].Picky  # pytest imports this module under another name
     assert (picky.taken, picky.refusals) == (["good", "good"], 3)
     (message,) = _messages(broker, letters)
-    told = {name.removeprefix("__connect.errors."): value.decode() for name, value in message.headers()}
-    assert (message.value(), told["topic"], told["offset"], told["stage"]) == (b'"bad"', topic, "1", "TASK_PUT")
-    assert told["class.name"] == "org.apache.kafka.connect.sink.SinkTask"
-    assert told["exception.message"] == "cannot take bad"
+    letter = {name.removeprefix("__connect.errors."): value.decode() for name, value in message.headers()}
+    assert (message.value(), letter["topic"], letter["offset"], letter["stage"]) == (b'"bad"', topic, "1", "TASK_PUT")
+    assert letter["class.name"] == "org.apache.kafka.connect.sink.SinkTask"
+    assert letter["exception.message"] == "cannot take bad"
 
 
 class Mixed(SourceTask):

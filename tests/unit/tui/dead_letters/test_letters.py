@@ -14,8 +14,11 @@ TRACE = (
 )
 
 
-def letter(**told: str) -> DeadLetter:
-    headers = [("own", b"1"), *((PREFIX + name.replace("_", "."), text.encode()) for name, text in told.items())]
+def letter(**fields: str) -> DeadLetter:
+    headers = [
+        ("own", b"1"),
+        *((PREFIX + name.replace("_", "."), text.encode()) for name, text in fields.items()),
+    ]
     return DeadLetter(1, 7, 0, b"k", b"v", tuple(headers))
 
 

@@ -23,12 +23,12 @@ from tui.script.grammar import parse
 LINE = "patch offsets s --stop -y --kafka-topic t --kafka-partition 0 --kafka-offset 500"
 
 
-def run(line: str, worker: Worker, said: list[str], folder: Path) -> None:
+def run(line: str, worker: Worker, notices: list[str], folder: Path) -> None:
     command, profile = parse(line), Profile(worker.url, "w")
     assert command is not None
     context = CommandContext(
         lambda: Connect(worker), profile=lambda: profile, profiles=ContextsFile(folder / "c.toml"), read=str,
-        narrate=said.append, clock=worker.clock,
+        narrate=notices.append, clock=worker.clock,
     )  # fmt: skip
     drive(execute(command, context))
 
@@ -40,7 +40,7 @@ def test_at_each_request(
     at: int, kind: type[BaseException], way_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    worker, said = Worker(), list[str]()
+    worker, notices = Worker(), list[str]()
 
     def interrupt(seen: int) -> None:
         if seen == at:
@@ -49,13 +49,13 @@ def test_at_each_request(
     worker.away = interrupt
     expected = 500
     try:
-        run(LINE, worker, said, tmp_path)
+        run(LINE, worker, notices, tmp_path)
     except kind:
         expected = 1500 if "--back" in way_out else 500
-        assert any("interrupted: it was RUNNING and may be STOPPED now" in text for text in said), said
-        assert any("`finish s`" in text and "`finish s --back`" in text for text in said)
+        assert any("interrupted: it was RUNNING and may be STOPPED now" in text for text in notices), notices
+        assert any("`finish s`" in text and "`finish s --back`" in text for text in notices)
         worker.away = lambda seen: None
-        run(way_out, worker, said, tmp_path)
+        run(way_out, worker, notices, tmp_path)
     assert (worker.state, worker.offset) == ("RUNNING", expected)
 
 

@@ -19,10 +19,10 @@ SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
 
 def test_jars_are_downloaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    told = io.StringIO()
-    folder = jars.fetch("small", SMALL, find_java(), told)
+    output = io.StringIO()
+    folder = jars.fetch("small", SMALL, find_java(), output)
     assert [file.name for file in folder.iterdir()] == ["slf4j-simple-1.7.36.jar"]
-    assert told.getvalue().startswith("downloading the 1 jars of the small")
+    assert output.getvalue().startswith("downloading the 1 jars of the small")
     # Temporary files are removed, and a second call does nothing.
     assert sorted(file.name for file in folder.parent.iterdir()) == [".lock", folder.name]
     again = io.StringIO()

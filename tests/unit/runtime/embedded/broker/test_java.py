@@ -62,9 +62,9 @@ def _refusal() -> str:
     return message
 
 
-def _fake_java(home: Path, said: str, code: int = 0) -> Path:
+def _fake_java(home: Path, output: str, code: int = 0) -> Path:
     program = home / "bin" / "java"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\ncat >&2 <<'EOF'\n{said}\nEOF\nexit {code}\n")
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'EOF'\n{output}\nEOF\nexit {code}\n")
     program.chmod(0o755)
     return program

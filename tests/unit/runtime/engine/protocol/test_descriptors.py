@@ -21,7 +21,7 @@ except NoRoomError as error:
 
 
 def test_the_limit_is_raised_and_room_is_kept() -> None:
-    said = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
-    first, second = said.splitlines()
+    output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+    first, second = output.splitlines()
     assert first == "(256, 256)"
     assert "of at most 256 file descriptors open" in second

@@ -23,30 +23,30 @@ class Clock:
 
 
 def test_a_long_call_is_reported_once_and_so_is_its_return() -> None:
-    clock, told, task = Clock(), [], Task(None)
-    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
+    clock, reported, task = Clock(), [], Task(None)
+    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: reported.append(call), 10.0, clock)
     watchdog.check()
     call = task.call = PluginCall("poll", 100.0)
     clock.now = 109.0
     watchdog.check()
-    assert told == []
+    assert reported == []
     for clock.now in (110.0, 115.0):
         watchdog.check()
-    assert told == [call]
+    assert reported == [call]
     task.call = None
     watchdog.check()
     watchdog.check()
-    assert told == [call, None]
+    assert reported == [call, None]
 
 
 def test_another_long_call_is_reported_again() -> None:
-    clock, told = Clock(), []
+    clock, reported = Clock(), []
     task = Task(PluginCall("put", 50.0))
-    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: told.append(call), 10.0, clock)
+    watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: reported.append(call), 10.0, clock)
     watchdog.check()
     first, task.call = task.call, PluginCall("put", 80.0)
     watchdog.check()
-    assert told == [first, task.call]
+    assert reported == [first, task.call]
 
 
 def test_the_stack_of_a_thread() -> None:

@@ -15,11 +15,11 @@ class Scene:
 
     def __init__(self) -> None:
         self.now, self.running = 0.0, True
-        self.told: list[str] = []
+        self.levels: list[str] = []
         self.board, self.meter = MeterBoard(), Meter()
 
         def notice(level: str, words: str, task: TaskId) -> None:
-            self.told.append(level)
+            self.levels.append(level)
 
         self.stalls = Stalls(self.board, lambda task: self.running, notice, 60, lambda: self.now)
 
@@ -27,7 +27,7 @@ class Scene:
         self.now += seconds
         self.board.report(TASK, 1, self.meter.snapshot())
         self.stalls.check()
-        return self.told
+        return self.levels
 
 
 def test_a_sink_with_lag_and_without_puts_is_stalled_until_it_continues() -> None:

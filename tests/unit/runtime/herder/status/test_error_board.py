@@ -61,7 +61,7 @@ def test_the_newest_failures_are_kept_without_values_and_secrets() -> None:
 
 
 def test_counts_are_reported_when_they_change() -> None:
-    told: list[Any] = []
+    reported: list[Any] = []
     spec = SimpleNamespace(connector="c", task=0, epoch=7)
     task = SimpleNamespace(spec=spec, errors=None)
     other = SimpleNamespace(spec=spec, errors=Counts())
@@ -75,15 +75,15 @@ def test_counts_are_reported_when_they_change() -> None:
         spec = property(lambda self: self.of.spec)
         errors = property(lambda self: self.of.errors)
 
-    reports = ErrorReports(lambda: [first, second], told.append)  # type: ignore[list-item]
+    reports = ErrorReports(lambda: [first, second], reported.append)  # type: ignore[list-item]
     first, second = Key(task), Key(other)
     reports.check()
-    assert told == []
+    assert reported == []
     counts = task.errors = Counts()
     counts.failed(_failure())
     reports.check()
     reports.check()
-    assert [(m["op"], m["epoch"], m["counts"]["total"]["failed"]) for m in told] == [("errors", 7, 1)]
+    assert [(m["op"], m["epoch"], m["counts"]["total"]["failed"]) for m in reported] == [("errors", 7, 1)]
     counts.retried("TRANSFORMATION")
     reports.report(first)  # type: ignore[arg-type]
-    assert told[-1]["counts"]["stages"]["TRANSFORMATION"]["retries"] == 1
+    assert reported[-1]["counts"]["stages"]["TRANSFORMATION"]["retries"] == 1

@@ -264,6 +264,6 @@ def recreate(broker: KafkaBroker, topic: str) -> None:
 
 
 def broker_knows(worker: Recorder) -> bool:
-    """The watch has seen the topic."""
+    """Whether the worker's watch has seen the topic."""
     reader = worker.logs._reader
     return reader is not None and reader.watched
