@@ -32,13 +32,13 @@ def invalid_message(result: Mapping[str, Any]) -> str | None:
 
 
 def no_connector_type(config: Mapping[str, str | None]) -> str:
-    """For a config without `connector.class`."""
+    """The message for a config without `connector.class`."""
     pairs = ", ".join(f"{key}={'null' if value is None else value}" for key, value in java_copied(config).items())
     return f"Connector config {{{pairs}}} contains no connector type"
 
 
 def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
-    """For a `connector.class` that is not a connector of this worker."""
+    """The message for a `connector.class` that is not a connector of this worker."""
     listed = ", ".join(map(_description, available))
     message = f"Failed to find any class that implements Connector and which name matches {name}, "
     hint = java_hint(name)
@@ -77,6 +77,6 @@ _INTERFACES = {
 
 
 def not_an_interface(cls: str, kind: PluginType) -> str:
-    """For a class that is not a plugin of this type."""
+    """The message for a class that is not a plugin of this type."""
     interface = _INTERFACES[kind]
     return f"Class class {cls} does not implement the {interface} interface"

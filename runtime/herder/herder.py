@@ -58,10 +58,11 @@ class UnfinishedChanges(Protocol):
     """Changes of offsets that have been started but not finished."""
 
     def check_no_pending_change(self, name: str) -> None:
-        """Conflict while a change of this connector's offsets is unfinished."""
+        """Raises Conflict while a change of this connector's offsets is unfinished."""
 
     def check_not_finishing(self, name: str) -> None:
-        """Conflict while an interrupted change of this connector's offsets is being finished in the background."""
+        """Raises Conflict while an interrupted change of this connector's offsets is being finished in the
+        background."""
 
 
 class Herder:

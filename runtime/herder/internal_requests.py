@@ -27,7 +27,8 @@ class InternalRequests:
         self._herder, self._configs = herder, configs
 
     def verify(self, body: bytes, signature: str | None, algorithm: str | None) -> None:
-        """BadRequest without a usable signature (base64), Forbidden if the signature does not match key and body."""
+        """Verify the signature. BadRequest if the signature is missing or not base64, Forbidden if the signature does
+        not match key and body."""
         if signature is None or algorithm is None:
             raise BadRequest("Internal request missing required signature")
         if algorithm.lower() not in _KNOWN:

@@ -16,7 +16,7 @@ _TOOL = ChangeOrigin("headrace offsets", "import")
 
 
 class OfflineJournal:
-    """Reads the records of a journal, and makes the records that change it."""
+    """Reads the records of a journal, and creates the records that change it."""
 
     def __init__(self, records: Iterable[tuple[bytes | None, bytes | None]]) -> None:
         self._journal = OffsetJournal(self, TopicSpec("", 1, 1, "", single=True))

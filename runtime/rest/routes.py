@@ -76,7 +76,7 @@ class Services:
 
 
 def routes(s: Services) -> Sequence[Route]:
-    """The table. Handlers wrapped in `ready` answer 503 until the stores have been read."""
+    """The table of routes. Handlers wrapped in `ready` answer 503 until the stores have been read."""
     h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal)
 
     def ready(handler: Handler) -> Handler:

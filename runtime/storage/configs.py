@@ -275,7 +275,7 @@ def _target(value: Mapping[str, Any]) -> TargetState:
 
 
 def _properties(value: Mapping[str, Any]) -> dict[str, str]:
-    """In the order in which Apache's worker returns properties that it has read from the topic."""
+    """The configuration in the order in which Apache's worker returns properties that it has read from the topic."""
     properties = value.get("properties")
     if not isinstance(properties, dict):
         raise MalformedRecord("no properties")

@@ -66,7 +66,7 @@ class OwnProcess:
     """A handle to signal a process, safe against a reused pid."""
 
     def __init__(self, pid: int) -> None:
-        """ProcessLookupError if the process has ended."""
+        """Open the handle. ProcessLookupError if the process has ended."""
         self.pid = pid
         self._handle = os.pidfd_open(pid) if _LINUX else -1
         self._closed = False

@@ -40,7 +40,7 @@ class Connectors:
         self._starts = starts or StartControl()
 
     def start(self, services: TaskServices) -> None:
-        """From now on, run connectors as the config topic says; earlier changes wait for take_over()."""
+        """Apply changes of the config topic from now on; earlier changes wait for take_over()."""
         self._services = services
 
     async def take_over(self) -> None:

@@ -20,12 +20,12 @@ class StartTimes:
     """Times of a connector's control loop, in seconds."""
 
     retry_delay: float = 0.5
-    """Before a step that failed for a reason outside the connector is retried; each retry doubles the delay."""
+    """Delay before a step that failed for a reason outside the connector is retried; each retry doubles the delay."""
     step_timeout: float = 1.0
     """How long a step waits for the connector's start() and task_configs(). After that they continue in the background,
     and the control loop handles other requests for the connector."""
     slow_start: float = 10.0
-    """After which a connector whose start() has not returned is reported as UNASSIGNED."""
+    """Time after which a connector whose start() has not returned is reported as UNASSIGNED."""
 
 
 class StartControl:

@@ -93,7 +93,7 @@ class Tasks:
         self._pause(True)
 
     def check(self, info: ConnectorInfo, config: Mapping[str, str]) -> None:
-        """ConfigError for errors that Connect reports when a connector starts, not when it is created."""
+        """Raises ConfigError for errors that Connect reports when a connector starts, not when it is created."""
         if info.type == ConnectorType.SOURCE and self._services.worker.topic_creation:
             topic_groups(config)
 

@@ -46,8 +46,7 @@ class Expiry:
         return None if retention is None else since + retention
 
     async def warnings(self, names: list[str]) -> list[tuple[str, str]]:
-        """Of these stopped sinks, those whose offsets expire soon, each with a warning; at most one a day for each
-        sink."""
+        """Warnings for the stopped sinks whose offsets expire soon, by name; at most one a day for each sink."""
         found = []
         self._warned = {name: self._warned[name] for name in set(names) & self._warned.keys()}
         for name in names:

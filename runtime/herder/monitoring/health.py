@@ -13,7 +13,7 @@ class ClusterStatus(Protocol):
 
     @property
     def cluster_id(self) -> str:
-        """Empty until the cluster has answered."""
+        """The cluster id; empty until the cluster has answered."""
 
     @property
     def error(self) -> str:

@@ -41,7 +41,7 @@ class OffsetViews:
         }
 
     def check_known(self, name: str) -> None:
-        """NotFound if the connector does not exist."""
+        """Raises NotFound if the connector does not exist."""
         self._herder.stored(name)
 
     async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> ResolvedAnswer:

@@ -52,8 +52,8 @@ class OffsetChanges:
         self._unconfirmed: dict[str, PlannedChange] = {}  # changes that may or may not have reached the journal
 
     async def carry_out(self, intent: PlannedChange) -> None:
-        """StepRefused if Kafka refuses the change, BrokerUnavailable if it will be finished later. The caller holds
-        the connector's lock."""
+        """Carry out a change. StepRefused if Kafka refuses the change, BrokerUnavailable if it will be finished later.
+        The caller holds the connector's lock."""
         try:
             await self._begin(intent)
             await self._take_steps(intent)
@@ -62,13 +62,14 @@ class OffsetChanges:
             raise
 
     def check_no_pending_change(self, name: str) -> None:
-        """Conflict while a change of this connector's offsets is unfinished."""
+        """Raises Conflict while a change of this connector's offsets is unfinished."""
         if (intent := self._interrupted(name)) is not None:
             self.finish_later()
             raise _conflict(intent)
 
     def check_not_finishing(self, name: str) -> None:
-        """Conflict while an interrupted change of this connector's offsets is being finished in the background."""
+        """Raises Conflict while an interrupted change of this connector's offsets is being finished in the
+        background."""
         if name in self._being_finished and (intent := self._interrupted(name)) is not None:
             raise _conflict(intent)
 

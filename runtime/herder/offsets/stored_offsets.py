@@ -57,7 +57,8 @@ class StoredOffsets:
         await self._groups.delete(group)
 
     async def check_sink(self, group: str, offsets: Sequence[OffsetEntry]) -> None:
-        """GroupError if Kafka would refuse these offsets: a partition does not exist, or there is nothing to reset."""
+        """Raises GroupError if Kafka would refuse these offsets: a partition does not exist, or there is nothing to
+        reset."""
         await self._groups.check_partitions(topic_partitions(offsets))
         if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
             raise GroupError(f"the consumer group {group} does not exist, so there are no offsets to reset")

@@ -39,7 +39,7 @@ class TaskErrors:
 
     @property
     def stages(self) -> dict[str, Counted]:
-        """By stage, each of BY_STAGE."""
+        """Each of BY_STAGE, by stage."""
         names = dict.fromkeys(stage for run in self.runs.values() for stage in run.stages)
         return {name: _sum(BY_STAGE, [run.stages.get(name, {}) for run in self.runs.values()]) for name in names}
 
@@ -100,7 +100,7 @@ class ErrorBoard:
 
 
 def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Newest first; within a millisecond, the last reported first."""
+    """Failed records, newest first; within a millisecond, the last reported first."""
     latest_first = [*errors][::-1]
     return sorted(latest_first, key=lambda error: -error["time"])[:MAX_SHOWN]
 

@@ -26,22 +26,22 @@ class ConnectionLimits:
     """Limits of one server: numbers of connections, seconds and bytes."""
 
     connections: int = 512
-    """If there are enough file descriptors; one address may have half of them."""
+    """The most connections, if there are enough file descriptors; one address may have half of them."""
 
     reserved: int = 32
     """Connections beyond the limit, on which only /health is answered."""
 
     head_timeout: float = 20.0
-    """From accept() until the head of the first request is complete, TLS handshake included."""
+    """Seconds from accept() until the head of the first request is complete, TLS handshake included."""
 
     idle_timeout: float = 30.0
-    """Between two requests."""
+    """Seconds between two requests."""
 
     linger_timeout: float = 2.0
-    """How long a client may continue to send a body after the answer, or take to close."""
+    """Seconds for which a client may continue to send a body after the answer, or take to close."""
 
     unread_timeout: float = 20.0
-    """How long a client may take to read about 50 kB of its answer (asyncio's water marks)."""
+    """Seconds that a client may take to read about 50 kB of its answer (asyncio's water marks)."""
 
     unread_bytes: int = 256 * 1024 * 1024
     """Bytes of answers that all clients together may leave unread."""

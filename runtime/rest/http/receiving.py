@@ -164,5 +164,5 @@ def _count_outside_strings(body: bytes) -> int:
 
 
 def _untyped() -> RouterError:
-    """415 with a Content-Type, which Connect sends for this refusal only."""
+    """An answer 415 with a Content-Type, which Connect sends for this refusal only."""
     return RouterError(415, {"Content-Type": JSON})
