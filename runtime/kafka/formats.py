@@ -49,8 +49,8 @@ def java_ordered(value: Any) -> Any:
 
 
 def java_copied(value: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The entries in the iteration order of a HashMap that was created as a copy of `value`; then `added` was put
-    in."""
+    """The entries in the iteration order of a HashMap that was created as a copy of `value` and then received
+    `added`."""
     size = 1
     while size < len(value) / 0.75 + 1:
         size *= 2

@@ -104,7 +104,7 @@ class Positions:
         found: dict[TopicPartition, int] = {}
         deadline = time.monotonic() + _READ_TIMEOUT
         try:
-            consumer.list_topics(next(iter(offsets))[0], timeout=_READ_TIMEOUT)  # finds all leaders now
+            consumer.list_topics(next(iter(offsets))[0], timeout=_READ_TIMEOUT)  # finds all leaders
             consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
             while len(found) < len(offsets) and time.monotonic() < deadline:
                 for message in consumer.consume(100, 0.05):

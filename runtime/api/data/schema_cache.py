@@ -9,7 +9,7 @@ from runtime.api.data.schema import Schema
 
 T = TypeVar("T")
 
-_MAX_SCHEMAS = 64  # a stream seldom mixes more
+_MAX_SCHEMAS = 64  # a stream seldom mixes more schemas
 
 
 class SchemaCache(Generic[T]):

@@ -1,8 +1,8 @@
 """The class-data-sharing archive of the driver's JVM, which halves Spark's start time.
 
-Recording an archive doubles the start time, so the first engine does not: when its slots are up, a second driver
-records it in the background at the lowest priority. The JVM ignores an archive that no longer matches, but crashes on a
-damaged one: after a failed start the next driver starts without the archive and has it recorded again.
+Recording an archive doubles the start time, so the first start does not record it: when its slots are up, a second
+driver records it in the background at the lowest priority. The JVM ignores an archive that no longer matches, but
+crashes on a damaged one: after a failed start the next driver starts without the archive and has it recorded again.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     try:
         Slot(settings, channel, factory).run()
     except BaseException:
-        traceback.print_exc()  # into the executor's log: the channel may not work
+        traceback.print_exc()  # written to the executor's log, since the channel may not work
     os._exit(0)
 
 

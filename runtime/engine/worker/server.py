@@ -1,4 +1,4 @@
-"""The worker's end of the slots' channel: a Unix socket that only processes of our own driver may use.
+"""The worker's end of the slots' channel: a Unix socket that only processes of this worker's driver may use.
 
 The kernel reports the process at the other end; the peer's own claims are not trusted.
 """

@@ -13,7 +13,7 @@ from runtime.system.scheduling import Delay
 
 _log = logging.getLogger(__name__)
 
-LEAK_TIMEOUT = 5.0  # seconds for a revoked task to end, before its slot, once free of other tasks, is replaced
+LEAK_TIMEOUT = 5.0  # seconds after which a slot with only revoked tasks is replaced
 MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it got almost no processor time
 LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
 CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
@@ -75,7 +75,7 @@ class SlotWatch:
         return [link for link in self.roster.links.values() if 0 < limit < link.memory]
 
     def replace_stuck(self) -> None:
-        """Replace slots that run only revoked tasks, none of which ends."""
+        """Replace slots whose only remaining tasks are revoked and do not end."""
         for link in self.roster.links.values():
             if not link.leaving and link.stuck(self.clock() - LEAK_TIMEOUT):
                 _log.warning("Slot %d is replaced because revoked tasks do not end in it", link.slot)

@@ -110,7 +110,10 @@ def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str,
         if module.startswith(prefix):
             found = {theirs: options[ours] for ours, theirs in names.items() if ours in options}
             return {**found, "sasl.oauthbearer.method": "oidc"} if prefix == "OAuthBearer" else found
-    warnings.append(f"sasl.jaas.config names the unsupported login module {module or '(none)'}; it has no effect")
+    warnings.append(
+        f"sasl.jaas.config names the unsupported login module {module or '(none)'} and has no effect: use "
+        "PlainLoginModule, ScramLoginModule, Krb5LoginModule or OAuthBearerLoginModule"
+    )
     return {}
 
 

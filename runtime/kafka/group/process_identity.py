@@ -32,7 +32,7 @@ def is_gone(identity: Mapping[str, Any]) -> bool:
 
 
 def _machine() -> str:
-    """Equal for processes that share process ids: same host, boot and container."""
+    """A key that is equal for processes of the same host, boot and container, which share process ids."""
     try:
         boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{(_PROC / 'self/ns/pid').stat().st_ino}"
