@@ -1,4 +1,5 @@
-"""The demo's two connectors: one copies the lines of a file to the topic `demo`, one the records to another file."""
+"""The demo's two connectors: the source copies the lines of a file to the topic `demo`, the sink copies them to another
+file."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class EmbeddedCluster:
         return self._state.attached()
 
     def _running(self) -> ClusterState | None:
-        """The running cluster, or None. Waits for the end of a cluster that is stopping."""
+        """The running cluster; None if no cluster is running. Waits for the end of a cluster that is stopping."""
         deadline = time.monotonic() + _STOP_TIMEOUT
         while True:
             state = self._state.read()

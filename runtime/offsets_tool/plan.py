@@ -55,7 +55,7 @@ def records(planned: Sequence[ImportChange], codec: OffsetCodec) -> Iterator[Rec
 
 
 def names_topic(partition: bytes) -> bool:
-    """Whether a partition, as JSON, is that of a Kafka topic, which sinks have."""
+    """Whether a partition, as JSON, is a partition of a Kafka topic, as in offsets of sinks."""
     return _TOPIC in partition and orjson.loads(partition).keys() == {TOPIC, PARTITION}
 
 

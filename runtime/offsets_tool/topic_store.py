@@ -99,7 +99,7 @@ class TopicStore:
         return self._groups().get(name, f"connect-{name}")
 
     def _is_sink(self, name: str, partitions: Collection[bytes]) -> bool:
-        """Whether the connector is a sink in the config topic, or all its partitions are those of topics."""
+        """Whether the connector is a sink in the config topic, or all its partitions are partitions of Kafka topics."""
         return name in self._groups() or (len(partitions) > 0 and all(names_topic(p) for p in partitions))
 
 

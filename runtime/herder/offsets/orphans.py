@@ -95,4 +95,4 @@ class Orphans:
 
 
 _MAX_GROUPS = 200
-"""Groups whose offsets are read; each group takes a request of its own."""
+"""Groups whose offsets are read; each group requires a separate request."""
