@@ -62,7 +62,7 @@ class Loggers:
         return changed
 
     async def set_everywhere(self, name: str, level: str) -> None:
-        """Set the level in every running worker of the cluster; workers that start later keep theirs."""
+        """Set the level in every running worker of the cluster; workers that start later keep their own levels."""
         await self._configs.put_logger_level(name, _checked(level))
 
     def set_cluster_level(self, name: str, level: str) -> None:

@@ -1,6 +1,6 @@
 """Partitions: the stored partitions of one connector.
 
-A partition may be stored under several keys, its spellings, since the order of keys in JSON differs between writers.
+A partition may be stored under several keys, called spellings, since the order of keys in JSON differs between writers.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def _clients(settings: Mapping[str, str]) -> ssl.VerifyMode:
     has_truststore = any(k in settings for k in ("ssl.truststore.location", "ssl.truststore.certificates"))
     if wanted != "none" and not has_truststore:
         raise ListenerError(
-            f"ssl.client.auth={wanted} needs ssl.truststore.location, which says whose certificates are trusted"
+            f"ssl.client.auth={wanted} needs ssl.truststore.location, which contains the trusted certificates"
         )
     return _CLIENTS[wanted]
 
