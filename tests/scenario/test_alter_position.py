@@ -42,7 +42,9 @@ def test_a_source_continues_with_exactly_the_altered_line(
     assert topics.count(broker.bootstrap, topic) == 1387
 
 
-def test_a_sink_set_back_re_reads_exactly_so_many(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_sink_set_back_reads_exactly_the_expected_records_again(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     snk, topic, out = unique("snk"), broker.create_topic(partitions=2), tmp_path / "out.txt"
     _produce(broker, topic, {p: [f"p{p}-{i}" for i in range(500)] for p in (0, 1)})
     connect.sink(snk, str(out), topic)

@@ -40,7 +40,7 @@ async def test_a_reason_is_optional() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("alter?", Content("this"), "alter", why="undo: change 3")
         answers = await asked(seen, dialog)
-        await seen.sees("undo: change 3", "w say why")
+        await seen.sees("undo: change 3", "w give a reason")
         await seen.press("y")
         await seen.until(lambda: answers)
         assert (answers, dialog.why) == ([True], "undo: change 3")

@@ -82,7 +82,7 @@ async def test_use_context_changes_the_screen_and_the_file(cluster: Cluster, con
         await seen.sees("unknown context 'c'")
         assert seen.home.profile.name == "b"
         await seen.press("colon", *"config remove-context b", "enter")
-        await seen.sees("b is the context you are on")
+        await seen.sees("the screen shows context b")
         await seen.press("colon", *"config remove-context a", "enter")
         await seen.sees("would be removed, including its secrets")
         assert contexts.load().names == ["a", "b"]
@@ -100,7 +100,7 @@ async def test_an_invalid_context_is_listed_with_the_reason(cluster: Cluster, co
     async with console(cluster.url, 120, 40) as seen:
         await seen.until(lambda: seen.home.services)
         await seen.press("C")
-        await seen.sees("2 clusters", "1 context wrong", "odd", "✗ WRONG")
+        await seen.sees("2 clusters", "1 context invalid", "odd", "✗ INVALID")
         seen.app.screen.query_one(Grid).go("odd")
         await seen.sees("http://h:1", "timeout", ":config set-context")
         assert "hunter2" not in seen.text

@@ -193,7 +193,7 @@ async def _until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_keys_that_cannot_be_used_end_the_joining() -> None:
+async def test_unusable_keys_end_the_joining() -> None:
     """If the thread died, the worker would wait for its group without end."""
     settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
     place = Membership(settings, "g", "http://127.0.0.1:1/", lambda reason: None)
