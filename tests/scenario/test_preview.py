@@ -129,7 +129,7 @@ REFUSED = [
     ({"config": {"transforms": "x", "transforms.x.type": "Nope"}}, "transforms.x.type: Invalid value Nope"),
     ({"config": {"value.converter": "Nope"}}, "value.converter: "),
     ({"config": {"consumer.override.fetch.min.bytes": "x"}}, "consumer.override.fetch.min.bytes: "),
-    ({"topics": ["there-is-no-such-topic"]}, "There is nothing in the connector's topics"),
+    ({"topics": ["there-is-no-such-topic"]}, "The connector's topics have no records to sample"),
 ]
 
 

@@ -135,7 +135,7 @@ async def test_a_change_applied_without_answer_is_detected(
 ) -> None:
     wire.fault = on("PATCH", "offsets", TimedOut("no answer within 95 s"))
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
-    assert done.verdict.certainty is Certainty.POSSIBLE and "read again" in done.verdict.message
+    assert done.verdict.certainty is Certainty.POSSIBLE and "read back" in done.verdict.message
     assert done.left_stopped and position(cluster, running) == 10
 
 
@@ -195,7 +195,7 @@ async def test_an_outage_after_the_change(cluster: Cluster, running: str, wire: 
         return time.monotonic() + 40 * len(seen)
 
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book, clock=clock)
-    assert done.trouble == "the offsets were changed, but then: gone" and done.left_stopped
+    assert done.trouble == "the offsets were changed, but a later step failed: gone" and done.left_stopped
     assert position(cluster, running) == 10
     wire.before = lambda call: None
     done_later = await Recovery(Connect(wire), book).finish(running)
@@ -274,7 +274,7 @@ async def test_a_short_outage_at_each_request(cluster: Cluster, running: str, bo
             back: list[asyncio.Task[None]] = []
 
             def restore(text: str, back: list[asyncio.Task[None]] = back) -> None:
-                if "again" in text:
+                if "retrying" in text:
                     back.append(asyncio.create_task(forwarder.revive()))
 
             wire.before = break_connections

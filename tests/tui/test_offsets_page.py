@@ -43,7 +43,7 @@ async def opened(seen: Console, name: str = "one") -> None:
 
 @pytest.mark.parametrize("later", [Raw(b'{"message":"the broker is away"}', 500), HANG], ids=["refused", "silent"])
 async def test_outdated_offsets_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets.OffsetsPane, "every", 0.2)
+    monkeypatch.setattr(offsets.OffsetsPane, "interval", 0.2)
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await opened(seen)
         assert "ago" not in seen.text

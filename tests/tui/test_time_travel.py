@@ -76,7 +76,7 @@ def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> Non
         terminal.press("5")
         terminal.sees("PARTITION", "offset 10", "at the end")
         terminal.press("w")
-        terminal.sees(f"set {sink} by…", "for all partitions")
+        terminal.sees(f"set {sink} to", "for all partitions")
         terminal.press(*"1h ago")
         terminal.sees("1 partition would change: 5 records read again, 0 skipped", "offset 10 → offset 5")
         terminal.press("enter")
