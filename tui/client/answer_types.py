@@ -1,5 +1,6 @@
 """Types of REST answers, as checked by the shapes of `tui.client.answers`. For annotations only: never imported at run
-time."""
+time. The worker defines the same answers in `runtime/herder/answers.py`: the two halves never import each other, and the
+console also reads the answers of Apache's workers, which lack some fields."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ class ListedAnswer(TypedDict, total=False):
     info: Json
 
 
-class TaskId(TypedDict):
+class TaskReference(TypedDict):
     connector: str
     task: int
 
@@ -110,7 +111,7 @@ class TaskId(TypedDict):
 class TaskAnswer(TypedDict):
     """An element of `GET /connectors/{name}/tasks`."""
 
-    id: TaskId
+    id: TaskReference
     config: dict[str, Json]
 
 
@@ -120,7 +121,7 @@ class TopicsAnswer(TypedDict, total=False):
     topics: list[str]
 
 
-class LogLine(TypedDict, total=False):
+class LoggedLine(TypedDict, total=False):
     """A line of `GET /connectors/{name}/logs`; `time` in milliseconds since 1970."""
 
     time: int

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         HealthAnswer,
         HistoryAnswer,
         InfoAnswer,
+        LoggedLine,
         LoggerAnswer,
-        LogLine,
         OffsetsAnswer,
         OrphansAnswer,
         PluginAnswer,
@@ -123,9 +123,9 @@ class Connect:
     async def reset_topics(self, name: str) -> None:
         await self._send("PUT", _of(name, "topics/reset"))
 
-    async def logs(self, name: str, lines: int = 500) -> list[LogLine]:
+    async def logs(self, name: str, lines: int = 500) -> list[LoggedLine]:
         """The connector's last log lines, oldest first; Headrace workers only."""
-        found: list[LogLine] = await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
+        found: list[LoggedLine] = await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
         return found
 
     async def stop(self, name: str) -> None:
