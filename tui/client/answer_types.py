@@ -1,6 +1,6 @@
 """Types of REST answers, as checked by the shapes of `tui.client.answers`. For annotations only: never imported at run
-time. The worker defines the same answers in `runtime/herder/answers.py`: the two halves never import each other, and the
-console also reads the answers of Apache's workers, which lack some fields."""
+time. The worker defines the same answers in `runtime/herder/answers.py`: the two halves never import each other, and
+the console also reads the answers of Apache's workers, which lack some fields."""
 
 from __future__ import annotations
 
