@@ -30,7 +30,7 @@ def test_without_java_the_remedy_is_printed(tmp_path: Path) -> None:
     done = run(JAVA_HOME=str(tmp_path))
     (line,) = (line for line in done.stdout.splitlines() if " Java " in line)
     assert done.returncode == 1
-    assert line.startswith(f"BAD   Java       JAVA_HOME is {tmp_path}, but there is no ")
+    assert line.startswith(f"BAD   Java       JAVA_HOME is {tmp_path}, but ")
     assert "install Java 17" in line
 
 
