@@ -36,6 +36,7 @@ async def test_possible_success_is_distinguished_and_leaves_the_connector_stoppe
                 "The Connect framework-managed offsets for this connector have been altered successfully. However,",
                 "to do:",
                 "by hand before it is resumed",
+                "remains STOPPED",
             )
             assert seen.home.view.offsets.query_one("#verdict").has_class("-possible")
             assert "definite" not in seen.text

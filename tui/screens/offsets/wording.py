@@ -123,14 +123,14 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     parts: list[Part] = [(head, f"bold {ink}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
     if not definite:
         parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
+    if done.left_stopped:
+        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
     if done.differing:
         parts += ["\n", ("the offsets read back differ: ", f"bold {ink}"), diff(done.differing)]
     if done.moved:
         parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
-    if done.left_stopped:
-        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
     parts.append(("\nu opens the editor with the old offsets", "$text-muted"))
     return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
 
