@@ -61,7 +61,7 @@ class CrashLoopGuard:
         self._documents, self._timing = documents, timing or Timing()
         self._suspects: dict[str, Suspect] = {}
         self._starting: dict[str, str] = {}  # digests of configurations by connector
-        self._each_start = False  # every start is written, not only the first ones after a quiet time
+        self._records_ends = False  # the end of each start is written too, after a death of the worker
         self._written: dict[str, Any] = {}  # as stored in the topic
         self._waiting = 0  # number of suspects that wait for their turn
         self._turn, self._write_lock = asyncio.Lock(), asyncio.Lock()
@@ -83,8 +83,8 @@ class CrashLoopGuard:
             known = self._suspects.get(name)
             deaths = known.deaths if known is not None and known.digest == digest else 0
             self._suspects[name] = Suspect(digest, deaths + 1)
-            self._each_start = True
-        if self._each_start:
+            self._records_ends = True
+        if self._records_ends:
             _log.warning("The previous worker died while connectors were starting: %s", ", ".join(found["starting"]))
             await self._record()
         for name, suspect in self._suspects.items():
@@ -117,7 +117,7 @@ class CrashLoopGuard:
         suspect = self._suspects.get(name)
         if suspect is not None and suspect.deaths >= LIMIT:
             self._suspects[name] = Suspect(suspect.digest, LIMIT - 1)
-            self._each_start = True
+            self._records_ends = True
 
     def forget(self, name: str) -> None:
         """The connector has been deleted."""
@@ -141,15 +141,14 @@ class CrashLoopGuard:
         self._starting[name] = digest
         over = asyncio.get_running_loop().call_later(TRIAL, self._survived, name)
         try:
-            if self._each_start or not self._written.get("starting"):
-                await self._record()
+            await self._record()
             return await start()
         finally:
             over.cancel()
             self._survived(name)
 
     def _survived(self, name: str) -> None:
-        if self._starting.pop(name, None) is not None and self._each_start:
+        if self._starting.pop(name, None) is not None and self._records_ends:
             self._record_later()
         self._plan_quiet()
 
@@ -193,7 +192,7 @@ class CrashLoopGuard:
         if self._starting or self._waiting:
             return  # planned again when they have started
         self._suspects = {name: suspect for name, suspect in self._suspects.items() if suspect.deaths >= LIMIT}
-        self._each_start = False
+        self._records_ends = False
         self._record_later()
 
     async def _record(self) -> None:
