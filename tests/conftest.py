@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.stores import MakeStores, opened_stores
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 
@@ -39,6 +40,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
         return
     with _started(EmbeddedBroker(tmp_path_factory.mktemp("broker"))) as started:
         yield started
+
+
+@pytest.fixture
+async def stores(broker: KafkaBroker) -> AsyncIterator[MakeStores]:
+    """Opens the stores of workers on the broker, for one test."""
+    async with opened_stores(broker.bootstrap) as make:
+        yield make
 
 
 @pytest.fixture

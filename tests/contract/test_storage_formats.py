@@ -14,9 +14,9 @@ from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.broker import KafkaBroker, unique
+from tests.support.stores import MakeStores
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
-from tests.unit.runtime.storage.conftest import MakeStores, stores  # noqa: F401
 
 CONNECTOR = {
     "connector.class": "FileStreamSource",
@@ -46,7 +46,7 @@ TASK_RECORD = (
 COMMIT_RECORD = (b"commit-ptry1", b'{"tasks":1}')
 
 
-async def test_config_records_in_order(stores: MakeStores) -> None:  # noqa: F811
+async def test_config_records_in_order(stores: MakeStores) -> None:
     one = await stores()
     configs = one.configs
     await configs.put_connector("ptry1", CONNECTOR)
@@ -74,7 +74,7 @@ async def test_config_records_in_order(stores: MakeStores) -> None:  # noqa: F81
     ]
 
 
-async def test_status_records(stores: MakeStores) -> None:  # noqa: F811
+async def test_status_records(stores: MakeStores) -> None:
     one = await stores()
     one.statuses.put_connector("ptry2", StatusRecord(State.RUNNING, None, "127.0.0.1:18083", 3, "4.3.0"))
     one.statuses.put_task(TaskId("ptry2", 0), StatusRecord(State.UNASSIGNED, None, "127.0.0.1:18083", 10, None))
@@ -98,7 +98,7 @@ async def test_status_records(stores: MakeStores) -> None:  # noqa: F811
     ]
 
 
-async def test_offset_records(stores: MakeStores) -> None:  # noqa: F811
+async def test_offset_records(stores: MakeStores) -> None:
     """Recorded for a PATCH whose keys were in another order: Java's maps have their own."""
     one = await stores()
     await one.offsets.alter(

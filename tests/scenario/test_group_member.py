@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
@@ -21,6 +22,18 @@ from tests.support.workers import java_worker
 TIMES = Times(session_timeout=6.0, heartbeat_interval=0.5, rebalance_timeout=12.0)
 
 
+class HangingMember(GroupMember):
+    """Does nothing more once `hangs` is set: neither heartbeats nor rebalances."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.hangs = threading.Event()
+
+    def _stay(self) -> None:
+        if not self.hangs.is_set():
+            super()._stay()
+
+
 class Worker:
     """A member that releases revoked work immediately, and starts no connectors."""
 
@@ -30,7 +43,7 @@ class Worker:
         self.losses = 0
         self.refusals: list[GroupOccupied] = []
         self.stops = True
-        self.member = GroupMember(
+        self.member = HangingMember(
             {"bootstrap.servers": bootstrap},
             group,
             f"worker-{port}",
@@ -134,7 +147,7 @@ async def test_a_member_that_hangs_does_not_end_the_leases_of_others(broker: Kaf
         hanging = group.add()
         await until(lambda: hanging.owned and group.shared(healthy, hanging))
         held = healthy.owned
-        hanging.member._stay = lambda: time.sleep(0.1)  # type: ignore[method-assign]
+        hanging.member.hangs.set()
         healthy.member.rejoin()
         await until(lambda: healthy.member._coordinator.join_sent)
         least, end = float("inf"), time.monotonic() + TIMES.rebalance_timeout - 2

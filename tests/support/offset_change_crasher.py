@@ -38,8 +38,8 @@ def main(step: int, file: str, connectors: Sequence[str]) -> int:
     def dying_steps(self: OffsetChanges, intent: PlannedChange) -> list[Any]:
         return [(name, _then(one_more, call)) for name, call in steps(self, intent)]
 
-    OffsetJournal.begin, OffsetJournal.drop = dying_begin, dying_drop  # type: ignore[method-assign]
-    OffsetChanges._steps = dying_steps  # type: ignore[method-assign]
+    OffsetJournal.begin, OffsetJournal.drop = dying_begin, dying_drop  # type: ignore[method-assign]  # only in this process, which dies
+    OffsetChanges._steps = dying_steps  # type: ignore[method-assign]  # likewise
     return standalone.main(file, connectors) if connectors else worker.main(file)
 
 

@@ -79,7 +79,9 @@ async def test_screens_of_clusters_workers_and_loggers(
         async def refuse(wish: LevelChange) -> bool:
             return False
 
-        loggers = LoggersScreen("here", seen.home.services.connection.connect, refuse)  # type: ignore[union-attr]
+        services = seen.home.services
+        assert services is not None
+        loggers = LoggersScreen("here", services.connection.connect, refuse)
         loggers.loggers = {
             "root": {"level": "INFO", "last_modified": None},
             "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},

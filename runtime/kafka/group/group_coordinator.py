@@ -32,7 +32,7 @@ Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
 """Computes all assignments from the leader's member id and the metadata by member id, in version 2."""
 
 
-class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]
+class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
     """One worker's membership. `describe` returns the worker's metadata without its allocation."""
 
     def __init__(

@@ -242,7 +242,7 @@ class CountedListener(socket.socket):
         while self._batch < (_FLOODED_BATCH if self._is_flooded else _BATCH):
             self._batch += 1
             try:
-                number, address = self._accept()  # type: ignore[attr-defined]
+                number, address = self._accept()  # type: ignore[attr-defined]  # in CPython, not in its type stubs
             except OSError:
                 self._batch, self._is_flooded = 0, False
                 raise

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.model.states import TargetState
 from runtime.storage.configs import RestartRequest
-from tests.unit.runtime.storage.conftest import MakeStores
+from tests.support.stores import MakeStores
 
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.runtime.storage.conftest import MakeStores, Stores
+from tests.support.stores import MakeStores, Stores
 
 FILE = {"filename": "/tmp/grün"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import NoReturn
 
 import pytest
@@ -63,6 +64,17 @@ async def _dead(guard: CrashLoopGuard) -> NoReturn:
 @pytest.fixture
 def workers() -> Workers:
     return Workers()
+
+
+async def test_a_connector_that_starts_soon_after_another_is_counted_from_the_first_death(workers: Workers) -> None:
+    for _ in range(LIMIT):
+        guard = await workers.boot()
+        await workers.start(guard, "a")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(workers.start(guard, "killer", KILLER), 0.2)
+    with pytest.raises(HostError, match=f"the worker died {LIMIT} times"):
+        async with asyncio.timeout(2):
+            await workers.start(await workers.boot(), "killer", KILLER)
 
 
 async def test_a_connector_is_quarantined_after_three_deaths(workers: Workers) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-
-import pytest
 
 from runtime.kafka.log.log import LogRecord, TopicLogs, TopicSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import unique
 
 
 @dataclass
@@ -46,14 +45,14 @@ def _spec(prefix: str, kind: str) -> TopicSpec:
 MakeStores = Callable[..., Awaitable[Stores]]
 
 
-@pytest.fixture
-async def stores(broker: KafkaBroker) -> AsyncIterator[MakeStores]:
-    """Opens stores: `await stores()` on new topics, `await stores(prefix)` on those of another worker."""
+@asynccontextmanager
+async def opened_stores(bootstrap: str) -> AsyncIterator[MakeStores]:
+    """Opens stores: `await make()` on new topics, `await make(prefix)` on those of another worker."""
     made: list[Stores] = []
 
     async def make(prefix: str | None = None) -> Stores:
         prefix = prefix or unique("stores")
-        logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+        logs = TopicLogs({"bootstrap.servers": bootstrap})
         configs = ConfigStore(logs, _spec(prefix, "configs"))
         offsets = OffsetStore(logs, _spec(prefix, "offsets"))
         statuses = StatusStore(logs, _spec(prefix, "status"), clock=lambda: 1.5)
