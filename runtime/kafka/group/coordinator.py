@@ -1,6 +1,6 @@
 """Connect's worker group, on kafka-python's group coordination. The import takes 0.3 seconds: from threads only.
 
-`BaseCoordinator` is not public API; kafka-python is pinned, and only this module uses it."""
+`BaseCoordinator` is not public API; kafka-python is pinned, and only this folder uses it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kafka.coordinator.heartbeat import Heartbeat
 from kafka.net.compat import KafkaNetClient
 
 from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.group.protocol import GROUP_TYPE
 
-PROTOCOL_TYPE = "connect"  # as in Java: Headrace and Java workers cannot share a group unnoticed
 PROTOCOL = "headrace"
 
 
-class _Confirming(Heartbeat):  # type: ignore[misc]
+class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has no types
     """Records until when the coordinator is certain to count this worker as a member."""
 
     confirmed_until = 0.0
@@ -32,12 +32,12 @@ class _Confirming(Heartbeat):  # type: ignore[misc]
         self.confirmed_until = since + self.config["session_timeout_ms"] / 1000
 
 
-class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
+class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]  # likewise
     """A group member. The leader holds the group, and its assignments name it to all members."""
 
     def __init__(self, client: Any, metadata: Mapping[str, Any], **configs: Any) -> None:
         super().__init__(client, **configs)
-        self.heartbeat = _Confirming(**self.config)
+        self.heartbeat = ConfirmingHeartbeat(**self.config)
         self._metadata = json.dumps(metadata).encode()
         self._join_answered = 0.0
         self.assignment: dict[str, Any] = {}
@@ -48,7 +48,7 @@ class WorkerCoordinator(BaseCoordinator):  # type: ignore[misc]
         return float(self.heartbeat.confirmed_until)
 
     def protocol_type(self) -> str:
-        return PROTOCOL_TYPE
+        return GROUP_TYPE
 
     def group_protocols(self) -> list[tuple[str, bytes]]:
         return [(PROTOCOL, self._metadata)]

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka.coordinator.base import BaseCoordinator
 
-from runtime.kafka.group.coordinator import _Confirming
+from runtime.kafka.group.coordinator import ConfirmingHeartbeat
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import (
     GROUP_TYPE,
     PROTOCOL_NAMES,
     Assignment,
+    Lead,
     ProtocolError,
     WorkerMetadata,
     decode_assignment,
@@ -28,9 +29,6 @@ from runtime.kafka.group.protocol import (
 OFFERED = (2, 1)
 """Protocol versions offered, the preferred one first. Version 0 would stop all work in each rebalance."""
 
-Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
-"""Computes all assignments from the leader's member id and the metadata by member id, in version 2."""
-
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
     """One worker's membership. `describe` returns the worker's metadata without its allocation."""
@@ -39,7 +37,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead, **configs: Any
     ) -> None:
         super().__init__(client, **configs)
-        self.heartbeat = _Confirming(**self.config)
+        self.heartbeat = ConfirmingHeartbeat(**self.config)
         self._ownership, self._describe, self._lead = ownership, describe, lead
         self._join_answered = 0.0
         self.join_sent: float | None = None

@@ -19,15 +19,12 @@ from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied
 from runtime.kafka.group.lease_proof import MembershipProof
 from runtime.kafka.group.ownership import Ownership, Unit
-from runtime.kafka.group.protocol import Assignment, WorkerMetadata
+from runtime.kafka.group.protocol import Lead, WorkerMetadata
 
 _log = logging.getLogger(__name__)
 
 _TICK = 0.1  # seconds between two steps
 _LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
-
-Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
-"""Computes the assignments from the leader's member id and the members' metadata. Called on another thread."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,9 +158,9 @@ class Membership:
         self._refuse_foreign(group)
 
     def _refuse_foreign(self, group: Group) -> None:
-        from runtime.kafka.group.coordinator import PROTOCOL_TYPE
+        from runtime.kafka.group.protocol import GROUP_TYPE
 
-        if group.protocol_type not in ("", PROTOCOL_TYPE):
+        if group.protocol_type not in ("", GROUP_TYPE):
             raise GroupOccupied(
                 f"group.id={self._group_id} belongs to a group of type {group.protocol_type}: choose another group.id"
             )

@@ -11,7 +11,7 @@ The functions are pure. Integers are big-endian and signed, as in Kafka's protoc
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
@@ -93,6 +93,11 @@ class WorkerMetadata:
     allocation: Assignment | None = None
     details: Details | None = None
     version: int = 2
+
+
+Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
+"""Computes the assignment of each member from the leader's member id and the metadata by member id, in version 2.
+Called on the network thread."""
 
 
 def encode_metadata(metadata: WorkerMetadata) -> bytes:
