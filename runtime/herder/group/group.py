@@ -1,0 +1,131 @@
+"""The interface between the herder and the group of workers: what this worker runs, who leads, and who the others are.
+
+A distributed worker's group is `worker_group.WorkerGroup`; a standalone worker is alone (`SoleWorker`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from runtime.herder.group.assignor import Unit
+from runtime.kafka.group.protocol import CONNECTOR
+
+
+class WorkerState(StrEnum):
+    """What the group gives to a worker."""
+
+    ACTIVE = "ACTIVE"
+    CORDONED = "CORDONED"
+    """Receives no further connectors and tasks, keeps those it has."""
+    DRAINING = "DRAINING"
+    """As CORDONED; its connectors and tasks are moved to other workers."""
+    FOREIGN = "FOREIGN"
+    """Another implementation of Connect in a group that is not meant to be mixed: receives nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWorkerInfo:
+    """A worker in the group, with the connectors and tasks that the last assignment left it with."""
+
+    worker_id: str
+    """host:port of its REST API, as in statuses."""
+    url: str
+    """Its REST API, as it joined with (`http://host:port/`)."""
+    member_id: str
+    units: frozenset[Unit] = frozenset()
+    implementation: str = "headrace"
+    """`headrace`, or `connect` for Apache's."""
+    version: str = ""
+    slots: int = 0
+    load: float = 0.0
+    """Processor cores in use."""
+    state: WorkerState = WorkerState.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSnapshot:
+    """The group since its last rebalance, as this worker knows it. `leader` is a worker id; empty while unknown.
+
+    `waiting` are units reserved until a time (time.time()) for a worker that may return."""
+
+    group_id: str = ""
+    generation: int = 0
+    leader: str = ""
+    workers: Sequence[GroupWorkerInfo] = ()
+    waiting: Mapping[Unit, float] = field(default_factory=dict)
+    rebalancing: bool = False
+
+
+class Group(Protocol):
+    """Event loop only."""
+
+    @property
+    def worker_id(self) -> str:
+        """host:port of this worker's REST API."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether this worker is certainly the leader now: changes are carried out here."""
+
+    @property
+    def leader_url(self) -> str | None:
+        """The REST URL of the leader (`http://host:port/`); None while it is unknown."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the last rebalance."""
+
+    @property
+    def snapshot(self) -> GroupSnapshot:
+        """All workers, with their units. Complete at the leader; elsewhere as of the last rebalance."""
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        """Whether this worker owns a task, or the connector itself: it runs here, and nowhere else."""
+
+    def owns_any(self, connector: str) -> bool:
+        """Whether this worker owns the connector or any of its tasks."""
+
+    def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
+        """The REST URL of the worker that owns a unit; None while nobody does. Known to the leader only."""
+
+    def peers(self) -> Sequence[GroupWorkerInfo]:
+        """The other Headrace workers of the group."""
+
+    def rejoin(self) -> None:
+        """Request a rebalance, because what the leader decides on has changed."""
+
+    def stopped(self, connector: str, tasks: Collection[int]) -> None:
+        """These units do not run here any more."""
+
+
+class SoleWorker:
+    """The group of a standalone worker, which runs everything."""
+
+    leads, leader_url, generation = True, None, 0
+
+    def __init__(self, worker_id: str) -> None:
+        self.worker_id = worker_id
+
+    @property
+    def snapshot(self) -> GroupSnapshot:
+        return GroupSnapshot(leader=self.worker_id, workers=[GroupWorkerInfo(self.worker_id, "", "")])
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        return True
+
+    def owns_any(self, connector: str) -> bool:
+        return True
+
+    def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
+        return None
+
+    def peers(self) -> Sequence[GroupWorkerInfo]:
+        return ()
+
+    def rejoin(self) -> None:
+        return
+
+    def stopped(self, connector: str, tasks: Collection[int]) -> None:
+        return
