@@ -208,3 +208,37 @@ class OrphansAnswer(TypedDict):
 
     sources: list[OrphanedSourceAnswer]
     sinks: list[OrphanedSinkAnswer]
+
+
+class GroupWorkerAnswer(TypedDict):
+    """A worker of the group. `load` is the number of processor cores in use. `connectors` are those that run on the
+    worker, which may differ from those of its `tasks`."""
+
+    worker_id: str
+    url: str
+    leader: bool
+    here: bool  # whether this worker answers
+    implementation: str
+    version: str
+    slots: int
+    load: float
+    state: str
+    connectors: list[str]
+    tasks: list[TaskIdAnswer]
+
+
+class WaitingAnswer(TaskIdAnswer):
+    """A task, or a connector (task -1), reserved until a time for a worker that may return."""
+
+    until: int
+
+
+class WorkersAnswer(TypedDict):
+    """GET /workers."""
+
+    group_id: str
+    generation: int
+    leader: str
+    rebalancing: bool
+    workers: list[GroupWorkerAnswer]
+    waiting: list[WaitingAnswer]

@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from runtime.herder.answers import InfoAnswer
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
+from runtime.herder.group.workers import Workers
 from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.monitoring.metrics import Metrics
@@ -34,6 +35,7 @@ from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
+from runtime.rest.workers import worker_routes
 
 OPERATE = Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -73,6 +75,7 @@ class Services:
     metrics: Metrics
     masks: Masks
     internal: InternalRequests
+    workers: Workers
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -226,6 +229,7 @@ def routes(s: Services) -> Sequence[Route]:
         ),
         *offset_routes(s.offset_views, s.orphans, ready),
         *record_routes(s.previews, s.errors, h.stored, ready),
+        *worker_routes(s.workers, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(role=Role.READ, put=validate)),

@@ -20,6 +20,9 @@ from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import TaskServices
+from runtime.herder.group.cordons import Cordons
+from runtime.herder.group.group import SoleWorker
+from runtime.herder.group.workers import Workers
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.loggers import Loggers
@@ -129,12 +132,13 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
 
+    workers = Workers(SoleWorker(worker_id), Cordons(journal.documents), configs, config.slots)
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
-        internal,
+        internal, workers,
     ))  # fmt: skip
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]

@@ -16,6 +16,10 @@ _ORIGIN: Mapping[str, Schema] = {
     "Headrace-Reason": {**TEXT, "description": "The reason; kept in the history."},
 }
 
+_USER: Mapping[str, Schema] = {
+    "Headrace-User": {**TEXT, "description": "The user, if the worker has no authentication; kept with the state."},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ApiOperation:
@@ -53,6 +57,7 @@ _ON_CREATED = dict.fromkeys(
 _C = "/connectors/{name}"
 _T = f"{_C}/tasks/{{task}}"
 _P = "/connector-plugins/{name}"
+_W = "/workers/{worker_id}"
 _READ, _CHANGE = (404, 503), (400, 404, 409, 503)
 
 OPERATIONS: tuple[ApiOperation, ...] = (
@@ -170,6 +175,22 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ApiOperation(
         "POST", f"{_P}/preview", "previewPlugin", "Run sample records through the chain of a new connector",
         {200: "Previewed"}, (400, 404, 503), body="Preview", body_required=False,
+    ),
+    ApiOperation(
+        "GET", "/workers", "workers", "The workers of the group with their connectors, tasks and load",
+        {200: "Workers"}, (503,),
+    ),
+    ApiOperation(
+        "PUT", f"{_W}/cordon", "cordon", "Cordon: the worker keeps its tasks, and receives no others", {202: ""},
+        (404, 409, 503), headers=_USER,
+    ),
+    ApiOperation(
+        "PUT", f"{_W}/uncordon", "uncordon", "Uncordon: the worker receives connectors and tasks again", {202: ""},
+        (404, 409, 503), headers=_USER,
+    ),
+    ApiOperation(
+        "PUT", f"{_W}/drain", "drain", "Drain: the worker's connectors and tasks move to other workers", {202: ""},
+        (404, 409, 503), headers=_USER,
     ),
     ApiOperation("GET", "/admin/loggers", "loggers", "Loggers whose level is set", {200: "Loggers"}),
     ApiOperation("GET", "/admin/loggers/{name}", "logger", "A logger's level", {200: "Level"}, (404,)),

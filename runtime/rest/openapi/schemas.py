@@ -156,6 +156,16 @@ SCHEMAS: dict[str, Schema] = {
     },
     "Previewed": object_with("name", "type", "warnings"),
     "RecordErrors": object_with("name", "since", "total", "stages", "tasks", "last"),
+    "Workers": strict(
+        group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
+        workers=array(strict(
+            worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
+            version=TEXT, slots=NUMBER, load={"type": "number"},
+            state={"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]},
+            connectors=array(TEXT), tasks=array(ref("TaskId")),
+        )),
+        waiting=array(strict(connector=TEXT, task=NUMBER, until=NUMBER)),
+    ),
     "Level": strict(level=TEXT, last_modified=nullable(NUMBER)),
     "Loggers": mapping(ref("Level")),
     "GivenLevel": {**mapping(SCALAR), "properties": {"level": SCALAR}, "required": ["level"]},

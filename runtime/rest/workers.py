@@ -1,0 +1,37 @@
+"""The workers of the group, which Apache's API does not have: GET /workers, cordon, uncordon, drain."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.herder.group.workers import Workers
+from runtime.rest.http.answers import empty, json_answer
+from runtime.rest.offsets import origin
+from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.security.access import Role
+
+
+def worker_routes(workers: Workers, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
+    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read."""
+
+    async def view(_: Request) -> Response:
+        return json_answer(workers.view())
+
+    return [
+        Route("/workers", Resource(get=ready(view))),
+        Route("/workers/{worker_id}/cordon", Resource(role=Role.OPERATE, put=ready(_changing(workers.cordon)))),
+        Route("/workers/{worker_id}/uncordon", Resource(role=Role.OPERATE, put=ready(_changing(workers.uncordon)))),
+        Route("/workers/{worker_id}/drain", Resource(role=Role.OPERATE, put=ready(_changing(workers.drain)))),
+    ]
+
+
+def _changing(change: Callable[[str, str], Awaitable[None]]) -> Handler:
+    async def handler(request: Request) -> Response:
+        await change(path_name(request, "worker_id"), origin(request).who)
+        return empty(202)
+
+    return handler

@@ -1,0 +1,171 @@
+"""GET /workers, and cordon, uncordon and drain, at a leader, at a follower and at a standalone worker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+import runtime
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.cordons import Cordons
+from runtime.herder.group.group import Group, GroupSnapshot, SoleWorker, WorkerState
+from runtime.herder.group.workers import Workers
+from runtime.rest.app import application
+from runtime.rest.openapi.schemas import SCHEMAS
+from runtime.rest.resource import Handler, Resource
+from runtime.rest.security.access import Role
+from runtime.rest.workers import worker_routes
+from runtime.storage.configs import ConfigStore
+from runtime.storage.documents import Documents
+from tests.support.memory_logs import TestLogs, topic
+from tests.support.never_called import NEVER_CALLED
+from tests.support.scripted_group import ScriptedGroup, info
+
+A, B, C = "a:8083", "b:8083", "c:8083"
+GROUP = GroupSnapshot(
+    "connect-cluster",
+    7,
+    A,
+    [info(B, ("lines", 0), version="0.1.0", slots=2, load=0.256), info(A, ("lines", -1), ("lines", 1))],
+    {Unit("waits", -1): 12.5},
+)
+
+
+def unguarded(handler: Handler) -> Handler:
+    return handler
+
+
+class Rig:
+    """The routes of one worker, and what they write."""
+
+    def __init__(self, group: Group) -> None:
+        logs = TestLogs()
+        self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
+        self.cordons = Cordons(self.documents)
+        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded))
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
+
+    async def put(self, path: str) -> tuple[int, str]:
+        answer = await self.client.put(f"/workers/{path}", headers={"Headrace-User": "ann"})
+        return answer.status_code, answer.json()["message"] if answer.content else ""
+
+
+@asynccontextmanager
+async def worker(group: Group) -> AsyncIterator[Rig]:
+    rig = Rig(group)
+    async with rig.client:
+        yield rig
+
+
+def as_seen_by(worker_id: str, snapshot: GroupSnapshot = GROUP) -> ScriptedGroup:
+    return ScriptedGroup(worker_id, snapshot)
+
+
+async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None:
+    async with worker(as_seen_by(B)) as rig:
+        found = (await rig.client.get("/workers")).json()
+    a, b = found.pop("workers")
+    assert found == {
+        "group_id": "connect-cluster",
+        "generation": 7,
+        "leader": A,
+        "rebalancing": False,
+        "waiting": [{"connector": "waits", "task": -1, "until": 12500}],
+    }
+    assert (a["worker_id"], a["leader"], a["here"], a["connectors"], a["tasks"]) == (
+        A, True, False, ["lines"], [{"connector": "lines", "task": 1}],
+    )  # fmt: skip
+    assert b == {
+        "worker_id": B,
+        "url": "http://b:8083/",
+        "leader": False,
+        "here": True,
+        "implementation": "headrace",
+        "version": "0.1.0",
+        "slots": 2,
+        "load": 0.26,
+        "state": "ACTIVE",
+        "connectors": [],
+        "tasks": [{"connector": "lines", "task": 0}],
+    }
+    assert list(SCHEMAS["Workers"]["properties"]["workers"]["items"]["properties"]) == list(b)
+
+
+async def test_the_leader_stores_a_state_and_requests_a_rebalance() -> None:
+    group = as_seen_by(A)
+    async with worker(group) as rig:
+        assert await rig.put(f"{B}/cordon") == (202, "")
+        stored = rig.documents.get(f"worker:{B}") or {}
+        assert (stored["state"], stored["who"]) == ("CORDONED", "ann@127.0.0.1")
+        assert [w["state"] for w in (await rig.client.get("/workers")).json()["workers"]] == ["ACTIVE", "CORDONED"]
+        assert await rig.put(f"{B}/drain") == (202, "")
+        assert rig.cordons.states() == {B: WorkerState.DRAINING}
+        assert await rig.put(f"{B}/uncordon") == (202, "")
+        assert rig.cordons.states() == {} and group.rejoins == 3
+
+
+@pytest.mark.parametrize("change", ["cordon", "uncordon", "drain"])
+async def test_refused_changes_write_nothing(change: str) -> None:
+    async with worker(group := as_seen_by(A)) as rig:
+        status, message = await rig.put(f"{C}/{change}")
+        assert (status, message) == (404, f"Worker {C} is not in the group; its workers are {A}, {B}")
+        assert rig.cordons.states() == {} and not group.rejoins
+    async with worker(follower := as_seen_by(B)) as rig:
+        status, message = await rig.put(f"{A}/{change}")
+        assert status == 409 and message.startswith("Cannot complete request because of a conflicting operation")
+        assert rig.cordons.states() == {} and not follower.rejoins
+    async with worker(SoleWorker(A)) as rig:
+        status, message = await rig.put(f"{A}/{change}")
+        assert status == 409 and message.startswith("This worker is standalone")
+
+
+@pytest.mark.parametrize("other", [None, "cordon", "drain"])
+async def test_a_worker_without_another_to_take_its_work_is_not_drained(other: str | None) -> None:
+    alone = GroupSnapshot("g", 1, A, [info(A)])
+    async with worker(as_seen_by(A, GROUP if other else alone)) as rig:
+        if other:
+            assert (await rig.put(f"{B}/{other}"))[0] == 202
+        status, message = await rig.put(f"{A}/drain")
+        reason = {None: "there is no other worker", "cordon": f"{B} is CORDONED", "drain": f"{B} is DRAINING"}[other]
+        assert status == 409
+        assert message == (f"Worker {A} cannot be drained: no other worker accepts its connectors and tasks ({reason})")
+        assert A not in rig.cordons.states()
+        assert await rig.put(f"{A}/cordon") == (202, "")
+
+
+async def test_a_cordoned_worker_that_has_left_can_be_uncordoned() -> None:
+    async with worker(as_seen_by(A)) as rig:
+        await rig.cordons.put(C, WorkerState.CORDONED, "")
+        assert await rig.put(f"{C}/uncordon") == (202, "")
+        assert rig.cordons.states() == {}
+
+
+async def test_a_foreign_worker_stays_foreign() -> None:
+    foreign = info(B, implementation="connect", state=WorkerState.FOREIGN)
+    async with worker(as_seen_by(A, GroupSnapshot("g", 1, A, [info(A), foreign]))) as rig:
+        states = [w["state"] for w in (await rig.client.get("/workers")).json()["workers"]]
+        assert states == ["ACTIVE", "FOREIGN"]
+        assert (await rig.put(f"{A}/drain"))[0] == 409
+
+
+async def test_a_standalone_worker_lists_itself_with_all_its_work() -> None:
+    async with worker(SoleWorker(A)) as rig:
+        await rig.configs.put_connector("lines", {"name": "lines"})
+        await rig.configs.put_tasks("lines", [{}, {}])
+        found = (await rig.client.get("/workers")).json()
+    (one,) = found["workers"]
+    assert found["group_id"] == "" and one["leader"] and one["here"]
+    assert (one["version"], one["slots"], one["connectors"]) == (runtime.__version__, 3, ["lines"])
+    assert [task["task"] for task in one["tasks"]] == [0, 1]
+
+
+def test_changes_need_the_role_operate() -> None:
+    for route in worker_routes(NEVER_CALLED, unguarded):
+        resource = route.endpoint
+        assert isinstance(resource, Resource)
+        assert resource.needs("PUT" if "{" in route.path else "GET") is (
+            Role.OPERATE if "{" in route.path else Role.READ
+        )
