@@ -169,6 +169,39 @@ class LoggerAnswer(TypedDict, total=False):
     last_modified: int | None
 
 
+class WorkerAnswer(TypedDict):
+    """A worker of `GET /workers`. `load` is the number of processor cores in use."""
+
+    worker_id: str
+    connectors: list[str]
+    tasks: list[TaskReference]
+    url: NotRequired[str]
+    implementation: NotRequired[str]
+    version: NotRequired[str]
+    state: NotRequired[str]
+    leader: NotRequired[bool]
+    here: NotRequired[bool]
+    slots: NotRequired[int]
+    load: NotRequired[float]
+
+
+class WaitingAnswer(TaskReference):
+    """A connector (task -1) or task that is reserved until a time, in milliseconds since 1970."""
+
+    until: int
+
+
+class WorkersAnswer(TypedDict):
+    """`GET /workers`."""
+
+    workers: list[WorkerAnswer]
+    group_id: NotRequired[str]
+    generation: NotRequired[int]
+    leader: NotRequired[str]
+    rebalancing: NotRequired[bool]
+    waiting: NotRequired[list[WaitingAnswer]]
+
+
 class FailuresAnswer(TypedDict, total=False):
     """`GET /connectors/{name}/errors`: counts of failed records, and the newest failures."""
 

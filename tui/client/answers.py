@@ -147,6 +147,30 @@ VALIDATION = Object(
     }
 )
 LOGGERS = MapOf(Object(optional={"level": TEXT, "last_modified": TIME}))
+UNIT = {"connector": TEXT, "task": COUNT}
+WORKERS = Object(
+    {
+        "workers": ListOf(
+            Object(
+                {"worker_id": TEXT, "connectors": NAMES, "tasks": ListOf(Object(UNIT))},
+                {
+                    **dict.fromkeys(("url", "implementation", "version", "state"), TEXT),
+                    "leader": FLAG,
+                    "here": FLAG,
+                    "slots": COUNT,
+                    "load": Number((int, float), 0),
+                },
+            )
+        )
+    },
+    {
+        "group_id": TEXT,
+        "generation": COUNT,
+        "leader": TEXT,
+        "rebalancing": FLAG,
+        "waiting": ListOf(Object({**UNIT, "until": TIME})),
+    },
+)
 HEALTH = Object(optional={"status": TEXT, "message": TEXT})
 MESSAGE = Object(optional={"message": TEXT})
 CREATED = Object(optional={"initial_offsets_response": MESSAGE})

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         StatusAnswer,
         TaskAnswer,
         TopicsAnswer,
+        WorkersAnswer,
     )
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
@@ -231,6 +232,15 @@ class Connect:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
         found: HealthAnswer = await self._send("GET", "/health", shape=answers.HEALTH)
         return found
+
+    async def workers(self) -> WorkersAnswer:
+        """The workers of the group with their connectors and tasks; Headrace workers only."""
+        found: WorkersAnswer = await self._send("GET", "/workers", shape=answers.WORKERS)
+        return found
+
+    async def change_worker(self, worker_id: str, verb: str, origin: RequestOrigin = NO_ORIGIN) -> None:
+        """`verb` is cordon, uncordon or drain; Headrace workers only."""
+        await self._send("PUT", f"/workers/{quote(worker_id, safe='')}/{verb}", origin=origin)
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for `lasting` seconds or until the stream closes."""

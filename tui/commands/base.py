@@ -125,6 +125,7 @@ class Command:
     danger: ClassVar[Danger] = Danger.NONE
     local: ClassVar[bool] = False  # whether it needs no cluster
     key: ClassVar[str] = ""  # its key in the connector list
+    noun: ClassVar[str] = "connector"  # the kind of its targets
     typed: str = ""  # the words of the verb as typed
 
     output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=choice(*FORMATS))

@@ -20,9 +20,11 @@ VERBS = {
     "get events": "cluster.events:GetEvents",
     "get offsets": "cluster.reading:GetOffsets",
     "get offset history": "offsets.history:GetOffsetHistory",
+    "get workers": "cluster.workers:GetWorkers",
     "get contexts": "contexts:GetContexts",
     "describe connector": "cluster.reading:DescribeConnector",
     "describe plugin": "cluster.plugins:DescribePlugin",
+    "describe worker": "cluster.workers:DescribeWorker",
     "preview connector": "connectors.preview:Preview",
     "apply": "connectors.applying:Apply",
     "stop connector": "connectors.lifecycle:Stop",
@@ -44,6 +46,9 @@ VERBS = {
     "get orphans": "offsets.orphans:GetOrphans",
     "delete orphans": "offsets.orphans:DeleteOrphans",
     "wait connector": "connectors.waiting:Wait",
+    "cordon worker": "cluster.workers:Cordon",
+    "uncordon worker": "cluster.workers:Uncordon",
+    "drain worker": "cluster.workers:Drain",
     "config": "settings:Config",
     "config set-context": "contexts:SetContext",
     "config use-context": "contexts:UseContext",
@@ -53,7 +58,7 @@ VERBS = {
     "help": "helping:Help",
 }
 
-# Other spellings: `connector` may be omitted, and kcctl's words work.
+# Other spellings: `connector` and `worker` may be omitted, and kcctl's words work.
 ALIASES = {
     "get": "get connectors",
     "list": "get connectors",
@@ -66,6 +71,9 @@ ALIASES = {
     "delete": "delete connector",
     "patch": "patch connector",
     "wait": "wait connector",
+    "cordon": "cordon worker",
+    "uncordon": "uncordon worker",
+    "drain": "drain worker",
     "current-context": "config current-context",
     "set-context": "config set-context",
     "use-context": "config use-context",
@@ -73,7 +81,7 @@ ALIASES = {
     "config get-contexts": "get contexts",
 }
 
-_NOUNS = ("connector", "plugin", "offset", "context", "task", "topic", "logger", "event")
+_NOUNS = ("connector", "plugin", "offset", "context", "task", "topic", "logger", "event", "worker")
 
 
 def _key(words: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Completion of a command: verbs, connector names and options, from the declarations of the commands."""
+"""Completion of a command: verbs, names and options, from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
 
 
-def complete(line: str, names: Iterable[str]) -> list[str]:
-    """Whole lines that begin with `line`, the most likely first."""
+def complete(line: str, names: Iterable[str], workers: Iterable[str] = ()) -> list[str]:
+    """Whole lines that begin with `line`, the most likely first. `names` are those of connectors or contexts."""
     verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
     typed = unfinished(line)
     if not typed.before or line in VERBS:
         return verbs or [f"{line} "]
-    fitting = [word for word in _words(typed.before, typed.text, names) if word.startswith(typed.text)]
+    fitting = [word for word in _words(typed.before, typed.text, names, workers) if word.startswith(typed.text)]
     lines = [typed.with_last(word) for word in fitting]
     return [*verbs, *(whole for whole in lines if whole != line)]
 
 
-def _words(before: Sequence[str], last: str, names: Iterable[str]) -> Sequence[str]:
+def _words(before: Sequence[str], last: str, names: Iterable[str], workers: Iterable[str]) -> Sequence[str]:
     try:
         command, count = find(tuple(before))
     except UsageError:
@@ -42,6 +42,8 @@ def _words(before: Sequence[str], last: str, names: Iterable[str]) -> Sequence[s
 
         globs = any(argument.many and not argument.flags for argument in command.arguments().values())
         return [escape(name) if globs and is_glob(name) else name for name in sorted(names)]
+    if metavar == "WORKER":
+        return sorted(workers)
     if "|" in metavar:
         return metavar.split("|")
     return _CHOICES.get(metavar, ())
@@ -63,9 +65,9 @@ def _place(command: type[Command], given: int) -> str:
     return place.metavar if given < len(places) or place.many else ""
 
 
-def hint(line: str, names: Iterable[str]) -> str:
+def hint(line: str, names: Iterable[str], workers: Iterable[str] = ()) -> str:
     """The hint under the prompt: the words that may follow, or the usage of the command."""
-    found = complete(line, names) if line else list(VERBS)
+    found = complete(line, names, workers) if line else list(VERBS)
     typed = unfinished(line)
     if len(found) > 1:
         start = 0 if found[0] in VERBS else typed.start

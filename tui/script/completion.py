@@ -23,8 +23,9 @@ from tui.script.shells import HOW, SCRIPTS
 if TYPE_CHECKING:
     from tui.contexts.profiles import Profile
 
-CACHE_SECONDS = 30.0  # the lifetime of cached connector names
+CACHE_SECONDS = 30.0  # the lifetime of cached names
 CLUSTER_TIMEOUT = 0.7  # seconds
+CONNECTORS, WORKERS = "names", "workers"  # kinds of names, and the folders of their caches
 OPTIONS = ("--context", "--script", "--record", "--replay", "--keep-going", "--read-only", "--help", "--version", "-c")
 _VERBS: Mapping[str, Sequence[str]] = {
     "worker": ("distributed", "standalone"),
@@ -122,16 +123,19 @@ def _command(before: Sequence[str], current: str) -> list[str]:
     from tui.script.completing import complete
 
     class Names:
-        """Connector names, requested only if they are needed."""
+        """Names of the cluster, requested only if they are needed."""
+
+        def __init__(self, kind: str) -> None:
+            self.kind = kind
 
         def __iter__(self) -> Iterator[str]:
-            return iter(_names(before))
+            return iter(_names(before, self.kind))
 
-    return complete(current, Names())
+    return complete(current, Names(CONNECTORS), Names(WORKERS))
 
 
-def _names(before: Sequence[str]) -> list[str]:
-    """The connectors of the cluster that the words select, from the cache if it is recent."""
+def _names(before: Sequence[str], kind: str) -> list[str]:
+    """Names in the cluster that the words select, from the cache if it is recent."""
     from tui import session
     from tui.options import is_url
 
@@ -140,11 +144,11 @@ def _names(before: Sequence[str]) -> list[str]:
     profile = session.choose(url, named, session.profiles())
     if profile is None:
         return []
-    cache = cache_file(profile.label)
+    cache = cache_file(profile.label, kind)
     with suppress(OSError, ValueError):
         if time.time() - cache.stat().st_mtime < CACHE_SECONDS:
             return [str(name) for name in json.loads(cache.read_text("utf-8"))]
-    names = _ask(profile)
+    names = _ask(profile, kind)
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = cache.with_suffix(f".{os.getpid()}")
@@ -153,21 +157,24 @@ def _names(before: Sequence[str]) -> list[str]:
     return names
 
 
-def _ask(profile: Profile) -> list[str]:
+def _ask(profile: Profile, kind: str) -> list[str]:
     from tui import session
     from tui.client.calls import drive
+    from tui.client.workers import cluster_workers
 
     profile = profile._replace(connect_timeout=CLUSTER_TIMEOUT, timeout=CLUSTER_TIMEOUT)
     connect = session.connect(profile, session.blocking(profile))
     try:
+        if kind == WORKERS:
+            return list(drive(cluster_workers(connect)).workers)
         return sorted(drive(connect.names()))
     finally:
         drive(connect.close())
 
 
-def cache_file(label: str) -> Path:
-    """The file with the cached connector names of a cluster."""
+def cache_file(label: str, kind: str = CONNECTORS) -> Path:
+    """The file with cached names of a cluster: CONNECTORS or WORKERS."""
     from zlib import crc32  # a file name without the URL, which may contain a password
 
     base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")
-    return Path(base) / "headrace" / "names" / f"{crc32(label.encode()):08x}.json"
+    return Path(base) / "headrace" / kind / f"{crc32(label.encode()):08x}.json"

@@ -75,7 +75,7 @@ class GetConnectors(Command):
 
 
 def _guess(name: str, there: Iterable[str], maybe_noun: bool) -> str:
-    """A suggestion for an unknown name, which may be a misspelt (`get plugns`) or unknown noun (`get workers`)."""
+    """A suggestion for an unknown name, which may be a misspelt (`get plugns`) or unknown noun (`get widgets`)."""
     from difflib import get_close_matches
 
     from tui.commands.registry import VERBS

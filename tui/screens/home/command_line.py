@@ -66,13 +66,18 @@ class CommandLine:
 
         names = self._contexts() if "use-context " in line else self.home.snapshot.connectors
         own = [word for word in (*SCREENS, "theme ", "quit") if word.startswith(line) and word != line]
-        found = complete(line, names)
+        found = complete(line, names, self._workers())
         return own if own and found == [f"{line} "] else [*found, *own]
 
     def hint(self, line: str) -> None:
         from tui.script.completing import hint
 
-        self.home.say(hint(line, self.home.snapshot.connectors))
+        self.home.say(hint(line, self.home.snapshot.connectors, self._workers()))
+
+    def _workers(self) -> set[str]:
+        """The workers that the statuses of connectors name."""
+        connectors = self.home.snapshot.connectors.values()
+        return {worker for one in connectors for worker in (one.worker, *(task.worker for task in one.tasks)) if worker}
 
     def catch(self, event: events.Key) -> bool:
         """Takes a key that no widget handled, if the prompt is open."""

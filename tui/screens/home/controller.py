@@ -118,13 +118,13 @@ class HomeController:
             self.home.do(self.interrupted.offer(name))
 
     async def _preview(self, command: Command, line: str) -> Dialog | None:
-        """The question with all connectors concerned; if there are several, their number has to be typed."""
+        """The question with all targets; if there are several, their number has to be typed."""
         preview = await self.runner.preview(command)
         if preview is None:
             return None
         count = len({outcome.name for outcome in preview.outcomes})
         if count > 1:
-            title, name = f"{line}: {count} connectors; type {count} to continue", str(count)
+            title, name = f"{line}: {count} {command.noun}s; type {count} to continue", str(count)
         else:
             named = command.danger is Danger.NAME and preview.outcomes
             title, name = line, preview.outcomes[0].name if named else ""

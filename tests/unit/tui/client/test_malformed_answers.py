@@ -66,6 +66,17 @@ ANSWERS: dict[str, Any] = {
         "sources": [{"connector": "o", "partitions": 1}], "sinks": [{"connector": "s", "partitions": 1, "group": "g"}],
     },
     "/orphaned-offsets/o": {"message": "removed"},
+    "/workers": {
+        "group_id": "g", "generation": 3, "leader": "w:1", "rebalancing": False,
+        "workers": [
+            {
+                "worker_id": "w:1", "url": "http://w:1/", "leader": True, "here": True, "implementation": "headrace",
+                "version": "0.1.0", "slots": 2, "load": 0.5, "state": "ACTIVE", "connectors": ["a"],
+                "tasks": [{"connector": "a", "task": 0}],
+            }
+        ],
+        "waiting": [{"connector": "b", "task": -1, "until": 1}],
+    },
 }  # fmt: skip
 LINES = (
     "info",
@@ -79,6 +90,9 @@ LINES = (
     "describe plugin b.C",
     "get loggers",
     "get orphans",
+    "get workers",
+    "describe worker w:1",
+    "drain worker w:1 --dry-run",
     "patch logger root -l INFO",
     "patch logger root -l INFO --dry-run",
     "delete orphans o",

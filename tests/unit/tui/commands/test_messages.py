@@ -21,7 +21,7 @@ from tui.errors import NotFound
 from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
-NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, contexts, unfinished, orphans"
+NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, workers, contexts, unfinished, orphans"
 
 
 def run_command(line: str, *answers: Any) -> Result:
@@ -43,11 +43,11 @@ def run_command(line: str, *answers: Any) -> Result:
         ("get conectors", "did you mean get connectors?"),
         ("get demo-snk", "did you mean demo-sink?"),
         ("get o", "did you mean get offsets or get offset history or get orphans?"),
-        ("get workers", f"unknown resource 'workers'; choose from {NOUNS}"),
-        ("list workers", f"unknown resource 'workers'; choose from {NOUNS}"),
+        ("get widgets", f"unknown resource 'widgets'; choose from {NOUNS}"),
+        ("list widgets", f"unknown resource 'widgets'; choose from {NOUNS}"),
         ("get dead-letters demo-sink", f"unknown resource 'dead-letters'; choose from {NOUNS}"),
         ("get connectors demo-snk", "did you mean demo-sink?"),
-        ("get connectors workers", ""),  # names that match exactly get no suggestion
+        ("get connectors widgets", ""),  # names that match exactly get no suggestion
     ],
 )
 def test_suggestions_for_unknown_names(line: str, advice: str) -> None:

@@ -174,3 +174,12 @@ def test_completion_is_fast(home: Path, tmp_path: Path) -> None:
     pairs = [(seconds(LIKE), seconds(STANDARD)) for _ in range(7)]
     ours, theirs = (min(column) for column in zip(*pairs, strict=True))
     assert ours < 2 * theirs, f"{ours:.3f} s, of which Python's own imports {theirs:.3f} s"
+
+
+def test_workers_complete_where_a_worker_is_expected(home: Path) -> None:
+    kept = completion.cache_file("prod", completion.WORKERS)
+    kept.parent.mkdir(parents=True)
+    kept.write_text('["w-1:8083", "w-2:8083"]')
+    assert candidates(["-c"], "drain w") == ["drain worker", "drain w-1:8083", "drain w-2:8083"]
+    assert candidates(["-c"], "cordon worker w-2") == ["cordon worker w-2:8083"]
+    assert candidates(["-c"], "stop w-") == []

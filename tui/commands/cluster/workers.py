@@ -1,0 +1,210 @@
+"""The verbs for the workers of a cluster: list and describe them, cordon, uncordon and drain."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tui import model
+from tui.client.workers import ACTIVE, DRAINED, DRAINING, ONLY_OURS, ClusterWorker, ClusterWorkers, cluster_workers
+from tui.commands.arguments import duration, flag, option, positional, positionals
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.result import Cell, Result, Table, TargetOutcome, confirmation
+from tui.commands.targets import for_each, require_confirmation
+from tui.errors import CONFLICT, DONE, NOT_FOUND, NotFound, TimedOut
+from tui.formatting import counted, span
+
+Json = Any
+COLUMNS = ("WORKER", "STATE", "LEADER", "VERSION", "SLOTS", "LOAD", "CONNECTORS", "TASKS", "IMPLEMENTATION", "URL")
+WAIT_INTERVAL = 0.5  # seconds
+DEFAULT_WAIT = 120.0  # seconds
+
+
+class GetWorkers(Command):
+    """List the workers of a cluster with their states, load, and numbers of connectors and tasks.
+
+    For other Connect workers, the list has the workers that the statuses of connectors name.
+    """
+
+    verb = "get workers"
+
+    async def run(self, context: CommandContext) -> Result:
+        found = await cluster_workers(context.connect)
+        if not found.reported:
+            context.narrate(f"derived from the statuses of connectors: {ONLY_OURS}")
+        if found.rebalancing:
+            context.narrate("the group is rebalancing")
+        if text := waiting_text(found, time.time()):
+            context.narrate(text)
+        raw = found.raw if found.reported else {"workers": [_as_json(one) for one in found.workers.values()]}
+        rows = tuple(_row(one) for one in found.workers.values())
+        wide = frozenset({"IMPLEMENTATION", "URL"})
+        return Result(raw, Table(COLUMNS, rows, wide), names=tuple(found.workers))
+
+
+class DescribeWorker(Command):
+    """Show a worker with its connectors and tasks."""
+
+    verb = "describe worker"
+
+    worker = positional("WORKER", "as listed by `get workers`")
+
+    async def run(self, context: CommandContext) -> Result:
+        found = await cluster_workers(context.connect)
+        one = _known(found, self.worker)
+        facts = zip(COLUMNS, _row(one), strict=True)
+        lines = [f"{name.lower():<15} {value}" for name, value in facts if value not in ("", None)]
+        units: dict[str, list[str]] = {name: ["connector"] for name in one.connectors}
+        for name, task in one.tasks:
+            units.setdefault(name, []).append(f"task {task}")
+        lines += ["", *(f"{name}: {', '.join(parts)}" for name, parts in sorted(units.items()))]
+        raw = next((w for w in (found.raw or {}).get("workers", ()) if w["worker_id"] == one.worker_id), _as_json(one))
+        return Result(raw, text="\n".join(lines).rstrip(), names=(one.worker_id,))
+
+
+class _EachWorker(ChangingCommand):
+    """One request per worker. `done` is the message of a success."""
+
+    noun = "worker"
+    done = ""
+
+    workers = positionals("WORKER", "as listed by `get workers`")
+
+    async def run(self, context: CommandContext) -> Result:
+        if self.dry_run:
+            found = await cluster_workers(context.connect)
+            return confirmation([self._would(found, name) for name in self.workers])
+        if self.danger:
+            require_confirmation(context, self.yes, self._verb, self.workers)
+        return await for_each(self.workers, lambda name: self.change(context, name))
+
+    @property
+    def _verb(self) -> str:
+        return self.verb.partition(" ")[0]
+
+    async def change(self, context: CommandContext, name: str) -> TargetOutcome:
+        """Sends the request for one worker. Raises HeadraceError."""
+        try:
+            await context.connect.change_worker(name, self._verb, context.change_store.origin(""))
+        except NotFound as error:
+            if not error.message.startswith("HTTP 404"):
+                raise
+            raise NotFound(f"this cluster cannot {self._verb} workers", 404, ONLY_OURS) from None
+        return TargetOutcome(name, self.done)
+
+    def _would(self, found: ClusterWorkers, name: str) -> TargetOutcome:
+        try:
+            one = _known(found, name)
+        except NotFound as error:
+            return TargetOutcome(name, error.message, NOT_FOUND)
+        if not found.reported:
+            return TargetOutcome(name, ONLY_OURS, NOT_FOUND)
+        return TargetOutcome(name, *self.would(found, one))
+
+    def would(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+        """The message of a dry run, and its exit code."""
+        return f"would be {self.done}, now {one.state}", DONE
+
+
+class Cordon(_EachWorker):
+    """Cordon workers: they keep their connectors and tasks, and receive no others."""
+
+    verb, done = "cordon worker", "cordoned"
+
+
+class Uncordon(_EachWorker):
+    """Uncordon workers: they receive connectors and tasks again."""
+
+    verb, done = "uncordon worker", "uncordoned"
+
+
+class Drain(_EachWorker):
+    """Drain workers: their connectors and tasks move to other workers. `uncordon` ends it.
+
+    --wait returns when nothing runs on the workers any more, so that they can be stopped.
+    """
+
+    verb, done = "drain worker", "draining"
+    danger = Danger.ASK
+
+    wait = flag("--wait", help="wait until nothing runs on the workers")
+    timeout = option("--timeout", metavar="TIME", help="total limit of --wait; default 2m", convert=duration)
+
+    def check(self) -> None:
+        refuse(self.timeout is not None and not self.wait, "--timeout needs --wait")
+
+    def would(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+        if all(other.state != ACTIVE for other in found.workers.values() if other is not one):
+            return "no other worker accepts its connectors and tasks", CONFLICT
+        if one.state in (DRAINING, DRAINED):
+            return f"is already {one.state}", DONE
+        return f"would be drained: {units_text(one)} would move to other workers", DONE
+
+    async def run(self, context: CommandContext) -> Result:
+        result = await super().run(context)
+        if not self.wait or self.dry_run:
+            return result
+        deadline = context.clock() + (DEFAULT_WAIT if self.timeout is None else self.timeout)
+        failed = [outcome for outcome in result.outcomes if outcome.failed]
+        draining = [outcome.name for outcome in result.outcomes if not outcome.failed]
+        drained = await for_each(draining, lambda name: self._until_drained(context, name, deadline))
+        return confirmation([*failed, *drained.outcomes])
+
+    async def _until_drained(self, context: CommandContext, name: str, deadline: float) -> TargetOutcome:
+        seen = 0
+        while remaining := await _remaining(context, name):
+            left = counted(remaining, "connector or task is", "connectors and tasks are") + " left"
+            if remaining != seen:
+                context.narrate(f"{name}: {left}")
+                seen = remaining
+            if context.clock() >= deadline:
+                raise TimedOut(f"not drained in time: {left}")
+            await context.connect.sleep(WAIT_INTERVAL)
+        return TargetOutcome(name, "drained")
+
+
+async def _remaining(context: CommandContext, worker_id: str) -> int:
+    """The number of connectors and tasks that are assigned to a worker, or still run there."""
+    found = (await cluster_workers(context.connect)).workers.get(worker_id)
+    if found is None:
+        return 0
+    assigned = {(name, None) for name in found.connectors} | set(found.tasks)
+    running = set()
+    for name, status in (await context.connect.statuses()).items():
+        one = model.connector(name, status)
+        running |= {(name, t.id) for t in one.tasks if t.worker == worker_id and t.state != "UNASSIGNED"}
+    return len(assigned | running)
+
+
+def _known(found: ClusterWorkers, worker_id: str) -> ClusterWorker:
+    one = found.workers.get(worker_id)
+    if one is None:
+        there = ", ".join(found.workers) or "none"
+        raise NotFound(f"Worker {worker_id} is not in the cluster; its workers are {there}", 404)
+    return one
+
+
+def _row(one: ClusterWorker) -> tuple[Cell, ...]:
+    load = None if one.load is None else f"{one.load:.1f}"
+    leader = "leader" if one.leader else ""
+    counts = (len(one.connectors), len(one.tasks))
+    return (one.worker_id, one.state, leader, one.version, one.slots, load, *counts, one.implementation, one.url)
+
+
+def _as_json(one: ClusterWorker) -> Json:
+    tasks = [{"connector": name, "task": task} for name, task in one.tasks]
+    return {"worker_id": one.worker_id, "connectors": list(one.connectors), "tasks": tasks}
+
+
+def units_text(one: ClusterWorker) -> str:
+    """For example `2 connectors and 5 tasks`."""
+    return f"{counted(len(one.connectors), 'connector')} and {counted(len(one.tasks), 'task')}"
+
+
+def waiting_text(found: ClusterWorkers, now: float) -> str:
+    """The units that wait for a worker that has left; empty if there are none."""
+    if not found.waiting:
+        return ""
+    left = max(0.0, max(found.waiting.values()) - now)
+    number = counted(len(found.waiting), "connector or task waits", "connectors and tasks wait")
+    return f"{number} for a worker that has left, for at most {span(left)}"
