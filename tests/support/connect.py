@@ -18,8 +18,12 @@ class Connect:
     def __init__(self, worker: WorkerProcess) -> None:
         self.worker = worker
 
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """Status and decoded body of a request."""
+        return self.worker.request(method, path, body)
+
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        status, answer = self.worker.request(method, path, body)
+        status, answer = self.request(method, path, body)
         assert status < 300, f"{method} {path}: {status} {answer}"
         return answer
 
@@ -44,7 +48,7 @@ class Connect:
 
     def states(self, name: str) -> tuple[str, list[str]]:
         """The connector's state, and the states of its tasks by id; ("NONE", []) while it has no status."""
-        code, body = self.worker.request("GET", f"/connectors/{name}/status")
+        code, body = self.request("GET", f"/connectors/{name}/status")
         if code != 200:
             return "NONE", []
         tasks = sorted(body["tasks"], key=lambda t: t["id"])
@@ -58,7 +62,7 @@ class Connect:
         try:
             wait_until(reached, timeout, f"{name} {connector} {tasks}")
         except AssertionError as e:
-            raise AssertionError(f"{e}; now {self.worker.request('GET', f'/connectors/{name}/status')}") from None
+            raise AssertionError(f"{e}; now {self.request('GET', f'/connectors/{name}/status')}") from None
 
     def put(self, name: str, verb: str) -> None:
         """Sends pause, resume or stop."""

@@ -56,6 +56,27 @@ def pairs(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]
     return found
 
 
+def contents(bootstrap: str, topics: Sequence[str]) -> dict[str, list[str]]:
+    """The values of several topics as text, in order for each partition."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": unique("reader"), "log_level": 0})
+    found: dict[str, list[str]] = {topic: [] for topic in topics}
+    try:
+        known = consumer.list_topics(timeout=10).topics
+        starts = [TopicPartition(topic, p, 0) for topic in topics for p in known[topic].partitions]
+        wanted = sum(_end(consumer, at) for at in starts)
+        consumer.assign(starts)
+        deadline = time.monotonic() + 60
+        while sum(map(len, found.values())) < wanted and time.monotonic() < deadline:
+            for message in consumer.consume(10_000, 0.2):
+                if message.error() is None:
+                    found[message.topic() or ""].append((message.value() or b"").decode())
+    finally:
+        consumer.close()
+    return found
+
+
 def count(bootstrap: str, topic: str) -> int:
     """The number of records of a topic: the sum of its end offsets (no test topic is compacted or deleted)."""
     from confluent_kafka import Consumer, TopicPartition

@@ -91,7 +91,7 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
         "key.converter.schemas.enable": "false",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        **_storage(group),
+        **storage_topics(group),
         "offset.storage.partitions": "5",
         "status.storage.partitions": "2",
         "offset.flush.interval.ms": "500",
@@ -120,7 +120,7 @@ def java_worker(
         "key.converter.schemas.enable": "false",
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
-        **_storage(group),
+        **storage_topics(group),
         "offset.flush.interval.ms": "2000",
         "plugin.path": str(plugins),
         **overrides,
@@ -170,7 +170,8 @@ def children(pid: int) -> list[ProcessRef]:
     return refs
 
 
-def _storage(group: str) -> dict[str, str]:
+def storage_topics(group: str) -> dict[str, str]:
+    """The properties of the three storage topics, named after the group."""
     topics = {f"{kind}.storage.topic": f"{group}-{kind}" for kind in ("config", "offset", "status")}
     replication = {f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")}
     return {**topics, **replication}
