@@ -14,8 +14,10 @@ from textual.screen import Screen
 from tests.tui.console import Console
 from tests.tui.snapshot import RECORDING, recorded, still
 from tests.tui.test_hostile import harmless
+from tui.client.workers import ClusterWorker, ClusterWorkers
 from tui.cluster.snapshot import Notice
 from tui.config.new_connector import NewConnector
+from tui.contexts.profiles import Profile
 from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, DeadLetter
@@ -27,7 +29,11 @@ from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.reading import Reading
 from tui.screens.clusters.loggers import LevelMenu, LoggersScreen
+from tui.screens.clusters.worker_change import question as drain_question
+from tui.screens.clusters.worker_change import worker_command
 from tui.screens.clusters.worker_inside import described
+from tui.screens.clusters.worker_rows import Unit
+from tui.screens.clusters.worker_units import WorkerUnitsScreen
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.connector import failed_records
 from tui.screens.create.plugins import PluginsScreen
@@ -225,11 +231,24 @@ async def test_workers_loggers_failed_records(
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
         connect = services_of(seen).connect
-        workers = WorkersScreen(EVIL, connect, EVIL)
-        await shown(seen, workers)
 
-        async def refuse(wish: object) -> bool:
+        async def refuse(*_: object) -> bool:
             return False
+
+        async def refuse_change(*_: object) -> tuple[str, str]:
+            return EVIL, "bad"
+
+        workers = WorkersScreen(EVIL, connect, EVIL, refuse_change)
+        one = ClusterWorker(EVIL, (EVIL,), ((EVIL, 0),), EVIL, True, EVIL, EVIL, 1, 0.5, EVIL)
+        workers.group = ClusterWorkers({EVIL: one}, True, EVIL, 1, EVIL, True, {(EVIL, 0): 1.0})
+        await shown(seen, workers)
+        workers.say(*await refuse_change())
+        harmless(seen)
+        found = [Unit(EVIL, 0, EVIL, EVIL, EVIL)]
+        await shown(seen, WorkerUnitsScreen(EVIL, lambda: (found, False)))
+        drain = drain_question(worker_command("drain", EVIL), one, Profile("http://w", EVIL, production=True))
+        assert drain is not None
+        await shown(seen, drain)
 
         loggers = LoggersScreen(EVIL, connect, refuse)
         loggers.loggers = {EVIL: {"level": EVIL, "last_modified": 1}}

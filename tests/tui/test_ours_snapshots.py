@@ -14,6 +14,7 @@ from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
 from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, TOPIC, DeadLetter
+from tui.screens.clusters.worker_units import WorkerUnitsScreen
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.dead_letters.dead_letters import DeadLettersScreen
 from tui.screens.services.cluster_services import ClusterServices
@@ -69,6 +70,44 @@ def metrics() -> str:
     return "".join(f"# HELP {name} x\n# TYPE {name} gauge\n{text}" for name, text in families.items())
 
 
+def worker(number: int, state: str, load: float, *units: tuple[str, int]) -> dict[str, object]:
+    return {
+        "worker_id": f"10.1.0.{number}:8083",
+        "url": f"http://10.1.0.{number}:8083/",
+        "leader": number == 1,
+        "here": number == 1,
+        "implementation": "headrace" if number < 4 else "connect",
+        "version": "0.1.0" if number < 4 else "",
+        "slots": 4,
+        "load": load,
+        "state": state,
+        "connectors": [name for name, task in units if task < 0],
+        "tasks": [{"connector": name, "task": task} for name, task in units if task >= 0],
+    }
+
+
+def workers() -> dict[str, object]:
+    """A group of four. The recorded connectors run on the first; one of them is about to start on the second."""
+    listed = next(json.loads(line) for line in RECORDING.read_text("utf-8").splitlines() if "expand=" in line)["answer"]
+    tasks = {name: len(one["status"]["tasks"]) for name, one in listed.items() if name != "orders-archive"}
+    first = [(name, task) for name, count in tasks.items() for task in range(-1, count)]
+    members = [
+        worker(1, "ACTIVE", 1.25, *first),
+        worker(2, "DRAINING", 0.04, ("orders-archive", -1), ("orders-archive", 0)),
+        worker(3, "DRAINING", 0.0),
+        worker(4, "CORDONED", 0.0),
+    ]
+    waiting = [{"connector": "orders-archive", "task": 1, "until": int(NOON * 1000) + 4 * MINUTE}]
+    return {
+        "group_id": "connect-cluster",
+        "generation": 12,
+        "leader": "10.1.0.1:8083",
+        "rebalancing": True,
+        "workers": members,
+        "waiting": waiting,
+    }
+
+
 @pytest.fixture
 def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The recording, with additional answers of a Headrace worker."""
@@ -76,6 +115,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"{ARCHIVE}/errors": errors(),
         f"{ARCHIVE}/offsets?detail=true": detail(),
         "/metrics": metrics(),
+        "/workers": workers(),
         "/health": {"status": "healthy", "message": "Worker has completed startup and is ready to handle requests."},
     }
     lines = [json.dumps({"at": 0.0, "method": "GET", "path": path, "answer": one}) for path, one in answers.items()]
@@ -114,7 +154,13 @@ async def test_pages_of_a_headrace_worker(size: tuple[int, int], ours: Path) -> 
         await seen.press("W")
         await seen.until(lambda: isinstance(seen.app.screen, WorkersScreen))
         await seen.sees("3 up, 33 tasks")
+        await seen.sees("group connect-cluster")
         await same(seen, "workers-ours")
+        await seen.press("d")
+        await seen.sees("a recording is read-only")
+        await seen.press("enter")
+        await seen.until(lambda: isinstance(seen.app.screen, WorkerUnitsScreen))
+        await same(seen, "worker-units")
 
 
 def letters() -> tuple[DeadLetter, ...]:

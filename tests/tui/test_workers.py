@@ -11,8 +11,11 @@ from tests.support.broker import unique
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tests.unit.tui.screens.builders import connector
+from tui.client.workers import ClusterWorker, ClusterWorkers
 from tui.screens.clusters.loggers import LoggersScreen
-from tui.screens.clusters.workers import WorkersScreen, loads
+from tui.screens.clusters.worker_rows import Unit, counted_states, in_glyphs, ranked, units_by_worker
+from tui.screens.clusters.worker_units import WorkerUnitsScreen
+from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.services.operations import Phase
 
 
@@ -23,7 +26,7 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
     one.close()
 
 
-async def test_workers_are_listed_and_enter_shows_their_connectors(cluster: Cluster) -> None:
+async def test_workers_of_apache_are_derived_from_statuses(cluster: Cluster) -> None:
     source = cluster.source()
     failing = cluster.failing(source)
     cluster.wait_failed(failing)
@@ -32,20 +35,65 @@ async def test_workers_are_listed_and_enter_shows_their_connectors(cluster: Clus
         await seen.until(lambda: seen.home.snapshot.connectors[failing].failed)
         await seen.press("W")
         await seen.until(lambda: isinstance(seen.app.screen, WorkersScreen))
-        await seen.sees("1 active worker", "✗ FAILED", "healthy: Worker has completed startup", "Apache")
+        await seen.sees("1 worker", "✗ FAILED", "healthy: Worker has completed startup", "Apache")
+        await seen.sees("state, load and version of each worker: only Headrace workers report them")
+        assert "cordon" not in seen.lines[-1]
         worker = seen.home.snapshot.connectors[failing].worker
-        await seen.press("enter")
+        await seen.press("f")
         await seen.until(lambda: seen.home.filter_text == f"worker:{worker}" and seen.home.connector_list.has_focus)
         assert failing in seen.home.connector_list.keys
         await seen.press("W", "escape")
         await seen.until(lambda: seen.app.screen is seen.home)
 
 
-def test_tasks_count_for_their_own_worker() -> None:
-    found = loads([connector("a", tasks=("RUNNING", "FAILED")), connector("b", "PAUSED", ("PAUSED",))])
-    assert list(found) == ["w:8083"] and found["w:8083"].worst == "FAILED"
-    assert found["w:8083"].connectors == {"RUNNING": 1, "PAUSED": 1}
-    assert found["w:8083"].tasks == {"RUNNING": 1, "FAILED": 1, "PAUSED": 1}
+async def test_enter_shows_the_units_of_a_worker_and_opens_their_connector(cluster: Cluster) -> None:
+    source = cluster.source()
+    failing = cluster.failing(source)
+    cluster.wait_failed(failing)
+    async with console(cluster.url) as seen:
+        await seen.until(lambda: failing in seen.home.snapshot.connectors)
+        await seen.until(lambda: seen.home.snapshot.connectors[failing].failed)
+        await seen.press("W", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, WorkerUnitsScreen))
+        await seen.sees("worker ", failing, "connector", "task 0", "✗ FAILED", "● RUNNING")
+        await seen.press("enter")  # failures come first
+        await seen.until(lambda: seen.app.screen is seen.home and seen.home.view.name_shown == failing)
+
+
+def states(units: dict[str, list[Unit]]) -> dict[str, list[tuple[str, int, str]]]:
+    return {name: [(unit.connector, unit.task, unit.state) for unit in ranked(found)] for name, found in units.items()}
+
+
+def test_without_a_reported_group_units_belong_to_the_worker_of_their_status() -> None:
+    found = units_by_worker([connector("a", tasks=("RUNNING", "FAILED")), connector("b", "PAUSED", ())])
+    assert states(found) == {
+        "w:8083": [("a", 1, "FAILED"), ("a", -1, "RUNNING"), ("a", 0, "RUNNING"), ("b", -1, "PAUSED")]
+    }
+    assert in_glyphs(counted_states(found["w:8083"], tasks=True)) == "✗ 1  ● 1"
+
+
+def test_units_that_change_their_worker_are_moving() -> None:
+    leaving = connector("leaving")  # stops on w, and nobody owns it
+    arriving = connector("arriving")  # owned by v, where it is about to start
+    paused = connector("paused", "PAUSED", ("PAUSED",))
+    orphan = connector("orphan", "UNASSIGNED", ())  # waits for w to return
+    owned = {"v:8083": ["arriving", "paused", "new"], "u:8083": []}
+    workers = {
+        name: ClusterWorker(name, tuple(names), tuple((one, 0) for one in names if one != "new"))
+        for name, names in owned.items()
+    }
+    found = units_by_worker([leaving, arriving, paused, orphan], ClusterWorkers(workers, reported=True))
+    assert states(found) == {
+        "u:8083": [],
+        "v:8083": [
+            ("arriving", -1, "MOVING"),
+            ("arriving", 0, "MOVING"),
+            ("new", -1, "MOVING"),
+            ("paused", -1, "PAUSED"),
+            ("paused", 0, "PAUSED"),
+        ],
+        "w:8083": [("orphan", -1, "UNASSIGNED"), ("leaving", -1, "MOVING"), ("leaving", 0, "MOVING")],
+    }
 
 
 async def test_levels_are_set_on_one_worker_and_on_all(ours: Cluster) -> None:

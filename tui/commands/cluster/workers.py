@@ -62,7 +62,7 @@ class DescribeWorker(Command):
         return Result(raw, text="\n".join(lines).rstrip(), names=(one.worker_id,))
 
 
-class _EachWorker(ChangingCommand):
+class EachWorker(ChangingCommand):
     """One request per worker. `done` is the message of a success."""
 
     noun = "worker"
@@ -73,7 +73,7 @@ class _EachWorker(ChangingCommand):
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
             found = await cluster_workers(context.connect)
-            return confirmation([self._would(found, name) for name in self.workers])
+            return confirmation([TargetOutcome(name, *self.would(found, name)) for name in self.workers])
         if self.danger:
             require_confirmation(context, self.yes, self._verb, self.workers)
         return await for_each(self.workers, lambda name: self.change(context, name))
@@ -92,33 +92,32 @@ class _EachWorker(ChangingCommand):
             raise NotFound(f"this cluster cannot {self._verb} workers", 404, ONLY_OURS) from None
         return TargetOutcome(name, self.done)
 
-    def _would(self, found: ClusterWorkers, name: str) -> TargetOutcome:
-        try:
-            one = _known(found, name)
-        except NotFound as error:
-            return TargetOutcome(name, error.message, NOT_FOUND)
-        if not found.reported:
-            return TargetOutcome(name, ONLY_OURS, NOT_FOUND)
-        return TargetOutcome(name, *self.would(found, one))
-
-    def would(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+    def would(self, found: ClusterWorkers, worker_id: str) -> tuple[str, int]:
         """The message of a dry run, and its exit code."""
+        try:
+            one = _known(found, worker_id)
+        except NotFound as error:
+            return error.message, NOT_FOUND
+        return self.would_change(found, one) if found.reported else (ONLY_OURS, NOT_FOUND)
+
+    def would_change(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+        """As `would`, for a worker of the group."""
         return f"would be {self.done}, now {one.state}", DONE
 
 
-class Cordon(_EachWorker):
+class Cordon(EachWorker):
     """Cordon workers: they keep their connectors and tasks, and receive no others."""
 
     verb, done = "cordon worker", "cordoned"
 
 
-class Uncordon(_EachWorker):
+class Uncordon(EachWorker):
     """Uncordon workers: they receive connectors and tasks again."""
 
     verb, done = "uncordon worker", "uncordoned"
 
 
-class Drain(_EachWorker):
+class Drain(EachWorker):
     """Drain workers: their connectors and tasks move to other workers. `uncordon` ends it.
 
     --wait returns when nothing runs on the workers any more, so that they can be stopped.
@@ -133,7 +132,7 @@ class Drain(_EachWorker):
     def check(self) -> None:
         refuse(self.timeout is not None and not self.wait, "--timeout needs --wait")
 
-    def would(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+    def would_change(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
         if all(other.state != ACTIVE for other in found.workers.values() if other is not one):
             return "no other worker accepts its connectors and tasks", CONFLICT
         if one.state in (DRAINING, DRAINED):

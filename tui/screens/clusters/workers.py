@@ -1,11 +1,10 @@
-"""The workers of a cluster: connectors and tasks of each by state, and the health of the worker that answers."""
+"""The workers of a cluster: state, load, connectors and tasks of each; cordon and drain; health of one worker."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -14,120 +13,137 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.client.client import Connect
-from tui.cluster.cluster_overview import severity
-from tui.errors import HeadraceError, NotFound, Refused
+from tui.client.workers import ACTIVE, CONNECTOR, ClusterWorkers, reported
+from tui.commands.cluster.workers import waiting_text
+from tui.errors import HeadraceError, NotFound, Refused, error_line
 from tui.formatting import counted
 from tui.model import Connector
 from tui.screens.clusters.worker_inside import WorkerInside
-from tui.widgets import states
-from tui.widgets.bars import Bar, KeyBar
-from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
+from tui.screens.clusters.worker_rows import (
+    COLUMNS,
+    DERIVED_COLUMNS,
+    NOWHERE,
+    Unit,
+    counted_states,
+    in_glyphs,
+    ranked,
+    units_by_worker,
+    worker_cells,
+)
+from tui.screens.clusters.worker_units import WorkerUnitsScreen
+from tui.widgets.bars import Bar, KeyBar, StatusBar
+from tui.widgets.grid import Grid
 from tui.widgets.text import visible
 
-COLUMNS = (
-    Column("worker", "WORKER", 22, grows=True),
-    Column("worst", "WORST", 13),
-    Column("connectors", "CONNECTORS", 16, grows=True),
-    Column("tasks", "TASKS", 16, grows=True),
-)
-HEALTH_INTERVAL = 10.0  # seconds
-NOWHERE = "(no worker)"
+HEALTH_INTERVAL, GROUP_INTERVAL = 10.0, 2.0  # seconds
+NOT_REPORTED = "state, load and version of each worker: only Headrace workers report them, and can be cordoned"
+Part = str | tuple[str, str]
 
 
-@dataclass(slots=True)
-class WorkerLoad:
-    """Numbers of connectors and tasks of one worker, by state."""
+class WorkersChoice(NamedTuple):
+    """What the main screen should show: the connectors of a worker, or a connector."""
 
-    connectors: Counter[str] = field(default_factory=Counter)
-    tasks: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def worst(self) -> str:
-        return min(self.connectors + self.tasks, key=severity, default="")
+    worker: str = ""
+    connector: str = ""
 
 
-def loads(connectors: Iterable[Connector]) -> dict[str, WorkerLoad]:
-    """Loads by worker ID. A connector counts for the worker that runs it, a task for the worker that runs the task."""
-    found: dict[str, WorkerLoad] = {}
-    for one in connectors:
-        found.setdefault(one.worker or NOWHERE, WorkerLoad()).connectors[one.state] += 1
-        for task in one.tasks:
-            found.setdefault(task.worker or NOWHERE, WorkerLoad()).tasks[task.state] += 1
-    return dict(sorted(found.items()))
+ChangeWorker = Callable[[str, str, ClusterWorkers], Awaitable[tuple[str, str]]]
+"""Cordons, uncordons or drains (verb, worker id, the group as shown); returns a text and its kind for the status."""
 
 
-def in_glyphs(counts: Mapping[str, int]) -> str:
-    """For example `✗ 2  ● 31`."""
-    return "  ".join(f"{states.glyph(state)} {counts[state]:,}" for state in sorted(counts, key=severity))
-
-
-class WorkersScreen(Screen[str | None]):
-    """Answers with the worker whose connectors the list should show."""
+class WorkersScreen(Screen[WorkersChoice | None]):
+    """`change` carries out cordon, uncordon and drain; None if the context does not allow changes of workers."""
 
     DEFAULT_CSS = """
     WorkersScreen { background: $background; color: $foreground; }
     WorkersScreen #title { background: $surface; padding: 0 1; }
     WorkersScreen #health { height: auto; min-height: 1; max-height: 3; padding: 0 1; }
+    WorkersScreen #group { height: auto; max-height: 3; padding: 0 1; }
     WorkersScreen Grid { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "show connectors", priority=True),
+        Binding("enter", "open", "open", priority=True, tooltip="its connectors and tasks"),
+        Binding("c", "change('cordon')", "cordon", tooltip="the worker keeps its tasks, and receives no others"),
+        Binding("u", "change('uncordon')", "uncordon", tooltip="the worker receives tasks again"),
+        Binding("d", "change('drain')", "drain", tooltip="the worker's tasks move to other workers"),
+        Binding("f", "filter", "filter list", tooltip="show the connectors of the worker in the list"),
         Binding("escape,q,W,ctrl+c", "close", "close", key_display="esc"),
         Binding("f5,ctrl+l", "ask", "refresh"),
     ]
 
-    def __init__(self, label: str, connect: Connect, version: str) -> None:
+    def __init__(self, label: str, connect: Connect, version: str, change: ChangeWorker) -> None:
         super().__init__()
-        self.label, self.connect, self.version = label, connect, version
-        self.loads: dict[str, WorkerLoad] = {}
+        self.label, self.connect, self.version, self._change = label, connect, version, change
+        self.connectors: Mapping[str, Connector] = {}
+        self.units: dict[str, list[Unit]] = {}
+        self.group: ClusterWorkers | None = None  # None until the cluster has reported its workers
+        self.stale = False
+        self._reports = True  # False once the cluster has answered that it does not report its workers
+        self._asking = False
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
         yield Static(id="health", markup=False)
-        yield Grid(COLUMNS)
+        yield Static(id="group", markup=False)
+        yield Grid(DERIVED_COLUMNS)
         yield WorkerInside(self.connect)
+        yield StatusBar()
         yield KeyBar()
 
     def on_mount(self) -> None:
         self.query_one(Grid).focus()
-        self.set_interval(HEALTH_INTERVAL, self.action_ask)
+        self.set_interval(HEALTH_INTERVAL, self.ask_health)
+        self.set_interval(GROUP_INTERVAL, self.ask_group)
         self.action_ask()
-        self.tell(self.loads, stale=False)
+        self.draw()
 
-    def tell(self, found: dict[str, WorkerLoad], *, stale: bool) -> None:
-        self.loads = found
-        if not self.query(Grid):
-            return
-        grid = self.query_one(Grid)
-        grid.empty = "no connector reports its worker"
-        grid.set_stale(stale)
-        widest = {
-            "worker": max((len(name) for name in found), default=0),
-            "connectors": max((len(in_glyphs(load.connectors)) for load in found.values()), default=0),
-            "tasks": max((len(in_glyphs(load.tasks)) for load in found.values()), default=0),
-        }
-        grid.show(list(found), self.cells, widest)
-        tasks = sum(load.tasks.total() for load in found.values())
-        count = len([name for name in found if name != NOWHERE])
-        words = f"{counted(count, 'active worker')}, {counted(tasks, 'task')}"
-        head = Content.assemble(("headrace", "bold $accent"), f"  workers of {visible(self.label)}")
-        self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
+    # Data
 
-    def cells(self, name: str) -> Mapping[str, Cell]:
-        load = self.loads[name]
-        return {
-            "worker": Cell(name, "grid--strong"),
-            "worst": Cell(states.word(load.worst), states.style_class(load.worst)),
-            "connectors": Cell(in_glyphs(load.connectors) or "–"),
-            "tasks": Cell(in_glyphs(load.tasks) or "–"),
-        }
+    def tell(self, connectors: Mapping[str, Connector], *, stale: bool) -> None:
+        """Shows a new snapshot of the connectors."""
+        changed = connectors is not self.connectors
+        self.connectors, self.stale = connectors, stale
+        if changed:
+            self._count()
+        if self.query(Grid):
+            self.draw()
+
+    def _count(self) -> None:
+        self.units = units_by_worker(self.connectors.values(), self.group)
 
     def action_ask(self) -> None:
         self.query_one(WorkerInside).ask()
-        self.run_worker(self._ask(), group="health", exclusive=True, exit_on_error=False)
+        self.ask_health()
+        self.ask_group()
 
-    async def _ask(self) -> None:
+    def ask_group(self) -> None:
+        if self._reports and not self._asking:
+            self.run_worker(self._ask_group(), group="workers", exit_on_error=False)
+
+    async def _ask_group(self) -> None:
+        """Reads the group; a slow answer delays the next request."""
+        self._asking = True
+        try:
+            found = reported(await self.connect.workers())
+        except NotFound:
+            self._reports = False
+        except HeadraceError as error:
+            self.query_one("#group", Static).update(Content.assemble((visible(error_line(error)), "$error")))
+            return
+        else:
+            if self.group is None:
+                self.query_one(Grid).set_columns(COLUMNS)
+            self.group = found
+            self._count()
+        finally:
+            self._asking = False
+        self.draw()
+        self.refresh_bindings()
+
+    def ask_health(self) -> None:
+        self.run_worker(self._ask_health(), group="health", exclusive=True, exit_on_error=False)
+
+    async def _ask_health(self) -> None:
         """Reads the health of the worker behind the URL, which reports only its own (KIP-1017)."""
         words, ink = "", "$text-muted"
         try:
@@ -142,15 +158,87 @@ class WorkersScreen(Screen[str | None]):
         head = f"{visible(self.connect.url)} {visible(self.version)}".strip()
         self.query_one("#health", Static).update(Content.assemble((f"{head}  ", "$text-muted"), (visible(words), ink)))
 
+    # Display
+
+    def draw(self) -> None:
+        grid, group = self.query_one(Grid), self.group
+        grid.empty = "no connector reports its worker"
+        grid.set_stale(self.stale)
+        names = list(self.units)
+        widest = {"worker": max(map(len, names), default=0)}
+        for column, tasks in (("connectors", False), ("tasks", True)):
+            texts = (in_glyphs(counted_states(units, tasks=tasks)) for units in self.units.values())
+            widest[column] = max(map(len, texts), default=0)
+        grid.show(names, lambda name: worker_cells(name, group, self.units.get(name, ())), widest)
+        workers = len(group.workers) if group is not None else len([name for name in names if name != NOWHERE])
+        number = sum(unit.task != CONNECTOR for units in self.units.values() for unit in units)
+        words = f"{counted(workers, 'worker')}, {counted(number, 'task')}"
+        head = Content.assemble(("headrace", "bold $accent"), f"  workers of {visible(self.label)}")
+        self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
+        self.query_one("#group", Static).update(Content.assemble(*self._about_group()))
+        several = group is not None and len(group.workers) > 1
+        self.query_one(WorkerInside).border_title = f"metrics of {visible(self.connect.url)}" if several else ""
+
+    def _about_group(self) -> Sequence[Part]:
+        group = self.group
+        if group is None:
+            return [] if self._reports else [(NOT_REPORTED, "$text-muted")]
+        if group.is_standalone:
+            return [("a standalone worker, which has no group", "$text-muted")]
+        parts: list[Part] = [(f"group {visible(group.group_id)}, generation {group.generation}", "$text-muted")]
+        if group.rebalancing:
+            parts.append(("  rebalancing", "bold $accent"))
+        if not group.leader:
+            parts.append(("  no leader", "bold $error"))
+        if group.workers and all(one.state != ACTIVE for one in group.workers.values()):
+            parts.append(("  no worker accepts connectors and tasks", "bold $error"))
+        if text := waiting_text(group, time.time()):
+            parts.append((f"  {text}", "$warning"))
+        return parts
+
+    def say(self, text: str, kind: str = "info") -> None:
+        self.query_one(StatusBar).say(text, kind)
+
+    # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "change":
+            return self.group is not None and not self.group.is_standalone
+        return True
+
+    def action_change(self, verb: str) -> None:
+        worker_id = self.query_one(Grid).current
+        if worker_id is not None and self.group is not None:
+            self.run_worker(self._carry_out(verb, worker_id, self.group), group="change", exit_on_error=False)
+
+    async def _carry_out(self, verb: str, worker_id: str, group: ClusterWorkers) -> None:
+        self.say(*await self._change(verb, worker_id, group))
+        self.ask_group()
+
+    def action_open(self) -> None:
+        self.query_one(Grid).action_open()
+
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        self.dismiss(event.key if event.key != NOWHERE else None)
+        if event.key == NOWHERE:
+            return
+        screen = WorkerUnitsScreen(event.key, lambda: self._units(event.key))
+        self.app.push_screen(screen, self._opened)
 
-    def action_open(self) -> None:
-        self.query_one(Grid).action_open()
+    def _units(self, worker_id: str) -> tuple[Sequence[Unit], bool]:
+        return ranked(self.units.get(worker_id, ())), self.stale
+
+    def _opened(self, connector: str | None) -> None:
+        if connector is not None:
+            self.dismiss(WorkersChoice(connector=connector))
+
+    def action_filter(self) -> None:
+        name = self.query_one(Grid).current
+        if name is not None and name != NOWHERE:
+            self.dismiss(WorkersChoice(worker=name))
 
     def action_close(self) -> None:
         self.dismiss(None)

@@ -9,10 +9,12 @@ from tui.errors import HeadraceError, UsageError, error_line
 from tui.screens.base import program
 from tui.screens.base.navigation import OpenCluster
 from tui.screens.home.base import HomeBase
+from tui.screens.services.host import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tui.client.workers import ClusterWorkers
     from tui.cluster.cluster_overview import ClusterSummary
     from tui.contexts.profiles import InvalidContext, Profile
     from tui.model import Connector
@@ -44,17 +46,39 @@ class Navigation:
     async def workers(self) -> None:
         from tui.screens.clusters.workers import WorkersScreen
 
-        screen = WorkersScreen(self.home.profile.label, self.services.connect, self.services.version)
+        screen = WorkersScreen(
+            self.home.profile.label, self.services.connect, self.services.version, self._change_worker
+        )
         self._update_workers(screen)
-        worker = await self.home.app.push_screen_wait(screen)
-        if worker is not None:
-            self.home.set_filter(f"worker:{worker}")
+        wanted = await self.home.app.push_screen_wait(screen)
+        if wanted is None:
+            return
+        if wanted.connector:
+            self.home.open(wanted.connector, "overview")
+        else:
+            self.home.set_filter(f"worker:{wanted.worker}")
             self.home.back_to_list()
 
     def _update_workers(self, screen: WorkersScreen) -> None:
-        from tui.screens.clusters.workers import loads
+        screen.tell(self.home.snapshot.connectors, stale=self.home.is_stale)
 
-        screen.tell(loads(self.home.snapshot.connectors.values()), stale=self.home.is_stale)
+    async def _change_worker(self, verb: str, worker_id: str, group: ClusterWorkers) -> tuple[str, str]:
+        """Cordons, uncordons or drains a worker as a logged operation. Returns the result for a status line."""
+        from tui.screens.clusters.worker_change import question, worker_command
+
+        if why := self.home.refusal(f"{verb} worker"):
+            return why, "bad"
+        if self.home.is_stale:
+            return NO_ANSWER, "warn"
+        command = worker_command(verb, worker_id)
+        text, code = command.would(group, worker_id)
+        if code:
+            return text, "bad"
+        dialog = question(command, group.workers[worker_id], self.home.profile)
+        if dialog is not None and not await self.home.app.push_screen_wait(dialog):
+            return f"not done: {verb} {worker_id}", "info"
+        operation = await self._runner.change_worker(command, worker_id)
+        return f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good"
 
     async def loggers(self) -> None:
         from tui.screens.clusters.loggers import LoggersScreen
@@ -102,15 +126,15 @@ class Navigation:
 
     def tick(self) -> None:
         """Each second: updates the clusters or workers screen, if it is open."""
-        screen = self.home.app.screen
         if len(self.home.app.screen_stack) > 1:
             from tui.screens.clusters.clusters import ClustersScreen
             from tui.screens.clusters.workers import WorkersScreen
 
-            if isinstance(screen, ClustersScreen):
-                screen.tell(self.glance())
-            elif isinstance(screen, WorkersScreen):
-                self._update_workers(screen)
+            for screen in self.home.app.screen_stack:
+                if isinstance(screen, ClustersScreen):
+                    screen.tell(self.glance())
+                elif isinstance(screen, WorkersScreen):
+                    self._update_workers(screen)
 
     # Contexts
 

@@ -7,6 +7,7 @@ from shlex import quote
 
 from tui.client.calls import ApiCall
 from tui.commands.base import Command, execute
+from tui.commands.cluster.workers import EachWorker
 from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
 from tui.errors import HeadraceError, error_line
@@ -59,6 +60,23 @@ class OperationRunner:
         else:
             message = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
             self.operations.done(operation, message)
+        return operation
+
+    async def change_worker(self, command: EachWorker, worker_id: str) -> Operation:
+        """Cordons, uncordons or drains a worker; the operation ends with the answer."""
+        verb = command.verb.partition(" ")[0]
+        operation = self.operations.begin(verb, worker_id, lines=(f"{verb} {quote(worker_id)}",), doing="sending")
+        connect = self.connection.recording_client(
+            operation.calls.append, lambda text: self.operations.note(operation, text)
+        )
+        context = self.connection.context(connect, lambda text: self.operations.note(operation, text))
+        try:
+            policy.permit(self.connection.profile, command.verb)
+            outcome = await command.change(context, worker_id)
+        except HeadraceError as error:
+            self.operations.failed(operation, error_line(error), error)
+        else:
+            self.operations.done(operation, outcome.message)
         return operation
 
     async def preview(self, command: Command) -> Result | None:

@@ -1,0 +1,174 @@
+"""The rows of the workers screen and of a worker's units: what the group reports, and what statuses say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from tui.client.workers import ACTIVE, CONNECTOR, DRAINED, DRAINING, ClusterWorkers
+from tui.cluster.cluster_overview import severity
+from tui.model import Connector
+from tui.widgets import states
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell
+
+NOWHERE = "(no worker)"
+LEFT = "LEFT"  # statuses name the worker, but it is not in the group
+MOVING = "MOVING"  # of a unit: its assignment and its status differ
+_MOVING_GLYPH = "↻"
+
+DERIVED_COLUMNS = (
+    Column("worker", "WORKER", 22, grows=True),
+    Column("worst", "WORST", 13),
+    Column("connectors", "CONNECTORS", 16, grows=True),
+    Column("tasks", "TASKS", 16, grows=True),
+)
+COLUMNS = (
+    Column("worker", "WORKER", 16, grows=True, middle=True),
+    Column("state", "STATE", 10),
+    Column("leader", "LEADER", 6),
+    Column("connectors", "CONNECTORS", 10, grows=True),
+    Column("tasks", "TASKS", 16, grows=True),
+    Column("load", "LOAD", 5, rank=1, right=True),
+    Column("slots", "SLOTS", 5, rank=2, right=True),
+    Column("version", "VERSION", 12, rank=3),
+)
+UNIT_COLUMNS = (
+    Column("connector", "CONNECTOR", 24, grows=True, middle=True),
+    Column("unit", "UNIT", 10),
+    Column("state", "STATE", 12),
+    Column("type", "TYPE", 6, rank=2),
+    Column("trace", "TRACE", 12, rank=1, grows=True),
+)
+
+# Glyph, word and colour, as for the states of connectors.
+_GLYPHS = {ACTIVE: "●", "CORDONED": "‖", DRAINING: "↻", DRAINED: "■", "FOREIGN": "?", LEFT: "○"}
+_INKS = {
+    ACTIVE: "grid--success",
+    "CORDONED": "grid--warning",
+    DRAINING: "grid--accent",
+    DRAINED: "grid--warning",
+    "FOREIGN": "grid--muted",
+    LEFT: "grid--error",
+}
+
+
+class Unit(NamedTuple):
+    """A connector (task -1) or a task, with its state on one worker."""
+
+    connector: str
+    task: int
+    state: str
+    type: str = ""
+    trace: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its key in a grid; a connector's name cannot have a control character."""
+        return f"{self.connector}\0{self.task}"
+
+    @property
+    def words(self) -> str:
+        return "connector" if self.task == CONNECTOR else f"task {self.task}"
+
+
+def units_by_worker(connectors: Iterable[Connector], group: ClusterWorkers | None = None) -> dict[str, list[Unit]]:
+    """The units of each worker: as the group assigns them, otherwise as statuses say. `group` is None if the cluster
+    does not report its workers."""
+    owners = _owners(group) if group is not None else {}
+    found: dict[str, list[Unit]] = {name: [] for name in group.workers} if group is not None else {}
+    for one in connectors:
+        for unit, worker in _statuses(one):
+            owner = owners.pop((unit.connector, unit.task), None)
+            if group is not None and owner != worker and unit.state in _REPLACED[owner is None]:
+                unit = unit._replace(state=MOVING)
+            found.setdefault(owner or worker or NOWHERE, []).append(unit)
+    for (name, task), owner in owners.items():
+        found.setdefault(owner, []).append(Unit(name, task, MOVING))
+    return dict(sorted(found.items()))
+
+
+_REPLACED = {
+    False: ("RUNNING", "UNASSIGNED", "RESTARTING", "UNKNOWN"),  # the new owner starts the unit
+    True: ("RUNNING", "RESTARTING"),  # the unit stops, and has no new owner yet
+}
+"""States that are about to change, by whether nobody owns the unit. A FAILED or PAUSED unit keeps its state."""
+
+
+def _owners(group: ClusterWorkers) -> dict[tuple[str, int], str]:
+    found = {(name, CONNECTOR): one.worker_id for one in group.workers.values() for name in one.connectors}
+    return found | {unit: one.worker_id for one in group.workers.values() for unit in one.tasks}
+
+
+def _statuses(one: Connector) -> Iterable[tuple[Unit, str]]:
+    yield Unit(one.name, CONNECTOR, one.state, one.type, _first_line(one.trace)), one.worker
+    for task in one.tasks:
+        yield Unit(one.name, task.id, task.state, one.type, _first_line(task.trace)), task.worker
+
+
+def _first_line(trace: str) -> str:
+    return trace.partition("\n")[0]
+
+
+def ranked(units: Iterable[Unit]) -> list[Unit]:
+    """Failures first."""
+    return sorted(units, key=lambda unit: (severity(unit.state), unit.connector, unit.task))
+
+
+def counted_states(units: Iterable[Unit], *, tasks: bool) -> Counter[str]:
+    """The numbers of connectors or tasks by state."""
+    return Counter(unit.state for unit in units if (unit.task != CONNECTOR) is tasks)
+
+
+def in_glyphs(counts: Mapping[str, int]) -> str:
+    """For example `✗ 2  ● 31`."""
+    return "  ".join(f"{_glyph(state)} {counts[state]:,}" for state in sorted(counts, key=severity))
+
+
+def _glyph(state: str) -> str:
+    return _MOVING_GLYPH if state == MOVING else states.glyph(state)
+
+
+def worker_cells(worker_id: str, group: ClusterWorkers | None, units: Sequence[Unit]) -> Mapping[str, Cell]:
+    """The cells of a worker. `group` is None if the cluster does not report its workers."""
+    worst = min((unit.state for unit in units), key=severity, default="")
+    connectors, tasks = counted_states(units, tasks=False), counted_states(units, tasks=True)
+    cells = {
+        "worker": Cell(worker_id, "grid--strong"),
+        "worst": Cell(f"{_glyph(worst)} {worst}" if worst else "–", states.style_class(worst)),
+        "connectors": Cell(in_glyphs(connectors) or "–", _ink(connectors)),
+        "tasks": Cell(in_glyphs(tasks) or "–", _ink(tasks)),
+    }
+    if group is None:
+        return cells
+    one = group.workers.get(worker_id)
+    if one is None:
+        return {**cells, "state": Cell("" if worker_id == NOWHERE else _word(LEFT), _INKS[LEFT])}
+    cells["state"] = Cell(_word(one.state), _INKS.get(one.state, "grid--muted"))
+    cells["leader"] = Cell("leader" if one.leader else "", "grid--accent")
+    cells["load"] = Cell("" if one.load is None else f"{one.load:.1f}")
+    cells["slots"] = Cell("" if one.slots is None else str(one.slots), "grid--muted")
+    shown = one.version if one.implementation in ("", "headrace") else f"{one.implementation} {one.version}"
+    cells["version"] = Cell(shown.strip(), "grid--muted")
+    return cells
+
+
+def _word(state: str) -> str:
+    return f"{_GLYPHS.get(state, '?')} {state}"
+
+
+def _ink(counts: Mapping[str, int]) -> str:
+    return states.style_class("FAILED") if counts.get("FAILED") else ""
+
+
+def unit_cells(unit: Unit) -> Mapping[str, Cell]:
+    """The cells of a unit."""
+    moving = Cell(f"{_MOVING_GLYPH} {MOVING}", "grid--accent")
+    return {
+        "connector": Cell(unit.connector, "grid--strong"),
+        "unit": Cell(unit.words),
+        "state": moving if unit.state == MOVING else Cell(states.word(unit.state), states.style_class(unit.state)),
+        "type": Cell(unit.type, "grid--muted"),
+        "trace": Cell(unit.trace, "grid--error"),
+    }
