@@ -8,13 +8,14 @@ from pathlib import Path
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.errors import ConfigError
-from runtime.config import properties
+from runtime.config import properties, session_keys
 from runtime.config.worker_config import DISTRIBUTED, WorkerConfig, WorkerConfigError, distributed
 
 FILE = "offset.storage.file.filename"
 
 _OF_GROUPS = (
     "group.id", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms", "exactly.once.source.support",
+    *(key.name for key in session_keys.KEYS),
 )  # fmt: skip
 _OF_TOPICS = ("config.storage.", "offset.storage.", "status.storage.")
 

@@ -11,10 +11,11 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import one_of
 from runtime.api.errors import ConfigError
-from runtime.config import listeners, properties
+from runtime.config import listeners, properties, session_keys
 from runtime.config.listeners import Advertised, Listener
 from runtime.config.providers import Providers, providers
 from runtime.config.secret_values import passwords
+from runtime.config.session_keys import SessionKeySettings, session_key_settings
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -121,6 +122,7 @@ DISTRIBUTED = ConfigDef(
         "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
     ),
     ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run without the worker's lease."),
+    *session_keys.KEYS,
 )
 """Every key of a distributed worker that has an effect."""
 
@@ -131,17 +133,11 @@ _PASSED_ON = (
     "receive.", "send.",
 )  # fmt: skip
 _ONE_WORKER = "this version supports one worker in a group"
-_NO_FORWARDING = "this version does not forward requests between workers"
 _JAVA_METRICS = "it configures Java's metrics"
 _ONE_VERSION = "a worker has one version of each Python plugin"
 _IGNORED = {
     "scheduled.rebalance.max.delay.ms": _ONE_WORKER,
     "connect.protocol": "this worker has its own group protocol",
-    "inter.worker.key.generation.algorithm": _NO_FORWARDING,
-    "inter.worker.key.size": _NO_FORWARDING,
-    "inter.worker.key.ttl.ms": _NO_FORWARDING,
-    "inter.worker.signature.algorithm": _NO_FORWARDING,
-    "inter.worker.verification.algorithms": _NO_FORWARDING,
     "plugin.discovery": "Python plugins are discovered by importing them",
     "metric.reporters": "this worker does not run Java reporters",
     "metrics.num.samples": _JAVA_METRICS,
@@ -205,6 +201,7 @@ class WorkerConfig:
     log_format: str
     file_paths: tuple[str, ...] = ()
     """The folders below which file connectors may name files; empty: all."""
+    session_keys: SessionKeySettings = field(default_factory=SessionKeySettings)
     warnings: tuple[str, ...] = field(default=())
     providers: Providers = field(default_factory=Providers)
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
@@ -273,6 +270,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],
         file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
+        session_keys=session_key_settings(v),
         warnings=tuple(_warnings(props)),
         providers=found,
         secrets=resolved.secrets | passwords(props),

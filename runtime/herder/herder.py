@@ -26,8 +26,10 @@ from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
+from runtime.herder.group.assignor import Unit
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -226,12 +228,16 @@ class Herder:
     async def restart_task(self, name: str, task: int) -> None:
         """POST /connectors/{name}/tasks/{task}/restart."""
         async with self.exclusive(name):
-            stored = self._configs.connector(name)
-            if stored is None:
-                raise NotFound(f"Unknown connector: {name}")
-            if not 0 <= task < len(stored.tasks):
-                raise NotFound(f"Unknown task: {name}-{task}")
+            self.check_restartable(Unit(name, task))
             self._connectors.restart(name, connector=False, tasks={task})
+
+    def check_restartable(self, unit: Unit) -> None:
+        """Raises NotFound if the connector or task does not exist."""
+        stored = self._configs.connector(unit.connector)
+        if stored is None:
+            raise NotFound(f"Unknown connector: {unit.connector}")
+        if unit.task != CONNECTOR and not 0 <= unit.task < len(stored.tasks):
+            raise NotFound(f"Unknown task: {unit.connector}-{unit.task}")
 
     def restart_requested(self, request: RestartRequest) -> None:
         """Carry out a restart request from the config topic, which any worker may have written."""
@@ -290,10 +296,11 @@ class Herder:
         return await self._type(config)
 
     @asynccontextmanager
-    async def exclusive(self, name: str) -> AsyncIterator[None]:
-        """Hold the connector's lock. Conflict while a change of its offsets is unfinished."""
+    async def exclusive(self, name: str, within: float | None = None) -> AsyncIterator[None]:
+        """Hold the connector's lock. Conflict while a change of its offsets is unfinished, or if earlier requests take
+        longer than `within` seconds."""
         self._unfinished.check_not_finishing(name)  # before waiting: the change holds the lock during an outage
-        async with self._locks.hold(name):
+        async with self._locks.hold(name, within):
             self._unfinished.check_no_pending_change(name)
             yield
 

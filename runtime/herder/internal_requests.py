@@ -1,23 +1,16 @@
-"""Requests between the workers of a Connect cluster, signed with the session key (KIP-507).
-
-The leader writes the session key to the config topic. This worker sends no such requests and writes no key: it
-verifies signatures with the latest key of Apache's workers, and answers as they do.
-"""
+"""Requests between the workers of a Connect cluster that Apache's workers send, too (KIP-507)."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
-from runtime.herder.errors import BadRequest, Forbidden, HerderError, NotFound
+from runtime.herder.errors import BadRequest, HerderError, NotFound
 from runtime.herder.herder import Herder
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
 
-_OURS = "HmacSHA256"
-_KNOWN = ("hmacsha1", "hmacsha224", "hmacsha256", "hmacsha384", "hmacsha512", "hmacmd5")
+LOCK_WAIT = 2.0
+"""Seconds that task configs wait for another request for their connector, which may be waiting for their sender."""
 
 
 class InternalRequests:
@@ -26,30 +19,9 @@ class InternalRequests:
     def __init__(self, herder: Herder, configs: ConfigStore) -> None:
         self._herder, self._configs = herder, configs
 
-    def verify(self, body: bytes, signature: str | None, algorithm: str | None) -> None:
-        """Verify the signature. BadRequest if the signature is missing or not base64, Forbidden if the signature does
-        not match key and body."""
-        if signature is None or algorithm is None:
-            raise BadRequest("Internal request missing required signature")
-        if algorithm.lower() not in _KNOWN:
-            raise BadRequest(f"Algorithm {algorithm} not available")
-        if algorithm != _OURS:
-            raise BadRequest(
-                f"This worker does not support the '{algorithm}' key signing algorithm used by other workers. "
-                f"This worker is currently configured to use: [{_OURS}]. Check that all workers' configuration files "
-                "permit the same set of signature algorithms, and correct any misconfigured worker and restart it."
-            )
-        try:
-            given = _decoded(signature)
-        except ValueError as e:
-            raise BadRequest(f"The signature is not base64: {e}") from None
-        key = self._key()
-        if key is None or not hmac.compare_digest(hmac.digest(key, body, hashlib.sha256), given):
-            raise Forbidden("Internal request contained invalid signature.")
-
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
-        async with self._herder.exclusive(name):
+        async with self._herder.exclusive(name, LOCK_WAIT):
             stored = self._stored(name)
             if configs and stored.target is TargetState.STOPPED:
                 raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
@@ -76,15 +48,3 @@ class InternalRequests:
         if stored is None:
             raise NotFound(f"Connector {name} not found")
         return stored
-
-    def _key(self) -> bytes | None:
-        text = (self._configs.session_key or {}).get("key")
-        try:
-            return _decoded(text) if isinstance(text, str) else None
-        except ValueError:
-            return None
-
-
-def _decoded(text: str) -> bytes:
-    """Base64 whose padding may be missing, as in Java."""
-    return b64decode(text + "=" * (-len(text) % 4), validate=True)

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from runtime.herder.errors import BadRequest
+from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty
@@ -18,24 +19,25 @@ SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Reque
 class InternalHandlers:
     """Handlers of the endpoints that only workers call."""
 
-    def __init__(self, requests: InternalRequests) -> None:
-        self._requests = requests
+    def __init__(self, requests: InternalRequests, keys: SessionKeys) -> None:
+        self._requests, self._keys = requests, keys
 
     async def task_configs(self, request: Request) -> Response:
         """POST /connectors/{name}/tasks: a worker passes new task configs to the leader."""
         body, configs = await parsed(request, _task_configs)
-        self._verify(request, body)
+        await self._verify(request, body)
         await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs])
         return empty(204)
 
     async def fence(self, request: Request) -> Response:
         """PUT /connectors/{name}/fence: a worker asks the leader to fence older tasks."""
-        self._verify(request, await read(request))
+        await self._verify(request, await read(request))
         await self._requests.fence(path_name(request))
         return empty(204)
 
-    def _verify(self, request: Request, body: bytes) -> None:
-        self._requests.verify(body, request.headers.get(SIGNATURE_HEADER), request.headers.get(ALGORITHM_HEADER))
+    async def _verify(self, request: Request, body: bytes) -> None:
+        given = request.headers.get(SIGNATURE_HEADER), request.headers.get(ALGORITHM_HEADER)
+        await self._keys.verify(body, *given)
 
 
 def _task_configs(body: bytes) -> tuple[bytes, list[dict[str, str | None]]]:

@@ -42,8 +42,11 @@ def _targets(body: bytes) -> Sequence[SeekTarget]:
     return targets(bodies.parse(body))
 
 
-def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
-    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read."""
+def offset_routes(
+    views: OffsetViews, orphans: Orphans, ready: Callable[[Handler], Handler], leader: Callable[[Handler], Handler]
+) -> Sequence[Route]:
+    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read,
+    `leader` so that they run at the leader."""
 
     async def history(r: Request) -> Response:
         return json_answer(views.history(path_name(r)))
@@ -60,7 +63,7 @@ def offset_routes(views: OffsetViews, orphans: Orphans, ready: Callable[[Handler
 
     return [
         Route("/orphaned-offsets", Resource(get=ready(orphaned))),
-        Route("/orphaned-offsets/{name}", Resource(delete=ready(remove_orphaned))),
+        Route("/orphaned-offsets/{name}", Resource(delete=leader(remove_orphaned))),
         Route("/connectors/{name}/offsets/history", Resource(get=ready(history))),
         Route("/connectors/{name}/offsets/resolve", Resource(role=Role.READ, post=ready(resolve))),
     ]

@@ -14,6 +14,8 @@ from starlette.routing import Route
 
 from runtime.herder.answers import InfoAnswer
 from runtime.herder.errors import BadRequest, NotFound, Unavailable
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.workers import Workers
 from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
@@ -23,8 +25,10 @@ from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.previews import Previews
 from runtime.herder.status.error_board import ErrorBoard
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs.lines import MAX_LINES, ConnectorLines
 from runtime.rest.events import EventStream
+from runtime.rest.forwarding.forwarding import Forwarding
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
@@ -37,7 +41,7 @@ from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
 from runtime.rest.workers import worker_routes
 
-OPERATE = Role.OPERATE
+NONE, OPERATE = Role.NONE, Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 _IN_PATH = "!$&'()*+,=:@/"  # the slash as in Connect, although such a name is reached with %2F
 """Characters that stay unescaped in a path segment (RFC 3986), except the semicolon, which starts a parameter."""
@@ -75,12 +79,15 @@ class Services:
     metrics: Metrics
     masks: Masks
     internal: InternalRequests
+    session_keys: SessionKeys
     workers: Workers
+    forwarding: Forwarding
 
 
 def routes(s: Services) -> Sequence[Route]:
-    """The table of routes. Handlers wrapped in `ready` answer 503 until the stores have been read."""
-    h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal)
+    """The table of routes. Handlers wrapped in `ready` answer 503 until the stores have been read; those wrapped in
+    `leader` also run at the leader, and those in `owner` where the connector or task runs."""
+    h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal, s.session_keys)
 
     def ready(handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
@@ -89,6 +96,18 @@ def routes(s: Services) -> Sequence[Route]:
             return await handler(request)
 
         return guarded
+
+    def leader(handler: Handler) -> Handler:
+        async def at_leader(request: Request) -> Response:
+            return await s.forwarding.at_leader(request, handler)
+
+        return ready(at_leader)
+
+    def owner(handler: Handler) -> Handler:
+        async def at_owner(request: Request) -> Response:
+            return await s.forwarding.at_owner(request, _unit(request), h.check_restartable, handler)
+
+        return ready(at_owner)
 
     async def root(_: Request) -> Response:
         return json_answer(s.health.root)
@@ -169,6 +188,11 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(204)
 
     async def restart(r: Request) -> Response:
+        """The plain form restarts the instance at its owner; the others are written by the leader for all owners."""
+        plain = not _flag(r, "includeTasks", False) and not _flag(r, "onlyFailed", False)
+        return await (owner if plain else leader)(restart_here)(r)
+
+    async def restart_here(r: Request) -> Response:
         status = await h.restart(path_name(r), _flag(r, "includeTasks", False), _flag(r, "onlyFailed", False))
         return empty(204) if status is None else json_answer(status, 202)
 
@@ -205,31 +229,33 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/health/live", Resource(consumes="", get=alive)),
         *metrics_routes(s.metrics),
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
-        Route("/connectors", Resource(get=ready(list_connectors), post=ready(create))),
-        Route("/connectors/{name}", Resource(get=ready(info), delete=ready(delete))),
+        Route("/connectors", Resource(get=ready(list_connectors), post=leader(create))),
+        Route("/connectors/{name}", Resource(get=ready(info), delete=leader(delete))),
         Route(
-            "/connectors/{name}/config", Resource(get=ready(config), put=ready(put_config), patch=ready(patch_config))
+            "/connectors/{name}/config", Resource(get=ready(config), put=leader(put_config), patch=leader(patch_config))
         ),
         Route("/connectors/{name}/status", Resource(get=ready(status))),
-        Route("/connectors/{name}/tasks", Resource(get=ready(tasks), post=ready(internal.task_configs))),
-        Route("/connectors/{name}/fence", Resource(put=ready(internal.fence))),
+        Route(
+            "/connectors/{name}/tasks", Resource(role=Role.NONE, get=ready(tasks), post=leader(internal.task_configs))
+        ),
+        Route("/connectors/{name}/fence", Resource(role=Role.NONE, put=leader(internal.fence))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
-        Route("/connectors/{name}/tasks/{task}/restart", Resource(role=OPERATE, post=ready(restart_task))),
-        Route("/connectors/{name}/pause", Resource(role=OPERATE, put=ready(pause))),
-        Route("/connectors/{name}/resume", Resource(role=OPERATE, put=ready(resume))),
-        Route("/connectors/{name}/stop", Resource(role=OPERATE, put=ready(stop))),
-        Route("/connectors/{name}/restart", Resource(role=OPERATE, post=ready(restart))),
+        Route("/connectors/{name}/tasks/{task}/restart", Resource(role=OPERATE, post=owner(restart_task))),
+        Route("/connectors/{name}/pause", Resource(role=OPERATE, put=leader(pause))),
+        Route("/connectors/{name}/resume", Resource(role=OPERATE, put=leader(resume))),
+        Route("/connectors/{name}/stop", Resource(role=OPERATE, put=leader(stop))),
+        Route("/connectors/{name}/restart", Resource(role=OPERATE, post=restart)),
         Route("/connectors/{name}/topics", Resource(get=ready(topics))),
         Route("/connectors/{name}/topics/reset", Resource(role=OPERATE, put=ready(reset_topics))),
         Route(
             "/connectors/{name}/offsets",
-            Resource(get=ready(offsets), patch=ready(patch_offsets), delete=ready(delete_offsets)),
+            Resource(get=ready(offsets), patch=leader(patch_offsets), delete=leader(delete_offsets)),
         ),
-        *offset_routes(s.offset_views, s.orphans, ready),
+        *offset_routes(s.offset_views, s.orphans, ready, leader),
         *record_routes(s.previews, s.errors, h.stored, ready),
-        *worker_routes(s.workers, ready),
+        *worker_routes(s.workers, ready, leader),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(role=Role.READ, put=validate)),
@@ -257,6 +283,11 @@ def _task(request: Request) -> int:
     if not _NUMBER.fullmatch(number) or not -(2**31) <= int(number) < 2**31:
         raise NotFound("HTTP 404 Not Found")
     return int(number)
+
+
+def _unit(request: Request) -> Unit:
+    """The connector or task in the path."""
+    return Unit(path_name(request), _task(request) if "task" in request.path_params else CONNECTOR)
 
 
 def _number(request: Request, name: str, default: int) -> int:

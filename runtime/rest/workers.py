@@ -15,17 +15,20 @@ from runtime.rest.resource import Handler, Resource, path_name
 from runtime.rest.security.access import Role
 
 
-def worker_routes(workers: Workers, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
-    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read."""
+def worker_routes(
+    workers: Workers, ready: Callable[[Handler], Handler], leader: Callable[[Handler], Handler]
+) -> Sequence[Route]:
+    """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read,
+    `leader` so that they run at the leader."""
 
     async def view(_: Request) -> Response:
         return json_answer(workers.view())
 
     return [
         Route("/workers", Resource(get=ready(view))),
-        Route("/workers/{worker_id}/cordon", Resource(role=Role.OPERATE, put=ready(_changing(workers.cordon)))),
-        Route("/workers/{worker_id}/uncordon", Resource(role=Role.OPERATE, put=ready(_changing(workers.uncordon)))),
-        Route("/workers/{worker_id}/drain", Resource(role=Role.OPERATE, put=ready(_changing(workers.drain)))),
+        Route("/workers/{worker_id}/cordon", Resource(role=Role.OPERATE, put=leader(_changing(workers.cordon)))),
+        Route("/workers/{worker_id}/uncordon", Resource(role=Role.OPERATE, put=leader(_changing(workers.uncordon)))),
+        Route("/workers/{worker_id}/drain", Resource(role=Role.OPERATE, put=leader(_changing(workers.drain)))),
     ]
 
 

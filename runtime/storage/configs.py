@@ -66,8 +66,9 @@ class ConfigStore:
         self._on_change: Callable[[str], None] = lambda name: None
         self._on_restart: Callable[[RestartRequest], None] = lambda request: None
         self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
-        self.session_key: dict[str, Any] | None = None
-        """The key with which Java workers sign internal requests (KIP-507)."""
+        self._on_session_key: Callable[[Mapping[str, Any] | None], None] = lambda key: None
+        self.session_key: Mapping[str, Any] | None = None
+        """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
         """Task counts of exactly-once sources, by connector."""
         self.logger_levels: dict[str, str] = {}
@@ -79,12 +80,15 @@ class ConfigStore:
         changes: Callable[[str], None] | None = None,
         restarts: Callable[[RestartRequest], None] | None = None,
         logger_levels: Callable[[str, str], None] | None = None,
+        session_keys: Callable[[Mapping[str, Any] | None], None] | None = None,
     ) -> None:
         """Call these functions for records applied from now on: `changes` with the connector's name, `logger_levels`
-        with logger and level. Subscribers need the store themselves, so they cannot be constructor arguments."""
+        with logger and level, `session_keys` with the record's value. Subscribers need the store themselves, so they
+        cannot be constructor arguments."""
         self._on_change = changes or self._on_change
         self._on_restart = restarts or self._on_restart
         self._on_logger_level = logger_levels or self._on_logger_level
+        self._on_session_key = session_keys or self._on_session_key
 
     # reading
 
@@ -150,6 +154,10 @@ class ConfigStore:
     async def put_fencing_count(self, name: str, tasks: int) -> None:
         """Store how many tasks of an exactly-once source may run, after earlier tasks were fenced out (KIP-618)."""
         await self._log.write_all([_record(_FENCING + name, {"task-count": tasks})])
+
+    async def put_session_key(self, value: Mapping[str, Any]) -> None:
+        """Store a new session key (KIP-507)."""
+        await self._log.write_all([_record(_SESSION_KEY, value)])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
         """Request a logger level of every worker of the cluster (KIP-976)."""
@@ -233,6 +241,7 @@ class ConfigStore:
 
     def _take_session_key(self, rest: str, value: dict[str, Any] | None) -> None:
         self.session_key = value
+        self._on_session_key(value)
 
     def _take_logger(self, namespace: str, value: dict[str, Any] | None) -> None:
         if value is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from starlette.types import ASGIApp
 
+from runtime.config.listeners import https_settings
 from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
@@ -21,7 +22,8 @@ from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import TaskServices
 from runtime.herder.group.cordons import Cordons
-from runtime.herder.group.group import SoleWorker
+from runtime.herder.group.group import Group, SoleWorker
+from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.workers import Workers
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
@@ -51,10 +53,14 @@ from runtime.logs.lines import ConnectorLines
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
+from runtime.rest.forwarding.forwarding import Forwarding, SharedStores
+from runtime.rest.forwarding.worker_clients import WorkerClients
 from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.openapi.openapi import openapi_route
 from runtime.rest.routes import Services, routes
+from runtime.rest.security.callers import SignedCallers
 from runtime.rest.security.masking import Masks
+from runtime.rest.security.tls import client_context
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetJournal
@@ -86,11 +92,27 @@ class WorkerParts:
     loggers: Loggers
     lines: ConnectorLines
     task_services: TaskServices
+    group: Group
+    between_workers: RequestsBetweenWorkers
+
+
+@dataclass(frozen=True, slots=True)
+class RequestsBetweenWorkers:
+    """The parts that send and verify requests between the workers of the group."""
+
+    keys: SessionKeys
+    callers: SignedCallers
+    clients: WorkerClients
+
+    async def close(self) -> None:
+        self.keys.close()
+        await self.clients.close()
 
 
 def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Secrets) -> WorkerParts:
     """Build all parts without starting any. `url` is the address that other workers use for this worker."""
     worker_id = url.partition("://")[2]
+    group: Group = SoleWorker(worker_id)
     logs = storage.logs
     lease = lease_remaining(storage.membership)
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
@@ -132,13 +154,17 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
 
-    workers = Workers(SoleWorker(worker_id), Cordons(journal.documents), configs, config.slots)
+    keys = SessionKeys(configs, config.session_keys)
+    callers = SignedCallers(keys)
+    clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
+    forwarding = Forwarding(group, clients, callers, SharedStores(configs, journal))
+    workers = Workers(group, Cordons(journal.documents), configs, config.slots)
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
-        internal, workers,
+        internal, keys, workers, forwarding,
     ))  # fmt: skip
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
@@ -147,6 +173,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         changes, progress, application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
         TaskServices(config, engine, offsets, statuses, groups, board, host),
+        group, RequestsBetweenWorkers(keys, callers, clients),
     )  # fmt: skip
 
 

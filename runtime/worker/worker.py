@@ -87,7 +87,8 @@ class RestListeners:
 
     async def open(self, parts: WorkerParts) -> None:
         """Start to answer requests."""
-        await self._api.start(self._protection.wrap(parts.api, self._certified))
+        callers = parts.between_workers.callers
+        await self._api.start(self._protection.wrap(parts.api, self._certified, callers))
         await self._admin.start(self._protection.wrap(parts.admin, self._admin_certified))
 
     async def close(self) -> None:
@@ -155,6 +156,7 @@ class Worker:
         except WorkerStartError as e:
             self._fail(str(e))
             return
+        parts.between_workers.keys.start(lambda: parts.group.leads)
         parts.health.ready = True
         parts.progress.start()
         log.info("Worker %s is ready with %d connector(s)", self.id, len(parts.configs.names()))
@@ -170,6 +172,7 @@ class Worker:
         await parts.engine.close(self._config.graceful)
         await parts.host.close()
         await self._rest.close()
+        await parts.between_workers.close()
         await parts.membership.leave()
         await parts.task_services.offsets.close()
         await parts.logs.close()

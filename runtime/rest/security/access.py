@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -22,6 +24,10 @@ ROLE = "headrace.role"
 """Key of the user's role in a request's scope; absent without authentication."""
 
 ANY_USER = "*"
+_INTERNAL = re.compile(rb"(POST /connectors/[^/]+/tasks|PUT /connectors/[^/]+/fence)/?")
+"""Requests that only workers send. They have a signature and no password, as in Apache's extension; the resource
+requires no role, and its handler verifies the signature."""
+
 READ_ONLY = ("GET", "HEAD", "OPTIONS")
 
 
@@ -71,6 +77,11 @@ class BasicAuth:
             await self._app(scope, receive, send)
             return
         user = self._user(Request(scope))
+        if user is None and _needs_no_password(scope):
+            scope.setdefault(PRINCIPAL, "-")
+            scope.setdefault(ROLE, Role.NONE)
+            await self._app(scope, receive, send)
+            return
         if user is None:
             refusal = error(401, "User cannot access the resource.")
             refusal.headers["WWW-Authenticate"] = 'Basic realm="connect"'
@@ -93,3 +104,10 @@ class BasicAuth:
         except (binascii.Error, UnicodeDecodeError):
             return None
         return user if colon and self._access.authenticate(user, password) else None
+
+
+def _needs_no_password(scope: Scope) -> bool:
+    """Whether another worker vouches for the user, or verifies itself by the signature of an internal request."""
+    if PRINCIPAL in scope and "authorization" not in Headers(scope=scope):
+        return True
+    return _INTERNAL.fullmatch(scope["method"].encode() + b" " + scope["raw_path"]) is not None

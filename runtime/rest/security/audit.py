@@ -12,10 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.logs.formats import FIELDS
 from runtime.rest.security.access import PRINCIPAL, READ_ONLY
+from runtime.rest.security.callers import WORKER
 
 log = logging.getLogger(__name__)
 
 REQUEST_ID = "X-Request-ID"
+
+SCOPE_ID = "headrace.request"
+"""Key of the request's id in its scope."""
+
 _VALID_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
@@ -31,6 +36,7 @@ class Audit:
             return
         given = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex[:16]
+        scope[SCOPE_ID] = request_id
         started, status = time.monotonic(), 500
 
         async def answering(message: Message) -> None:
@@ -50,6 +56,7 @@ def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
         "request": request_id,
         "principal": _one_word(scope.get(PRINCIPAL, "-")),
         "client": (scope.get("client") or ("-", 0))[0],
+        **({"forwarded_by": _one_word(scope[WORKER])} if WORKER in scope else {}),
         "method": scope["method"],
         "path": _one_word(scope["raw_path"].decode("ascii", "replace")),  # as sent
         "status": status,

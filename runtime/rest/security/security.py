@@ -19,6 +19,7 @@ from runtime.rest.security import browsers
 from runtime.rest.security.access import Access, BasicAuth, Role
 from runtime.rest.security.audit import Audit
 from runtime.rest.security.browsers import AllowedHosts, BrowserGuard
+from runtime.rest.security.callers import ForwardedCallers, SignedCallers
 from runtime.rest.security.headers import KEY, ExtraHeaders, HeaderRule, parse_rules
 from runtime.rest.security.jaas import credentials
 from runtime.rest.security.tls import server_context
@@ -37,13 +38,16 @@ class Protection:
     headers: tuple[HeaderRule, ...]
     hosts: AllowedHosts
 
-    def wrap(self, app: ASGIApp, certified: bool = False) -> ASGIApp:
+    def wrap(self, app: ASGIApp, certified: bool = False, callers: SignedCallers | None = None) -> ASGIApp:
         """The application inside all security layers, the innermost first.
 
-        `certified`: every client has a TLS certificate, so that Host needs no check.
+        `certified`: every client has a TLS certificate, so that Host needs no check. `callers` verifies the callers of
+        requests that other workers forward.
         """
         if self.access is not None:
             app = BasicAuth(app, self.access)
+        if callers is not None:
+            app = ForwardedCallers(app, callers)
         app = BrowserGuard(app, self.hosts, self.origins, check_host=self.access is None and not certified)
         if self.origins:
             app = CORSMiddleware(

@@ -1,4 +1,5 @@
-"""TLS contexts of https listeners from the `ssl.*` properties of Java's workers, with PEM and PKCS12 stores."""
+"""TLS contexts of https listeners, and of requests to other workers' listeners, from the `ssl.*` properties of Java's
+workers, with PEM and PKCS12 stores."""
 
 from __future__ import annotations
 
@@ -29,6 +30,27 @@ def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
         raise ListenerError(f"ssl: cannot load the stores of the https listener: {e}") from None
     context.verify_mode = _clients(settings)
+    return context
+
+
+def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
+    """The TLS context of requests to other workers, with the stores of this worker's own listener: its certificate is
+    shown to the other worker, and its trust store, or else the system's, verifies the other worker. Raises
+    ListenerError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    _limit_versions(context, settings)
+    context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() == "https"
+    try:
+        if any(key in settings for key in ("ssl.keystore.location", "ssl.keystore.certificate.chain")):
+            _load_keys(context, settings)
+        if any(key in settings for key in ("ssl.truststore.location", "ssl.truststore.certificates")):
+            _load_trust(context, settings)
+        else:
+            context.load_default_certs()
+        if ciphers := settings.get("ssl.cipher.suites"):
+            context.set_ciphers(ciphers.replace(",", ":"))
+    except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
+        raise ListenerError(f"ssl: cannot load the stores for requests to other workers: {e}") from None
     return context
 
 

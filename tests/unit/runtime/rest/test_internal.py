@@ -14,6 +14,8 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from runtime.config.session_keys import SessionKeySettings
+from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.internal_requests import InternalRequests
 from runtime.model.states import State, TargetState
 from runtime.rest.app import application
@@ -58,7 +60,9 @@ def _signed(body: bytes, key: bytes) -> dict[str, Any]:
 @pytest.fixture
 async def worker() -> AsyncIterator[Worker]:
     rig = HerderRig()
-    handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs))
+    handlers = InternalHandlers(
+        InternalRequests(rig.herder, rig.configs), SessionKeys(rig.configs, SessionKeySettings())
+    )
     app = application([
         Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
         Route("/connectors/{name}/fence", Resource(put=handlers.fence)),
@@ -107,13 +111,21 @@ async def test_signed_task_configs_are_stored_and_run(worker: Worker) -> None:
     await worker.rig.until(lambda: [spec.config for spec in worker.rig.engine.running.values()] == TASKS)
 
 
-async def test_only_the_latest_key_is_valid(worker: Worker) -> None:
+async def test_the_stored_key_and_the_one_before_are_valid(worker: Worker) -> None:
     await worker.rig.create("a")
     assert (await worker.post("a", TASKS)).status_code == 403, "no key is stored yet"
+    for key in (b"oldest", KEY, NEW_KEY):
+        await worker.store_key(key)
+    assert [(await worker.post("a", TASKS, key)).status_code for key in (b"oldest", KEY, NEW_KEY)] == [403, 204, 204]
+
+
+async def test_task_configs_do_not_wait_long_for_another_request(worker: Worker) -> None:
+    """The other request may be waiting for the connector to settle on the worker that sends the task configs."""
     await worker.store_key(KEY)
-    await worker.store_key(NEW_KEY)
-    assert (await worker.post("a", TASKS)).status_code == 403
-    assert (await worker.post("a", TASKS, NEW_KEY)).status_code == 204
+    await worker.rig.create("a")
+    async with worker.rig.herder.exclusive("a"):
+        answer = await worker.post("a", TASKS)
+    assert (answer.status_code, "is in progress" in answer.json()["message"]) == (409, True)
 
 
 async def test_the_signature_covers_the_body(worker: Worker) -> None:

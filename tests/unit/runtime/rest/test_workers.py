@@ -45,7 +45,7 @@ class Rig:
         logs = TestLogs()
         self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
         self.cordons = Cordons(self.documents)
-        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded))
+        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded, unguarded))
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
 
     async def put(self, path: str) -> tuple[int, str]:
@@ -163,7 +163,7 @@ async def test_a_standalone_worker_lists_itself_with_all_its_work() -> None:
 
 
 def test_changes_need_the_role_operate() -> None:
-    for route in worker_routes(NEVER_CALLED, unguarded):
+    for route in worker_routes(NEVER_CALLED, unguarded, unguarded):
         resource = route.endpoint
         assert isinstance(resource, Resource)
         assert resource.needs("PUT" if "{" in route.path else "GET") is (

@@ -1,0 +1,133 @@
+"""HTTP clients for the other workers: one for each, with a bounded number of connections that are kept open."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from runtime.herder.errors import Conflict, Unavailable
+
+if TYPE_CHECKING:
+    import httpx  # imported when the first request is sent: it takes 0.1 s
+
+REQUEST_TIMEOUT = 90.0
+"""Seconds that another worker may take for an answer, as in Connect."""
+
+CONNECT_TIMEOUT = 3.0
+"""Seconds until a connection must be established."""
+
+MAX_CONNECTIONS = 32
+"""Connections to one worker; further requests wait."""
+
+KEEP_ALIVE = 10.0
+"""Seconds for which an unused connection is kept: less than the 30 s after which workers close it."""
+
+MAX_CLIENTS = 64
+"""Workers whose connections are kept."""
+
+_UNSENT = "{name} cannot be reached at {url}: {why}. Nothing was changed. {remedy}"
+_ADDRESS = (
+    "Try again; if that does not help, check that the worker runs, and that rest.advertised.host.name and "
+    "rest.advertised.port of its configuration can be reached from this worker"
+)
+_TRUST = (
+    "Check that listeners.https.ssl.truststore.location of this worker contains the certificate of the other worker, "
+    "and that the certificate names its host"
+)
+_SENT = "{name} at {url} did not answer: {why}. It may have carried out the request: check before trying again"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAnswer:
+    """The answer of another worker. Names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRequest:
+    """A request to another worker. `target` is its path and query, sent as they are."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+    timeout: float = REQUEST_TIMEOUT
+
+
+class WorkerClients:
+    """Sends requests to other workers. Event loop only."""
+
+    def __init__(self, tls: Callable[[], ssl.SSLContext], transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """`tls` is called for the first https request; `transport` replaces the network."""
+        self._tls, self._transport = tls, transport
+        self._clients: dict[str, httpx.AsyncClient] = {}
+
+    async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> WorkerAnswer:
+        """Send a request to the worker at this URL (`http://host:port/`). Conflict if the worker cannot be reached, so
+        that the request was not carried out; Unavailable if it may have been. `role` names the worker in messages."""
+        import httpx
+
+        client, where = await self._client(url), {"name": f"{role} {urlsplit(url).netloc}", "url": url}
+        try:
+            answer = await client.request(
+                request.method,
+                url,
+                content=request.body,
+                headers=dict(request.headers),
+                timeout=httpx.Timeout(request.timeout, connect=min(CONNECT_TIMEOUT, request.timeout)),
+                extensions={"target": request.target.encode("ascii")},
+            )
+        except (httpx.ConnectError, httpx.ConnectTimeout) as e:
+            remedy = _TRUST if _is_tls(e) else _ADDRESS
+            raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=remedy)) from None
+        except httpx.PoolTimeout:
+            why = f"all {MAX_CONNECTIONS} connections to it are in use"
+            raise Conflict(_UNSENT.format(**where, why=why, remedy="Try again")) from None
+        except httpx.TimeoutException:
+            why = f"no answer within {request.timeout:g} s"
+            raise Unavailable(_SENT.format(**where, why=why)) from None
+        except httpx.HTTPError as e:
+            raise Unavailable(_SENT.format(**where, why=_reason(e))) from None
+        return WorkerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            await client.aclose()
+
+    async def _client(self, url: str) -> httpx.AsyncClient:
+        """The client of one worker, so that a worker that does not answer blocks no requests to others."""
+        import httpx
+
+        client = self._clients.pop(url, None)
+        if client is None:
+            limits = httpx.Limits(
+                max_connections=MAX_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=KEEP_ALIVE
+            )
+            verify = self._tls() if url.startswith("https:") else False
+            client = httpx.AsyncClient(verify=verify, limits=limits, transport=self._transport, trust_env=False)
+            if len(self._clients) >= MAX_CLIENTS:
+                oldest = next(iter(self._clients))
+                await self._clients.pop(oldest).aclose()
+        self._clients[url] = client  # the last used last
+        return client
+
+
+def _is_tls(e: BaseException) -> bool:
+    cause: BaseException | None = e
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return True
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _reason(e: Exception) -> str:
+    return str(e) or type(e).__name__

@@ -1,0 +1,225 @@
+"""Forwarding between workers that serve real HTTP: who answers, what is passed on, and failures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.config.listeners import https_settings
+from runtime.herder.errors import BadRequest, NotFound
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.group import GroupSnapshot
+from runtime.rest.forwarding.forwarding import NO_LEADER, WRONG_WORKER
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.receiving import read
+from runtime.rest.offsets import origin
+from runtime.rest.resource import Resource, path_name
+from runtime.rest.security.access import PRINCIPAL, ROLE
+from runtime.rest.security.jaas import MODULE
+from runtime.rest.security.security import BASIC_AUTH
+from runtime.rest.security.tls import client_context
+from tests.support.certificates import make_stores
+from tests.support.worker_rig import ServingWorker, new_worker, worker_group
+
+
+def routes(worker: ServingWorker, answer: Callable[[Request], Response] | None = None) -> list[Route]:
+    """A path for the leader and one for the owner; each answers with what it has received."""
+
+    async def here(r: Request) -> Response:
+        body = await read(r)
+        if answer is not None:
+            return answer(r)
+        location = {"Location": f"{r.url.scheme}://{r.url.netloc}/at/leader"}
+        return json_answer({
+            "worker": worker.id, "target": r.scope["raw_path"].decode(), "query": r.scope["query_string"].decode(),
+            "body": body.decode(), "accept": r.headers.get("accept"), "who": origin(r).who, "why": origin(r).why,
+            "user": r.scope.get(PRINCIPAL), "role": r.scope[ROLE].name if ROLE in r.scope else None,
+        }, 201, location)  # fmt: skip
+
+    async def to_leader(r: Request) -> Response:
+        return await worker.forwarding.at_leader(r, here)
+
+    async def to_owner(r: Request) -> Response:
+        return await worker.forwarding.at_owner(r, Unit(path_name(r), -1), known, here)
+
+    return [
+        Route("/leader/{name}", Resource(get=to_leader, post=to_leader, delete=to_leader)),
+        Route("/owner/{name}", Resource(post=to_owner)),
+    ]
+
+
+def known(unit: Unit) -> None:
+    if unit.connector not in ("a", "waiting"):
+        raise NotFound(f"Unknown connector: {unit.connector}")
+
+
+async def serve(workers: list[ServingWorker]) -> None:
+    for worker in workers:
+        await worker.serve(routes(worker))
+
+
+async def test_the_leader_gets_the_request_as_it_was_sent() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        leader, follower = workers
+        sent = {"Content-Type": "application/json", "Accept": "application/json", "Headrace-Reason": "r"}
+        answer = await follower.client.request(
+            "POST", "/leader/a%2Fb%20c?x=1&forward=&y=%2F", content=b'{"a":1}', headers=sent
+        )
+        found = answer.json()
+    assert answer.status_code == 201
+    assert found["worker"] == leader.id
+    assert (found["target"], found["query"]) == ("/leader/a%2Fb%20c", "x=1&y=%2F&forward=true")
+    assert (found["body"], found["accept"], found["why"]) == ('{"a":1}', "application/json", "r")
+    assert answer.headers["location"] == f"{follower.url}at/leader"
+    assert answer.headers["content-type"] == "application/json"
+    assert (leader.reads, follower.reads) == (0, 1), "the follower reads the change before it answers"
+
+
+async def test_the_leader_answers_its_own_requests_itself() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        for forward in ("", "?forward=true", "?forward=false"):
+            assert (await workers[0].client.post(f"/leader/a{forward}")).json()["worker"] == workers[0].id
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+async def test_requests_reach_the_owner_from_any_worker(first: int) -> None:
+    async with worker_group(3) as workers:
+        await serve(workers)
+        found = (await workers[first].client.post("/owner/a")).json()
+    hops = {0: "forward=true", 1: "forward=false", 2: ""}
+    assert (found["worker"], found["query"]) == (workers[2].id, hops[first])
+
+
+async def test_wrong_workers_refuse_after_the_last_hop() -> None:
+    async with worker_group(3) as workers:
+        await serve(workers)
+        for path in ("leader", "owner"):
+            refused = await workers[1].client.post(f"/{path}/a?forward=false")
+            assert (refused.status_code, refused.json()["message"]) == (409, WRONG_WORKER)
+        workers[0].group.snapshot = replace(workers[0].group.snapshot, leader=workers[2].id)  # workers disagree
+        refused = await workers[1].client.post("/leader/a")
+        assert refused.status_code == 409
+        assert refused.json()["message"] == WRONG_WORKER
+
+
+async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        unowned = await workers[1].client.post("/owner/waiting")
+        assert (unowned.status_code, unowned.json()["message"]) == (409, NO_LEADER)
+        unknown = await workers[1].client.post("/owner/nope")
+        assert (unknown.status_code, unknown.json()["message"]) == (404, "Unknown connector: nope")
+        workers[1].group.snapshot = GroupSnapshot("g", 2)
+        refused = await workers[1].client.post("/leader/a")
+        assert (refused.status_code, refused.json()["message"]) == (409, NO_LEADER)
+
+
+async def test_errors_of_the_leader_are_returned_unchanged() -> None:
+    def refuse(_: Request) -> Response:
+        raise BadRequest("no good")
+
+    async with worker_group(2) as (leader, follower):
+        await leader.serve(routes(leader, refuse))
+        await follower.serve(routes(follower))
+        refused = await follower.client.post("/leader/a")
+        assert (refused.status_code, refused.json()) == (400, {"error_code": 400, "message": "no good"})
+        assert follower.reads == 0
+
+
+async def test_a_leader_that_cannot_be_reached_is_named_with_the_remedy() -> None:
+    async with worker_group(2) as (leader, follower):
+        await follower.serve(routes(follower))
+        await leader.server.close()
+        refused = await follower.client.post("/leader/a")
+    assert refused.status_code == 409
+    assert refused.json()["message"].startswith(f"The leader, worker {leader.id} cannot be reached at {leader.url}: ")
+    assert "Nothing was changed" in refused.json()["message"]
+    assert "rest.advertised.host.name" in refused.json()["message"]
+
+
+async def test_a_leader_that_ends_while_it_answers_may_have_made_the_change() -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    async with worker_group(2) as (_, follower), await asyncio.start_server(hang_up, "127.0.0.1", 0) as dying:
+        url = f"http://127.0.0.1:{dying.sockets[0].getsockname()[1]}/"
+        await follower.serve(routes(follower))
+        infos = [replace(follower.group.snapshot.workers[0], url=url), follower.group.snapshot.workers[1]]
+        follower.group.snapshot = replace(follower.group.snapshot, workers=infos)
+        refused = await follower.client.post("/leader/a")
+    assert refused.status_code == 503
+    assert "check before trying again" in refused.json()["message"]
+
+
+async def test_bodies_are_passed_on_without_a_content_type_and_checked_by_the_leader() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        refused = await workers[1].client.post("/leader/a", content=b"{}")
+        assert refused.status_code == 415
+        large = b'"' + b"x" * 3_000_000 + b'"'
+        refused = await workers[1].client.post("/leader/a", content=large, headers={"Content-Type": "application/json"})
+        assert refused.status_code == 413
+
+
+async def test_the_password_is_passed_on_and_the_address_is_that_of_the_client(tmp_path: Any) -> None:
+    (tmp_path / "users").write_text("ann=secret\n")
+    (tmp_path / "jaas").write_text(f'KafkaConnect {{ {MODULE} required file="{tmp_path}/users"; }};')
+    props = {"rest.extension.classes": BASIC_AUTH, "headrace.jaas.file": str(tmp_path / "jaas")}
+    async with worker_group(2, props) as workers:
+        await serve(workers)
+        answer = await workers[1].client.post("/leader/a", auth=("ann", "secret"))
+        found = answer.json()
+        assert (found["worker"], found["user"], found["who"]) == (workers[0].id, "ann", "ann@127.0.0.1")
+        assert (await workers[1].client.post("/leader/a", auth=("ann", "wrong"))).status_code == 401
+
+
+async def test_before_there_is_a_session_key_requests_are_forwarded_without_the_address() -> None:
+    async with worker_group(2, key=False) as workers:
+        await serve(workers)
+        assert (await workers[1].client.post("/leader/a")).json()["worker"] == workers[0].id
+
+
+async def test_https_with_the_stores_of_the_listeners(tmp_path: Any) -> None:
+    stores = make_stores(tmp_path)
+    props = {
+        "listeners.https.ssl.keystore.location": str(stores.p12),
+        "listeners.https.ssl.keystore.password": stores.password,
+        "listeners.https.ssl.truststore.location": str(stores.trust),
+        "listeners.https.ssl.client.auth": "required",
+    }
+    async with worker_group(2, props, str(stores.trust)) as workers:
+        await serve(workers)
+        context = client_context(https_settings(props))  # the listener also requires a certificate of this test
+        async with httpx.AsyncClient(base_url=workers[1].url, verify=context) as client:
+            assert (await client.post("/leader/a")).json()["worker"] == workers[0].id
+
+
+async def test_an_untrusted_certificate_is_reported_with_the_remedy(tmp_path: Any) -> None:
+    stores = make_stores(tmp_path)
+    props = {"listeners.https.ssl.keystore.location": str(stores.pem)}
+    async with worker_group(2, props, str(stores.trust)) as workers:
+        await serve(workers)
+        refused = await workers[1].client.post("/leader/a")
+    assert refused.status_code == 409
+    assert "listeners.https.ssl.truststore.location" in refused.json()["message"]
+
+
+async def test_a_worker_alone_never_forwards() -> None:
+    worker = await new_worker({})
+    worker.group.snapshot = GroupSnapshot("g", 1, worker.id)
+    await worker.serve(routes(worker))
+    async with worker.client:
+        assert json.loads((await worker.client.post("/leader/a")).content)["worker"] == worker.id
+    await worker.server.close()
