@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
 
 from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import one_of
@@ -33,6 +33,8 @@ from runtime.transforms.definitions import LOW, MEDIUM, REPLACE_NULL, key
 from runtime.transforms.fields.struct_copy import StructCopy, with_fields
 from runtime.transforms.fields.type_checks import require_map, require_struct
 
+_T = TypeVar("_T")
+
 _PURPOSE = "converting timestamp formats"
 _TARGETS = {
     "string": STRING_SCHEMA,
@@ -43,7 +45,6 @@ _TARGETS = {
 }
 _LONG = 1 << 63
 _DAY_MS = 86_400_000
-_YEAR_10000 = 253_402_300_800_000  # milliseconds since 1970; Python's dates end here
 _PER_SECOND = {"nanoseconds": 10**9, "microseconds": 10**6, "milliseconds": 1000, "seconds": 1}
 
 
@@ -149,41 +150,50 @@ class TimestampConverterValue(KeyOrValueTransformation):
         if value is None:
             return None
         target = self._target
-        if type(value) is int and target == "unix":  # also beyond the range of Python's dates
-            return _long(_divided(self._millis(value) * self._per_second, 1000))
-        if type(value) is int and target == "Time" and (ms := self._millis(value)) >= _YEAR_10000:
-            return time_of(ms % _DAY_MS)
+        if target == "unix":
+            return _long(_divided(self._read_millis(value) * self._per_second, 1000))
+        if target == "Time":
+            return time_of(self._read_millis(value) % _DAY_MS)
         time = self._read(value)
         if target == "string":
             assert self._pattern is not None
             return self._pattern.format(time)
-        if target == "unix":
-            return _long(_divided(millis(time) * self._per_second, 1000))
-        if target == "Timestamp":
-            return time
-        return time.date() if target == "Date" else time.time()
+        return time if target == "Timestamp" else time.date()
+
+    def _read_millis(self, value: Any) -> int:
+        """Milliseconds since 1970, in any year."""
+        kind = type(value)
+        if kind is int:
+            return self._millis(value)
+        return self._parsed(value, DatePattern.parse_millis) if kind is str else millis(_instant(value))
+
+    def _read(self, value: Any) -> dt.datetime:
+        """A time in UTC; DataError beyond Python's years 1 to 9999."""
+        kind = type(value)
+        if kind is int:
+            return datetime_of(self._millis(value))
+        return self._parsed(value, DatePattern.parse) if kind is str else _instant(value)
 
     def _millis(self, value: int) -> int:
         """Milliseconds since 1970. A number beyond 64 bits wraps around, as in Java's converters."""
         number = (value + _LONG) % (2 * _LONG) - _LONG
         return _long(_divided(number * 1000, self._per_second))
 
-    def _read(self, value: Any) -> dt.datetime:
-        kind = type(value)
-        if kind is int:
-            return datetime_of(self._millis(value))
-        if kind is str:
-            if self._pattern is None:
-                raise NullPointerError(f"Could not parse timestamp: value ({value}), because format is not set")
-            try:
-                return self._pattern.parse(value)
-            except ValueError as error:
-                raise DataError(
-                    f"Could not parse timestamp: value ({value}) does not match pattern ({self._text})"
-                ) from error
-        if isinstance(value, dt.date | dt.time):
-            return instant(value)
-        raise DataError(f"TimestampConverter does not support class {java_class(value)} objects as timestamps")
+    def _parsed(self, text: str, parse: Callable[[DatePattern, str], _T]) -> _T:
+        if self._pattern is None:
+            raise NullPointerError(f"Could not parse timestamp: value ({text}), because format is not set")
+        try:
+            return parse(self._pattern, text)
+        except ValueError as error:
+            raise DataError(
+                f"Could not parse timestamp: value ({text}) does not match pattern ({self._text})"
+            ) from error
+
+
+def _instant(value: Any) -> dt.datetime:
+    if isinstance(value, dt.date | dt.time):
+        return instant(value)
+    raise DataError(f"TimestampConverter does not support class {java_class(value)} objects as timestamps")
 
 
 def _long(number: int) -> int:

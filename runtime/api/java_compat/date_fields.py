@@ -41,29 +41,31 @@ class FieldReader:
         self._text, self._position = text, 0
         self._fields = CalendarFields()
         self._zone = "UTC"
-        self._century_start: dt.datetime | None = None  # two-digit years before it belong to the next century
+        self._century_start: float | None = None  # in ms since 1970: two-digit years before it are in the next century
 
     def time(self) -> dt.datetime:
-        """The time given by the fields read so far, in UTC."""
-        time = self._resolved()
-        if self._century_start is not None and time < self._century_start:
+        """The time given by the fields read so far, in UTC; ValueError beyond Python's years 1 to 9999."""
+        try:
+            return _EPOCH + dt.timedelta(milliseconds=self.millis())
+        except OverflowError as error:
+            raise ValueError("outside the years 1 to 9999") from error
+
+    def millis(self) -> int:
+        """The same time in milliseconds since 1970, in any year."""
+        ms = self._resolved()
+        if self._century_start is not None and ms < self._century_start:
             values = self._fields.values
             for year in (CalendarField.YEAR, CalendarField.WEEK_YEAR):
                 if year in values:
                     values[year] += 100
-            time = self._resolved()
-        return time
+            ms = self._resolved()
+        return ms
 
-    def _resolved(self) -> dt.datetime:
+    def _resolved(self) -> int:
         local_time = self._fields.local_time()
         if local_time.zone_offset is not None:
-            offset = local_time.zone_offset + (local_time.dst_offset or 0)
-        else:
-            offset = offset_at(self._zone, local_time.ms, local_time.dst_offset)
-        try:
-            return _EPOCH + dt.timedelta(milliseconds=local_time.ms - offset)
-        except OverflowError as error:
-            raise ValueError("outside the years 1 to 9999") from error
+            return local_time.ms - local_time.zone_offset - (local_time.dst_offset or 0)
+        return local_time.ms - offset_at(self._zone, local_time.ms, local_time.dst_offset)
 
     def literal(self, text: str) -> None:
         """Skips literal text."""
@@ -123,7 +125,7 @@ class FieldReader:
         first = now.year - 80
         if number == first % 100:
             leap_day = now.month == 2 and now.day == 29
-            self._century_start = now.replace(year=first, day=28 if leap_day else now.day)
+            self._century_start = now.replace(year=first, day=28 if leap_day else now.day).timestamp() * 1000
         return first // 100 * 100 + number + (100 if number < first % 100 else 0)
 
     def _name_field(self, letter: str, start: int) -> None:

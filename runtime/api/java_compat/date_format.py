@@ -12,6 +12,7 @@ from runtime.api.java_compat.date_fixed_width import fixed_width_reader, fixed_w
 
 _LETTERS = "GyYMLwWDdFEuaHkKhmsSzZX"
 
+_EPOCH, _MS = dt.datetime(1970, 1, 1, tzinfo=dt.UTC), dt.timedelta(milliseconds=1)
 _DAY = 86_400_000
 _UNITS = {**dict.fromkeys("aHkKh", 3_600_000), "m": 60_000, "s": 1000, "S": 1}
 
@@ -42,11 +43,17 @@ class DatePattern:
         return "".join([write(time) for write in self._writers])
 
     def parse(self, text: str) -> dt.datetime:
-        """The time of a text in UTC, ignoring text after the match; ValueError if the start does not match."""
+        """The time of a text in UTC, ignoring text after the match; ValueError if the start does not match, or beyond
+        Python's years 1 to 9999."""
         time = self._fixed_width_reader(text) if self._fixed_width_reader is not None else None
-        return time if time is not None else self._parse(text)
+        return time if time is not None else self._read_fields(text).time()
 
-    def _parse(self, text: str) -> dt.datetime:
+    def parse_millis(self, text: str) -> int:
+        """The time of a text in milliseconds since 1970, in any year; ValueError if the start does not match."""
+        time = self._fixed_width_reader(text) if self._fixed_width_reader is not None else None
+        return (time - _EPOCH) // _MS if time is not None else self._read_fields(text).millis()
+
+    def _read_fields(self, text: str) -> FieldReader:
         """Parses field by field, as leniently as Java."""
         reader = FieldReader(text)
         for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
@@ -54,7 +61,7 @@ class DatePattern:
                 reader.field(token, following is not None and is_number(following))
             else:
                 reader.literal(token.text)
-        return reader.time()
+        return reader
 
 
 def _tokens(pattern: str) -> list[_Token]:

@@ -140,9 +140,10 @@ def _pairs(found: Any) -> list[list[Any]]:
 
 def _struct(schema: Schema, fill: bool) -> Reader:
     plan = [(field.name, reader(field.schema, fill)) for field in schema.fields]
-    checks = [(f, check) for f in schema.fields if (check := gap_check(f.schema, "field", f.name))]
-    own = [(f.name, check) for f, check in checks if f.schema.type.primitive]
-    inner = [(f.name, check) for f, check in checks if not f.schema.type.primitive]
+    checks = [(f.name, check) for f in schema.fields if (check := gap_check(f.schema, "field", f.name))]
+    primitive = {f.name for f in schema.fields if f.schema.type.primitive}
+    own = [(name, check) for name, check in checks if name in primitive]
+    inner = [(name, check) for name, check in checks if name not in primitive]
     names = tuple(field.name for field in schema.fields)
     texts = (str,) * len(names)
     all_text = all(f.schema.type is Type.STRING and f.schema.name not in _LOGICAL for f in schema.fields)
@@ -152,13 +153,20 @@ def _struct(schema: Schema, fill: bool) -> Reader:
             raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(found)}")
         if all_text and tuple(found) == names and tuple(map(type, found.values())) == texts:
             return found
-        get = found.get
-        made = {name: field(get(name)) for name, field in plan}
-        if None in made.values():
-            for name, check in own:
+        get, made = found.get, {}
+        try:
+            for name, field in plan:
+                made[name] = field(get(name))
+            if None in made.values():
+                for name, check in own:
+                    check(made[name])
+            for name, check in inner:
                 check(made[name])
-        for name, check in inner:
-            check(made[name])
+        except DataError:
+            for name, check in checks:  # Java checks each field before it reads the next one
+                if name in made:
+                    check(made[name])
+            raise
         return made
 
     return read

@@ -138,6 +138,10 @@ def _paths() -> Iterator[Json]:
         yield transformed("ExtractField$Value", {"field": path, "field.syntax.version": "V2"}, record(given))
 
 
+_UNIX_TIMES = [
+    0, -1, 999, 1_566_570_894, 1_566_570_894_346, -1_566_570_894_346_999, 1_566_570_894_346_999_999,
+    -62_135_596_800_001, -92_135_596_812_345_678, -(1 << 63), (1 << 63) - 1,
+]  # fmt: skip
 _UNITS = ["seconds", "milliseconds", "microseconds", "nanoseconds"]
 
 
@@ -146,8 +150,11 @@ def _times() -> Iterator[Json]:
         config = {"target.type": target, "unix.precision": unit}
         for ms in (0, -1, 1_566_570_894_346, 9_300_000_000_000, -9_300_000_000_000, 253_402_300_799_999):
             yield transformed("TimestampConverter$Value", config, record({"date": ms}, logical_of(TIMESTAMP)))
-        for number in (0, -1, 999, 1_566_570_894, 1_566_570_894_346, -1_566_570_894_346_999, 1_566_570_894_346_999_999):
+        for number in _UNIX_TIMES:
             yield transformed("TimestampConverter$Value", config, record(integer(number), schema("INT64")))
+    for target, text in product(("unix", "Timestamp", "Date", "Time"), ("0000-05-06 10:30", "99999-05-06 10:30")):
+        config = {"target.type": target, "format": "yyyy-MM-dd HH:mm"}
+        yield transformed("TimestampConverter$Value", config, record(text, schema("STRING")))
     for target, pattern in product(("string", "unix", "Date", "nope", ""), ("", "yyyy", "b", " ", "yyyy'")):
         yield transformed("TimestampConverter$Value", {"target.type": target, "format": pattern}, record(None))
     for kind, held in _MASKED:

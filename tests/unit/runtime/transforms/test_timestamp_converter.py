@@ -8,7 +8,7 @@ import pytest
 
 from runtime.api.data.logical import TIMESTAMP_SCHEMA, time_millis
 from runtime.api.data.record import SourceRecord
-from runtime.api.data.schema import INT64_SCHEMA
+from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA
 from runtime.api.errors import DataError
 from tests.support.transforms import made
 
@@ -34,9 +34,23 @@ def test_times_outside_the_years_1_to_9999_are_refused(name: str, config: dict[s
         made(name, config).apply(record)
 
 
-@pytest.mark.parametrize("ms", [253_402_300_800_000, 253_402_300_800_000 + 3_723_004, (1 << 63) - 1])
-def test_the_time_of_day_of_unix_time_beyond_the_year_9999(ms: int) -> None:
+@pytest.mark.parametrize(
+    "ms", [253_402_300_800_000, 253_402_300_800_000 + 3_723_004, (1 << 63) - 1, -62_135_596_800_001, -(1 << 63)]
+)
+def test_the_time_of_day_of_unix_time_beyond_the_years_1_to_9999(ms: int) -> None:
     record = SourceRecord({}, {}, "t", ms, INT64_SCHEMA)
     changed = made("TimestampConverter$Value", {"target.type": "Time"}).apply(record)
     assert changed is not None
     assert time_millis(changed.value) == ms % 86_400_000
+
+
+@pytest.mark.parametrize("year", ["0000", "10000"])
+@pytest.mark.parametrize(("target", "expected"), [("Time", dt.time(10, 30)), ("unix", None)])
+def test_text_beyond_the_years_1_to_9999(year: str, target: str, expected: dt.time | None) -> None:
+    record = SourceRecord({}, {}, "t", f"{year}-05-06 10:30", STRING_SCHEMA)
+    changed = made("TimestampConverter$Value", {"target.type": target, "format": "yyyy-MM-dd HH:mm"}).apply(record)
+    assert changed is not None
+    if expected is not None:
+        assert changed.value == expected
+    else:
+        assert changed.value % 86_400_000 == (10 * 60 + 30) * 60_000

@@ -101,3 +101,10 @@ def test_json_configuration() -> None:
         _json(**{"schemas.enable": "x"})
     converter = _json(**{"schema.content": '{"type":"int32"}'})
     assert converter.to_connect("t", b"7") == (Schema(Type.INT32), 7)
+
+
+def test_the_first_fault_of_a_struct_is_reported() -> None:
+    fields = b'[{"type":"string","field":"a"},{"type":"bytes","field":"b"}]'
+    envelope = b'{"schema":{"type":"struct","fields":%s},"payload":{"a":[1],"b":null}}' % fields
+    with pytest.raises(DataError, match='null used for required field: "a", schema type: STRING'):
+        _json().to_connect("t", envelope)
