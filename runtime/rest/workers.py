@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import json
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.workers import Workers
 from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.offsets import origin
-from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.resource import Handler, Resource, parameter, path_name
 from runtime.rest.security.access import Role
+
+LEADER_TIMEOUT = 3.0
+"""Seconds to wait for the leader's view: the list of workers is needed most while a worker hangs."""
 
 
 def worker_routes(
@@ -21,8 +28,18 @@ def worker_routes(
     """The routes of these endpoints. `ready` wraps handlers so that they answer 503 until the stores have been read,
     `leader` so that they run at the leader."""
 
-    async def view(_: Request) -> Response:
+    async def own(_: Request) -> Response:
         return json_answer(workers.view())
+
+    async def view(request: Request) -> Response:
+        """The leader's view, which is complete; this worker's own if the leader does not answer soon."""
+        if parameter(request, "forward") is None:
+            with contextlib.suppress(Conflict, Unavailable, TimeoutError):
+                async with asyncio.timeout(LEADER_TIMEOUT):
+                    answer = await leader(own)(request)
+                if answer.status_code == 200:
+                    return json_answer(workers.seen_from_here(json.loads(bytes(answer.body))))
+        return await own(request)
 
     return [
         Route("/workers", Resource(get=ready(view))),

@@ -44,6 +44,12 @@ class Workers:
             ],
         }
 
+    def seen_from_here(self, answer: WorkersAnswer) -> WorkersAnswer:
+        """The answer of another worker, with `here` of this one."""
+        here = self._group.worker_id
+        workers: list[GroupWorkerAnswer] = [{**w, "here": w["worker_id"] == here} for w in answer["workers"]]
+        return {**answer, "workers": workers}
+
     async def cordon(self, worker_id: str, who: str) -> None:
         """The worker keeps its connectors and tasks, and receives no others."""
         self._check_known(worker_id)

@@ -24,7 +24,10 @@ class WorkerInside(Static):
     """Hidden if the worker has no `GET /metrics`; Apache's worker has none."""
 
     DEFAULT_CSS = """
-    WorkerInside { display: none; height: auto; max-height: 50%; padding: 0 1; border-top: solid $border; }
+    WorkerInside {
+        display: none; height: auto; max-height: 50%; padding: 0 1; border-top: solid $border;
+        border-title-color: $text-muted;
+    }
     """
 
     def __init__(self, connect: Connect) -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 import runtime
+from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.group import Group, GroupSnapshot, SoleWorker, WorkerState
 from runtime.herder.group.workers import Workers
 from runtime.rest.app import application
+from runtime.rest.http.answers import error, json_answer
 from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.resource import Handler, Resource
 from runtime.rest.security.access import Role
@@ -41,11 +47,11 @@ def unguarded(handler: Handler) -> Handler:
 class Rig:
     """The routes of one worker, and what they write."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, leader: Callable[[Handler], Handler]) -> None:
         logs = TestLogs()
         self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
         self.cordons = Cordons(self.documents)
-        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded, unguarded))
+        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded, leader))
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
 
     async def put(self, path: str) -> tuple[int, str]:
@@ -53,9 +59,14 @@ class Rig:
         return answer.status_code, answer.json()["message"] if answer.content else ""
 
 
+def _stores() -> tuple[Cordons, ConfigStore]:
+    logs = TestLogs()
+    return Cordons(Documents(logs, topic("j"))), ConfigStore(logs, topic("c"))
+
+
 @asynccontextmanager
-async def worker(group: Group) -> AsyncIterator[Rig]:
-    rig = Rig(group)
+async def worker(group: Group, leader: Callable[[Handler], Handler] = unguarded) -> AsyncIterator[Rig]:
+    rig = Rig(group, leader)
     async with rig.client:
         yield rig
 
@@ -92,6 +103,50 @@ async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None
         "tasks": [{"connector": "lines", "task": 0}],
     }
     assert list(SCHEMAS["Workers"]["properties"]["workers"]["items"]["properties"]) == list(b)
+
+
+def at_leader(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Handler], Handler]:
+    """Requests for the leader get this answer."""
+    return lambda handler: answer
+
+
+async def test_a_follower_returns_the_view_of_the_leader_as_seen_from_itself() -> None:
+    leader = Workers(as_seen_by(A, replace(GROUP, rebalancing=True)), *_stores(), 3)
+
+    async def answer(_: Request) -> Response:
+        return json_answer(leader.view())
+
+    async with worker(as_seen_by(B), at_leader(answer)) as rig:
+        found = (await rig.client.get("/workers")).json()
+        own = (await rig.client.get("/workers?forward=false")).json()
+    assert found["rebalancing"] and not own["rebalancing"]
+    assert [(w["worker_id"], w["here"]) for w in found["workers"]] == [(A, False), (B, True)]
+
+
+async def refuse(_: Request) -> Response:
+    raise Conflict("no known leader")
+
+
+async def be_away(_: Request) -> Response:
+    raise Unavailable("no answer")
+
+
+async def fail(_: Request) -> Response:
+    return error(500, "failed")
+
+
+async def hang(_: Request) -> Response:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+@pytest.mark.parametrize("answer", [refuse, be_away, fail, hang])
+async def test_a_follower_without_an_answer_of_the_leader_returns_its_own_view(
+    answer: Callable[[Request], Awaitable[Response]],
+) -> None:
+    async with worker(as_seen_by(B), at_leader(answer)) as rig:
+        found = await rig.client.get("/workers")
+    assert found.status_code == 200 and found.json()["generation"] == 7
 
 
 async def test_the_leader_stores_a_state_and_requests_a_rebalance() -> None:
