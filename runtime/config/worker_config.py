@@ -86,6 +86,24 @@ DISTRIBUTED = ConfigDef(
     ),
     ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker sends a heartbeat to its group."),
     ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers have to rejoin in a rebalance."),
+    ConfigKey(
+        "scheduled.rebalance.max.delay.ms",
+        ConfigType.INT,
+        300_000,
+        _L,
+        "How long the tasks of a worker that has left wait for its return.",
+    ),
+    ConfigKey(
+        "connect.protocol",
+        ConfigType.STRING,
+        "sessioned",
+        _L,
+        "The group protocol; this worker offers `sessioned` and `compatible`.",
+        one_of("sessioned", "compatible"),
+    ),
+    ConfigKey(
+        "headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether workers of Apache may be in the same group."
+    ),
     ConfigKey("topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are recorded."),
     ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
     ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources is used."),
@@ -132,12 +150,10 @@ _PASSED_ON = (
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
     "receive.", "send.",
 )  # fmt: skip
-_ONE_WORKER = "this version supports one worker in a group"
+_SYNC = "a worker that has not read the config topic to its assignment retries until it has"
 _JAVA_METRICS = "it configures Java's metrics"
 _ONE_VERSION = "a worker has one version of each Python plugin"
 _IGNORED = {
-    "scheduled.rebalance.max.delay.ms": _ONE_WORKER,
-    "connect.protocol": "this worker has its own group protocol",
     "plugin.discovery": "Python plugins are discovered by importing them",
     "metric.reporters": "this worker does not run Java reporters",
     "metrics.num.samples": _JAVA_METRICS,
@@ -146,8 +162,8 @@ _IGNORED = {
     "key.converter.plugin.version": _ONE_VERSION,
     "value.converter.plugin.version": _ONE_VERSION,
     "header.converter.plugin.version": _ONE_VERSION,
-    "worker.sync.timeout.ms": _ONE_WORKER,
-    "worker.unsync.backoff.ms": _ONE_WORKER,
+    "worker.sync.timeout.ms": _SYNC,
+    "worker.unsync.backoff.ms": _SYNC,
 }
 """Properties of Apache's worker that have no effect here, with the reason."""
 
@@ -187,6 +203,10 @@ class WorkerConfig:
     session_timeout: float
     heartbeat: float
     rebalance_timeout: float
+    rebalance_delay: float
+    """Time for which the tasks of a worker that has left wait for its return."""
+    mixed_group: bool
+    """Whether workers of another implementation may be in the same group."""
     plugin_path: tuple[str, ...]
     topic_tracking: bool
     topic_tracking_reset: bool
@@ -258,6 +278,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         session_timeout=v["session.timeout.ms"] / 1000,
         heartbeat=v["heartbeat.interval.ms"] / 1000,
         rebalance_timeout=v["rebalance.timeout.ms"] / 1000,
+        rebalance_delay=v["scheduled.rebalance.max.delay.ms"] / 1000,
+        mixed_group=v["headrace.mixed.group"],
         plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
         topic_tracking=v["topic.tracking.enable"],
         topic_tracking_reset=v["topic.tracking.allow.reset"],

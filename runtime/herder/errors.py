@@ -47,3 +47,7 @@ class Unavailable(HerderError):
     """The worker cannot answer now."""
 
     status = 503
+
+
+NOT_HERE = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+"""Connect's message for a request that another worker has to carry out (FACTS 8)."""

@@ -25,7 +25,7 @@ from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.entry_cache import EntryCache
-from runtime.herder.errors import BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
+from runtime.herder.errors import NOT_HERE, BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
@@ -67,17 +67,25 @@ class UnfinishedChanges(Protocol):
         background."""
 
 
+class Leadership(Protocol):
+    """Whether this worker leads its group."""
+
+    @property
+    def leads(self) -> bool: ...
+
+
 class Herder:
     """Answers requests of clients. Event loop only; requests for one connector run one after another."""
 
     def __init__(
         self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, connectors: Connectors,
         entries: ConnectorEntries, tracking: TopicTracking, locks: ConnectorLocks, unfinished: UnfinishedChanges,
+        group: Leadership,
     ) -> None:  # fmt: skip
         self._configs, self._statuses, self._host, self._connectors = configs, statuses, host, connectors
         self._types, self._tracking = entries.types, tracking
         self._entries = EntryCache()
-        self._locks, self._unfinished = locks, unfinished
+        self._locks, self._unfinished, self._group = locks, unfinished, group
 
     # reading
 
@@ -209,26 +217,32 @@ class Herder:
             await self._configs.put_target_state(name, TargetState.STOPPED)
 
     async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> StatusAnswer | None:
-        """POST /connectors/{name}/restart (KIP-745): None for the plain form (204), otherwise the status with the
-        restarted connector and tasks RESTARTING (202). HerderError if the plain form does not start the connector."""
+        """POST /connectors/{name}/restart (KIP-745): None for the plain form (204), which the connector's owner carries
+        out; otherwise the status with the restarted connector and tasks RESTARTING (202), at the leader. HerderError if
+        the plain form does not start the connector."""
+        if not include_tasks and not only_failed:
+            await self._restart_connector(name)
+            return None
         async with self.exclusive(name):
-            stored = self._configs.connector(name)
-            if stored is None:
-                raise NotFound(f"Unknown connector: {name}")
-            if not include_tasks and not only_failed:
-                self._connectors.restart(name, connector=True, tasks=set())
-                if await self._connectors.has_failed(name, START_WAIT):
-                    raise HerderError(f"Failed to start connector: {name}")
-                return None
+            self.check_restartable(Unit(name, CONNECTOR))
             chosen = self._restarted_by(RestartRequest(name, include_tasks, only_failed))
             answer = _marked_restarting(await self._status(name), *chosen)
             await self._configs.put_restart(name, include_tasks, only_failed)  # restart_requested() follows
             return answer
 
+    async def _restart_connector(self, name: str) -> None:
+        async with self._held(name):
+            self.check_restartable(Unit(name, CONNECTOR))
+            self._connectors.check_owned(name)
+            self._connectors.restart(name, connector=True, tasks=set())
+            if await self._connectors.has_failed(name, START_WAIT):
+                raise HerderError(f"Failed to start connector: {name}")
+
     async def restart_task(self, name: str, task: int) -> None:
-        """POST /connectors/{name}/tasks/{task}/restart."""
-        async with self.exclusive(name):
+        """POST /connectors/{name}/tasks/{task}/restart, carried out by the task's owner."""
+        async with self._held(name):
             self.check_restartable(Unit(name, task))
+            self._connectors.check_owned(name, task)
             self._connectors.restart(name, connector=False, tasks={task})
 
     def check_restartable(self, unit: Unit) -> None:
@@ -297,8 +311,16 @@ class Herder:
 
     @asynccontextmanager
     async def exclusive(self, name: str, within: float | None = None) -> AsyncIterator[None]:
-        """Hold the connector's lock. Conflict while a change of its offsets is unfinished, or if earlier requests take
-        longer than `within` seconds."""
+        """Hold the connector's lock for a change, which only the leader carries out. Conflict if this worker does not
+        lead, while a change of the connector's offsets is unfinished, or if earlier requests take longer than `within`
+        seconds."""
+        async with self._held(name, within):
+            if not self._group.leads:
+                raise Conflict(NOT_HERE)
+            yield
+
+    @asynccontextmanager
+    async def _held(self, name: str, within: float | None = None) -> AsyncIterator[None]:
         self._unfinished.check_not_finishing(name)  # before waiting: the change holds the lock during an outage
         async with self._locks.hold(name, within):
             self._unfinished.check_no_pending_change(name)

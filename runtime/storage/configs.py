@@ -28,6 +28,7 @@ class StoredConnector:
     target: TargetState
     tasks: tuple[dict[str, str], ...]  # the configs of the last complete set; none while STOPPED
     inconsistent: bool = False  # compaction left an incomplete set: the connector must generate its task configs again
+    applied: dict[str, str] | None = None  # the config from which `tasks` were generated; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class _Entry:
     target: TargetState | None = None
     tasks: tuple[dict[str, str], ...] = ()
     inconsistent: bool = False
+    applied: dict[str, str] | None = None
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
     target_written: int | None = None  # when the target state was written, in milliseconds since 1970
@@ -73,6 +75,8 @@ class ConfigStore:
         """Task counts of exactly-once sources, by connector."""
         self.logger_levels: dict[str, str] = {}
         """Levels set for the whole cluster, by logger."""
+        self.offset = 0
+        """The offset after the last record applied (Connect's config offset)."""
 
     def subscribe(
         self,
@@ -105,7 +109,7 @@ class ConfigStore:
             target = entry.target or TargetState.STARTED
             # A deleted connector's task records stay in the topic; a STOPPED one created later has none of them.
             tasks = () if target is TargetState.STOPPED else entry.tasks
-            entry.snapshot = StoredConnector(name, entry.config, target, tasks, entry.inconsistent)
+            entry.snapshot = StoredConnector(name, entry.config, target, tasks, entry.inconsistent, entry.applied)
         return entry.snapshot
 
     def target_written(self, name: str) -> int | None:
@@ -182,6 +186,8 @@ class ConfigStore:
             if name is not None:
                 self._changed(name, record)
                 changed[name] = None
+        if records:
+            self.offset = records[-1].offset + 1
         for name in changed:
             self._on_change(name)
 
@@ -230,6 +236,7 @@ class ConfigStore:
         configs, entry.uncommitted = entry.uncommitted, {}
         entry.inconsistent = not all(i in configs for i in range(count))
         entry.tasks = () if entry.inconsistent else tuple(configs[i] for i in range(count))
+        entry.applied = entry.config
         return name
 
     def _take_fencing(self, name: str, value: dict[str, Any] | None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from starlette.types import ASGIApp
 
+from runtime import __version__
 from runtime.config.listeners import https_settings
 from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import Storage, WorkerConfig
@@ -22,9 +23,13 @@ from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import TaskServices
 from runtime.herder.group.cordons import Cordons
-from runtime.herder.group.group import Group, SoleWorker
+from runtime.herder.group.departures import Departures
+from runtime.herder.group.group import SoleWorker
+from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.session_keys import SessionKeys
+from runtime.herder.group.worker_group import GroupSettings, WorkerGroup
 from runtime.herder.group.workers import Workers
+from runtime.herder.group_duties import GroupDuties
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.loggers import Loggers
@@ -67,7 +72,7 @@ from runtime.storage.journal import OffsetJournal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
 from runtime.storage.statuses import StatusStore
-from runtime.worker.worker_storage import GroupMembership, WorkerStorage, admin_settings, lease_remaining
+from runtime.worker.worker_storage import WorkerStorage, admin_settings, lease_remaining
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,9 @@ class WorkerParts:
 
     logs: Logs
     configs: ConfigStore
-    membership: GroupMembership
+    group: WorkerGroup | SoleWorker
+    peers: PeerWatch | None  # None without a group
+    duties: GroupDuties
     host: ResolvingHost
     engine: SparkEngine
     connectors: Connectors
@@ -92,7 +99,6 @@ class WorkerParts:
     loggers: Loggers
     lines: ConnectorLines
     task_services: TaskServices
-    group: Group
     between_workers: RequestsBetweenWorkers
 
 
@@ -112,9 +118,8 @@ class RequestsBetweenWorkers:
 def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Secrets) -> WorkerParts:
     """Build all parts without starting any. `url` is the address that other workers use for this worker."""
     worker_id = url.partition("://")[2]
-    group: Group = SoleWorker(worker_id)
     logs = storage.logs
-    lease = lease_remaining(storage.membership)
+    lease = lease_remaining(storage.member)
     configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
@@ -126,8 +131,16 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     events = EventLog()
     entries = ConnectorEntries(configs, statuses)
     board = StatusBoard(statuses, events, worker_id, secrets, entries.entry)
-    connectors = Connectors(configs, statuses, board, StartControl(CrashLoopGuard(journal.documents)))
-    configs.subscribe(changes=connectors.config_changed)
+    cordons = Cordons(journal.documents)
+    group = _group(config, url, storage, configs, statuses, journal, cordons)
+    starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
+    connectors = Connectors(configs, statuses, board, group, starts)
+
+    def changed(name: str) -> None:
+        group.configured(name)
+        connectors.config_changed(name)
+
+    configs.subscribe(changes=changed)
     call_secrets = CallSecrets(secrets)
     plugins = PluginHostClient(_host(config), connectors, scrub=call_secrets.scrub)
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
@@ -137,7 +150,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     stored_offsets = StoredOffsets(offsets, groups)
     changes = OffsetChanges(journal, configs, stored_offsets, connectors, locks)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
-    herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes)
+    herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
     offset_requests = OffsetRequests(herder, configs, connectors, host, stored_offsets, changes)
     orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
     internal = InternalRequests(herder, configs)
@@ -145,7 +158,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
 
-    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=storage.membership)
+    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group)
     lines = ConnectorLines(secrets.scrub)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
@@ -158,7 +171,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     callers = SignedCallers(keys)
     clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
     forwarding = Forwarding(group, clients, callers, SharedStores(configs, journal))
-    workers = Workers(group, Cordons(journal.documents), configs, config.slots)
+    workers = Workers(group, cordons, configs, config.slots)
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
@@ -166,15 +179,27 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
         internal, keys, workers, forwarding,
     ))  # fmt: skip
+    duties = GroupDuties(connectors, board, changes, lambda: health.ready)
+    peers = PeerWatch(group) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(
-        logs, configs, storage.membership, host, engine, connectors, board, events, health, herder, offset_requests,
+        logs, configs, group, peers, duties, host, engine, connectors, board, events, health, herder, offset_requests,
         changes, progress, application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
         TaskServices(config, engine, offsets, statuses, groups, board, host),
-        group, RequestsBetweenWorkers(keys, callers, clients),
+        RequestsBetweenWorkers(keys, callers, clients),
     )  # fmt: skip
+
+
+def _group(
+    config: WorkerConfig, url: str, storage: WorkerStorage, configs: ConfigStore, statuses: StatusStore,
+    journal: OffsetJournal, cordons: Cordons,
+) -> WorkerGroup | SoleWorker:  # fmt: skip
+    if storage.member is None:
+        return SoleWorker(url.partition("://")[2], configs.names)
+    settings = GroupSettings(f"{url}/", __version__, config.slots, config.rebalance_delay)
+    return WorkerGroup(storage.member, settings, configs, statuses, Departures(journal.documents), cordons.states)
 
 
 def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:

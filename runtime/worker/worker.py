@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 FAILED, BAD_CONFIG = 1, 2
 
+HAND_OVER_TIMEOUT = 15.0
+"""Seconds for which a worker that ends waits for other workers to take over its connectors and tasks."""
+
 OnReady = Callable[[WorkerParts], Awaitable[None]]
 """A function to run as soon as the worker is ready; raising WorkerStartError ends the worker."""
 
@@ -115,7 +118,7 @@ class Worker:
         self._watch_signals()
         monitor = LoopMonitor()
         monitor.start()
-        storage = self._open_storage(self._config, self._rest.url, self._lost_group)
+        storage = self._open_storage(self._config, self._rest.url)
         parts = assemble(self._config, self._rest.url, storage, self._secrets)
         logging.getLogger().addHandler(parts.lines)
         await self._rest.open(parts)
@@ -138,16 +141,16 @@ class Worker:
             await parts.host.start()
             await parts.logs.start()
             parts.health.waiting_for = f"the group {self._config.group_id}"
-            joined = await parts.membership.join()
             await parts.configs.read_to_end()
             parts.configs.forget_deleted()
+            parts.duties.subscribe(self._lost_group)
+            await parts.group.join(parts.duties)
         except (KafkaProblem, OSError) as e:
             self._fail(str(e))
             return
-        parts.board.joined(joined.generation)
         parts.configs.subscribe(logger_levels=parts.loggers.set_cluster_level)  # not earlier requests (KIP-976)
-        if not await parts.offset_changes.finish():
-            parts.offset_changes.finish_later()
+        if parts.duties.leads:
+            await parts.duties.lead()
         parts.configs.subscribe(restarts=parts.herder.restart_requested)
         parts.connectors.start(parts.task_services)
         await parts.connectors.take_over()
@@ -158,22 +161,28 @@ class Worker:
             return
         parts.between_workers.keys.start(lambda: parts.group.leads)
         parts.health.ready = True
+        if parts.peers is not None:
+            parts.peers.start()
         parts.progress.start()
         log.info("Worker %s is ready with %d connector(s)", self.id, len(parts.configs.names()))
 
     async def _close(self, parts: WorkerParts) -> None:
         """Stop the tasks first, so that their offsets are committed, then everything that they need."""
         log.info("Worker %s is stopping", self.id)
+        if parts.health.ready:
+            await parts.group.hand_over(HAND_OVER_TIMEOUT)
+        if parts.peers is not None:
+            parts.peers.close()
         parts.events.close()
         parts.health.ready = False
-        parts.offset_changes.close()
+        parts.duties.close()
         parts.progress.close()
         await parts.connectors.close()
         await parts.engine.close(self._config.graceful)
         await parts.host.close()
         await self._rest.close()
         await parts.between_workers.close()
-        await parts.membership.leave()
+        await parts.group.leave()
         await parts.task_services.offsets.close()
         await parts.logs.close()
         log.info("Worker %s has stopped", self.id)

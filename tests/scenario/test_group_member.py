@@ -14,7 +14,7 @@ from typing import Any
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.leader import GroupView, lead
 from runtime.kafka.errors import GroupOccupied
-from runtime.kafka.group.group_member import GroupMember, Place, Times
+from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place, Times
 from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata
 from tests.support.broker import KafkaBroker, unique
 from tests.support.workers import java_worker
@@ -43,24 +43,21 @@ class Worker:
         self.losses = 0
         self.refusals: list[GroupOccupied] = []
         self.stops = True
-        self.member = HangingMember(
-            {"bootstrap.servers": bootstrap},
-            group,
-            f"worker-{port}",
-            WorkerMetadata(f"http://127.0.0.1:{port}/", view.config_offset, details=Details("test", 2)),
-            self._lead,
-            self._on_place,
-            self._on_lost,
-            self.refusals.append,
-            TIMES,
-        )
+        self.url = f"http://127.0.0.1:{port}/"
+        self.member = HangingMember({"bootstrap.servers": bootstrap}, group, f"worker-{port}", TIMES, True)
+
+    def start(self) -> None:
+        self.member.start(MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self.refusals.append))
 
     @property
     def owned(self) -> frozenset[tuple[str, int]]:
         return self.member.ownership.running
 
+    def _describe(self) -> WorkerMetadata:
+        return WorkerMetadata(self.url, self.view.config_offset, details=Details("test", 2))
+
     def _lead(self, leader: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
-        return lead(leader, members, self.view)
+        return lead(leader, members, self.view).assignments
 
     def _on_place(self, place: Place) -> None:
         self.places.append(place)
@@ -79,7 +76,7 @@ class Group:
     def add(self) -> Worker:
         worker = Worker(self.bootstrap, self.name, 1 + len(self.workers), self.view)
         self.workers.append(worker)
-        worker.member.start()
+        worker.start()
         return worker
 
     def shared(self, *workers: Worker) -> bool:
@@ -179,7 +176,6 @@ async def test_a_worker_of_apache_leads_ours_and_is_led_by_ours(broker: KafkaBro
             offset = worker.member._coordinator.assignment.config_offset
             java.kill()
             group.view = worker.view = GroupView(offset, worker.view.weights, delay=0.0)
-            worker.member.metadata = WorkerMetadata("http://127.0.0.1:1/", offset, details=Details("test", 2))
             await until(partial(group.shared, worker))
             assert worker.places[-1].leads
             java.start()

@@ -14,7 +14,6 @@ from confluent_kafka.admin import AdminClient
 from runtime.api.errors import ConnectError, DataError
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import GroupError, NotAuthorizedError
-from runtime.kafka.group.membership import Membership
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
 from runtime.kafka.positions import Positions
@@ -30,6 +29,7 @@ from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import unique
+from tests.support.group_members import Participant
 from tests.support.pipeline import produce, task_spec
 from tests.support.python_messages import Message
 from tests.support.secured_broker import Right, SecuredBroker
@@ -79,7 +79,7 @@ async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) ->
     prefix = unique("all")
     secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])
     logs, log = opened(secured, prefix)
-    place = Membership(settings(secured), f"{prefix}-workers", "http://127.0.0.1:1/", lambda reason: None)
+    place = Participant(settings(secured), f"{prefix}-workers")
     await logs.start()
     try:
         await log.write(b"k", b"v")
@@ -141,7 +141,7 @@ def _write(log: TopicLog) -> bool:
 
 async def test_a_group_that_may_not_be_joined_is_named_while_the_worker_waits(secured: SecuredBroker) -> None:
     group = unique("foreign")
-    place = Membership(settings(secured), group, "http://127.0.0.1:1/", lambda reason: None)
+    place = Participant(settings(secured), group)
     joining = asyncio.create_task(place.join())
     try:
         await until(lambda: place.trouble)

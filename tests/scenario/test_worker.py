@@ -79,15 +79,6 @@ def test_a_port_in_use_and_invalid_properties_print_one_line(worker: StartWorker
     assert "offset.flush.interval.ms" in error
 
 
-def test_a_second_worker_of_the_group_is_refused(worker: StartWorker) -> None:
-    first = worker()
-    second = worker({k: first.properties[k] for k in first.properties if k != "listeners"}, start=False)
-    code, error = _run(second, 40)
-    assert code == 1
-    assert first.properties["group.id"] in error
-    assert first.request("GET", "/health")[0] == 200
-
-
 def test_a_killed_worker_is_replaced_at_once(worker: StartWorker, broker: KafkaBroker) -> None:
     """The dead member is removed from the group at once; no process of the dead worker survives."""
     process = worker({"plugin.path": PLUGINS})

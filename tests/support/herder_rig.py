@@ -17,6 +17,7 @@ from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.control.tasks import TaskServices
+from runtime.herder.group.group import SoleWorker
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.stored_offsets import StoredOffsets
@@ -162,7 +163,9 @@ class HerderRig:
         secrets = Secrets()
         entries = ConnectorEntries(self.configs, self.statuses)
         self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets, entries.entry)
-        self.connectors = Connectors(self.configs, self.statuses, self.board, StartControl(times=times))
+        self.group = SoleWorker("w:1", self.configs.names)
+        starts = StartControl(times=times)
+        self.connectors = Connectors(self.configs, self.statuses, self.board, self.group, starts)
         self.configs.subscribe(changes=self.connectors.config_changed)
         self.plugins, self.groups = ScriptedHost(), ScriptedGroups()
         self.engine = ScriptedEngine(self.connectors)
@@ -175,7 +178,7 @@ class HerderRig:
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.connectors, locks)
         self.herder = Herder(
             self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
-            self.changes,
+            self.changes, self.group,
         )  # fmt: skip
         services = TaskServices(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host)
         self.connectors.start(services)

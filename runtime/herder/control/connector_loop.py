@@ -9,16 +9,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.control.hosted_connector import HostedConnector
+from runtime.herder.control.hosted_connector import HostedConnector, PutTasks
+from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import NoLeaseError, Tasks
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HostError
 from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs import context
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -54,11 +56,11 @@ class ConnectorLoop:
 
     def __init__(
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
-        starts: StartControl, on_gone: Callable[[ConnectorLoop], None],
+        starts: StartControl, group: OwnedUnits, put_tasks: PutTasks, on_gone: Callable[[ConnectorLoop], None],
     ) -> None:  # fmt: skip
-        self.name, self._on_gone, self._starts = name, on_gone, starts
+        self.name, self._on_gone, self._starts, self._group = name, on_gone, starts, group
         self._configs, self._board, self._tasks = configs, board, tasks
-        self._hosted = HostedConnector(name, configs, host, board, tasks, starts, self.wake)
+        self._hosted = HostedConnector(name, configs, host, board, tasks, starts, put_tasks, self.wake)
         self._requests = PendingRequests()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._closing = self.gone = self._unleased = False
@@ -166,18 +168,30 @@ class ConnectorLoop:
             return
         if stored is None:
             await self._remove()
+        elif not self._group.owns_any(self.name):
+            await self._hand_over()
         elif stored.target is TargetState.STOPPED:
             await self._stop(stored, requested)
         elif stored.target is TargetState.PAUSED:
             await self._pause(stored, requested)
         else:
             await self._start_in_turn(stored, requested)
+        self._release()
+
+    def _release(self) -> None:
+        """Other workers may start what has stopped here."""
+        ended = [unit for unit in self._group.units(self.name) if not self._runs(unit)]
+        if ended:
+            self._group.stopped(self.name, ended)
+
+    def _runs(self, unit: int) -> bool:
+        return self._hosted.exists if unit == CONNECTOR else self._tasks.runs(unit)
 
     async def _start_in_turn(self, stored: StoredConnector, requested: PendingRequests) -> None:
         async with self._starts.gate.admitted():
             if self._closing:  # thousands may have waited for admission
                 return
-            if self._configs.connector(self.name) is stored:
+            if self._configs.connector(self.name) is stored and self._group.owns_any(self.name):
                 await self._start(stored, requested)
             else:  # the configuration has changed meanwhile
                 self._requests.add(requested)
@@ -186,14 +200,39 @@ class ConnectorLoop:
     async def _remove(self) -> None:
         """A new connector of this name starts only after the last task has ended: otherwise two tasks would process
         the same records."""
+        owned = self._group.owns(self.name)
         await _both(self._hosted.retire(), self._tasks.stop_all())
-        self._board.remove_connector(self.name)
-        self.gone = self._configs.connector(self.name) is None
-        if self.gone:
-            self._idle.set()
-            self._on_gone(self)
+        if owned:
+            self._board.remove_connector(self.name)
+        else:
+            self._tasks.forget_statuses()
+        if self._configs.connector(self.name) is None:
+            self._release()
+            self._end()
         else:
             self.wake()
+
+    async def _hand_over(self) -> None:
+        """Everything of this connector runs on other workers now."""
+        await _both(self._yield_instance(), self._tasks.yield_all())
+        if not self._group.owns_any(self.name):
+            self._release()
+            self._end()
+        else:
+            self.wake()
+
+    async def _yield_instance(self) -> None:
+        """Another worker owns the connector now."""
+        if self._hosted.exists:
+            failed = self._hosted.failed
+            await self._hosted.retire()
+            if not failed:
+                self._hosted.show(State.UNASSIGNED)
+
+    def _end(self) -> None:
+        self.gone = True
+        self._idle.set()
+        self._on_gone(self)
 
     async def _stop(self, stored: StoredConnector, requested: PendingRequests) -> None:
         """Reports STOPPED at once; task statuses are removed when the tasks have ended (FACTS 3). Tasks do not wait
@@ -205,32 +244,55 @@ class ConnectorLoop:
         self._tasks.forget_statuses()
 
     async def _rest(self, stored: StoredConnector, requested: PendingRequests) -> None:
+        if not self._group.owns(self.name):
+            await self._yield_instance()
+            return
         failed = await self._hosted.show_rest(stored, State.STOPPED, requested.restart_connector)
         await self._hosted.retire(stored if failed else None)
 
     async def _pause(self, stored: StoredConnector, requested: PendingRequests) -> None:
         """The instance stops; the tasks keep their slots and configurations."""
         self._tasks.pause()
-        failed = await self._hosted.show_rest(stored, State.PAUSED, requested.restart_connector)
+        failed = False
+        if self._group.owns(self.name):
+            failed = await self._hosted.show_rest(stored, State.PAUSED, requested.restart_connector)
+        else:
+            await self._yield_instance()
         await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, requested))
 
     async def _run_paused_tasks(self, stored: StoredConnector, requested: PendingRequests) -> None:
-        if stored.tasks and await self._hosted.resolve(stored):
+        if stored.tasks and await self._resolve(stored):
             await self._run_tasks(stored, paused=True, requested=requested)
 
+    async def _resolve(self, stored: StoredConnector) -> bool:
+        """Find the connector class. False if that fails: then the connector is FAILED, or, if another worker owns the
+        connector, the tasks here are."""
+        if self._group.owns(self.name):
+            return await self._hosted.resolve(stored)
+        trace = await self._hosted.find(stored)
+        if trace is not None:
+            self._tasks.refuse(stored, trace)
+        return trace is None
+
     async def _run_tasks(self, stored: StoredConnector, paused: bool, requested: PendingRequests) -> None:
-        """Running tasks keep the old configuration while the connector starts with a new one, and if that fails."""
+        """Running tasks keep the old configuration while the connector starts with a new one, and if that fails. Only
+        the connector's owner knows that; other workers follow the task configs."""
         info = self._hosted.info
         assert info is not None
         keep_configs = self._hosted.failed or self._hosted.pending
+        if not self._group.owns(self.name) and stored.applied is not None:
+            stored = replace(stored, config=stored.applied)
         await self._tasks.run(info, stored, paused, restart=requested.restart_tasks, keep_configs=keep_configs)
 
     async def _start(self, stored: StoredConnector, requested: PendingRequests) -> None:
         if requested.restart_connector:
             self._hosted.release()
-        if not await self._hosted.resolve(stored):
+        if not await self._resolve(stored):
             return
-        await self._hosted.renew(stored, requested.restart_connector, requested.reconfigure)
+        if self._group.owns(self.name):
+            await self._hosted.renew(stored, requested.restart_connector, requested.reconfigure)
+        else:
+            await self._yield_instance()
         requested.restart_connector = requested.reconfigure = False  # complete: not repeated if a later step fails
         if self._hosted.pending:
             stored = await self._hosted.bring_up(stored)

@@ -1,4 +1,4 @@
-"""All connectors of the worker: a control loop for each, and the reports of plugin host and engine."""
+"""The connectors that this worker runs: a control loop for each, and the reports of plugin host and engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Any
 
 from runtime.engine.port import TaskStack
 from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop
+from runtime.herder.control.hosted_connector import PutTasks
+from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks, TaskServices
+from runtime.herder.errors import NOT_HERE, Conflict
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
@@ -26,15 +30,19 @@ STACK_TIMEOUT = 5.0
 
 
 class Connectors:
-    """Runs a control loop for each stored connector; a HostListener and an EngineListener. Event loop only.
+    """Runs a control loop for each connector of which this worker owns anything; a HostListener and an EngineListener.
+    Event loop only.
 
     Host and engine need their listener when they are constructed, so this class receives them later, with start().
     """
 
     def __init__(
-        self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, starts: StartControl | None = None
-    ) -> None:
-        self._configs, self._statuses, self._board = configs, statuses, board
+        self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, group: OwnedUnits,
+        starts: StartControl | None = None, put_tasks: PutTasks | None = None,
+    ) -> None:  # fmt: skip
+        """`put_tasks`: stores task configs through the leader; without it this worker stores them itself."""
+        self._configs, self._statuses, self._board, self._group = configs, statuses, board, group
+        self._put_tasks = put_tasks or configs.put_tasks
         self._services: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
         self._starts = starts or StartControl()
@@ -42,14 +50,13 @@ class Connectors:
     def start(self, services: TaskServices) -> None:
         """Apply changes of the config topic from now on; earlier changes wait for take_over()."""
         self._services = services
+        self.slots_changed()
 
     async def take_over(self) -> None:
-        """Start a loop for each stored connector, and remove statuses of connectors that are no longer stored."""
+        """Start a loop for each connector of which this worker owns anything. Tasks that an earlier process of this
+        worker ran are reported as UNASSIGNED first."""
         await self._starts.crashes.begin()
-        for name in self._statuses.connectors():
-            if self._configs.connector(name) is None:
-                self._board.remove_connector(name)
-        for number, name in enumerate(self._configs.names()):
+        for number, name in enumerate(self._group.owned()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             if name not in self._loops:  # the connector may have changed meanwhile
@@ -57,28 +64,53 @@ class Connectors:
                 self.config_changed(name)
 
     def _unassign_tasks(self, name: str) -> None:
-        """The process that ran this connector's tasks no longer exists."""
+        """The process that ran these tasks no longer exists."""
         for task, status in self._statuses.task_statuses(name).items():
-            self._board.task(TaskId(name, task), State.UNASSIGNED, status.version)
+            if self._group.owns(name, task):
+                self._board.task(TaskId(name, task), State.UNASSIGNED, status.version)
+
+    def ownership_changed(self) -> None:
+        """Connectors and tasks that this worker owns have changed."""
+        for name in {*self._group.owned(), *self._loops}:
+            self.config_changed(name)
+
+    def remove_deleted(self) -> None:
+        """Remove the statuses of connectors that are no longer stored: their owners have ended."""
+        for name in self._statuses.connectors():
+            if self._configs.connector(name) is None and name not in self._loops:
+                self._board.remove_connector(name)
 
     def config_changed(self, name: str) -> None:
-        """The config topic has new records of this connector."""
+        """The config topic has new records of this connector, or this worker's part in it has changed."""
         if self._services is None:
             return
         loop = self._loops.get(name)
         if loop is None or loop.gone:
-            if self._configs.connector(name) is None:
+            if self._configs.connector(name) is None or not self._group.owns_any(name):
+                self._release_all(name)
                 return
-            tasks, host = Tasks(name, self._services), self._services.host
-            loop = ConnectorLoop(name, self._configs, host, self._board, tasks, self._starts, self._forget)
+            tasks, host = Tasks(name, self._services, self._group), self._services.host
+            loop = ConnectorLoop(
+                name, self._configs, host, self._board, tasks, self._starts, self._group, self._put_tasks, self._forget
+            )
             self._loops[name] = loop
         loop.wake()
 
+    def _release_all(self, name: str) -> None:
+        """Units that were taken away before they started here."""
+        if units := self._group.units(name):
+            self._group.stopped(name, units)
+
     def _forget(self, loop: ConnectorLoop) -> None:
-        """The connector has been deleted, and its tasks have ended."""
+        """The connector has been deleted or runs on other workers, and its tasks have ended here."""
         if self._loops.get(loop.name) is loop:
             del self._loops[loop.name]
             self._starts.forget(loop.name)
+
+    def check_owned(self, name: str, task: int = CONNECTOR) -> None:
+        """Raises Conflict if another worker owns this unit, or none."""
+        if not self._group.owns(name, task):
+            raise Conflict(NOT_HERE)
 
     def restart(self, name: str, connector: bool, tasks: set[int]) -> None:
         """Restart the connector instance, these tasks, or both."""
@@ -97,8 +129,10 @@ class Connectors:
         return None if self._services is None else await self._services.engine.stack(task, STACK_TIMEOUT)
 
     def mark_and_restart(self, name: str, connector: bool, tasks: set[int]) -> None:
-        """As restart(), and report RESTARTING until the restart is complete."""
+        """As restart(), for what this worker owns, and report RESTARTING until the restart is complete."""
         loop = self._loops.get(name)
+        connector = connector and self._group.owns(name)
+        tasks = {task for task in tasks if self._group.owns(name, task)}
         if loop is not None and (connector or tasks):
             loop.show_restarting(connector, tasks)
             loop.restart(connector, tasks)
@@ -181,7 +215,9 @@ class Connectors:
             log.warning("Group membership is not confirmed; no tasks are started until it is")
 
     def slots_changed(self) -> None:
-        """Nothing to do: the engine assigns waiting tasks to slots."""
+        """The engine assigns waiting tasks to slots itself; the leader of the group may assign more to this worker."""
+        if self._services is not None and self._services.engine.has_slots:
+            self._group.slots_up()
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """Add a line from a slot to the worker's own log."""

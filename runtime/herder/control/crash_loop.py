@@ -56,9 +56,10 @@ class Suspect:
 class CrashLoopGuard:
     """The starts of all connectors of a worker. Event loop only."""
 
-    def __init__(self, documents: Documents | None = None, timing: Timing | None = None) -> None:
+    def __init__(self, documents: Documents | None = None, timing: Timing | None = None, worker_id: str = "") -> None:
         """Without `documents`, nothing is stored and no connector is quarantined."""
         self._documents, self._timing = documents, timing or Timing()
+        self._key = f"{_KEY}:{worker_id}"  # the workers of a group share the topic
         self._suspects: dict[str, Suspect] = {}
         self._starting: dict[str, str] = {}  # digests of configurations by connector
         self._records_ends = False  # the end of each start is written too, after a death of the worker
@@ -77,7 +78,7 @@ class CrashLoopGuard:
             await self._documents.read_to_end()
         except KafkaProblem as e:
             _log.warning("Cannot read which connectors were starting when the previous worker ended: %s", e)
-        found = self._written = self._documents.get(_KEY) or {}
+        found = self._written = self._documents.get(self._key) or {}
         self._suspects = {name: Suspect(**suspect) for name, suspect in found.get("suspects", {}).items()}
         for name, digest in found.get("starting", {}).items():
             known = self._suspects.get(name)
@@ -217,7 +218,7 @@ class CrashLoopGuard:
             if state != self._written:
                 before, self._written = self._written, state
                 try:
-                    await (self._documents.put(_KEY, state) if state else self._documents.remove(_KEY))
+                    await (self._documents.put(self._key, state) if state else self._documents.remove(self._key))
                 except KafkaProblem as e:
                     self._written = before
                     _log.warning("Cannot record which connectors are starting: %s", e)

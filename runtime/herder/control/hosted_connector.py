@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
@@ -19,19 +19,22 @@ from runtime.storage.configs import ConfigStore, StoredConnector
 log = logging.getLogger(__name__)
 
 
+PutTasks = Callable[[str, Sequence[Mapping[str, str]]], Awaitable[None]]
+"""Stores the task configs of a connector, through the leader of the group."""
+
+
 class HostedConnector:
     """Event loop only; the connector's control loop is the only caller. `wake` makes the loop run another step."""
 
     def __init__(
         self, name: str, configs: ConfigStore, host: ResolvingHost, board: StatusBoard, tasks: Tasks,
-        starts: StartControl, wake: Callable[[], None],
+        starts: StartControl, put_tasks: PutTasks, wake: Callable[[], None],
     ) -> None:  # fmt: skip
         self._name, self._configs, self._host, self._board, self._tasks = name, configs, host, board, tasks
         self._starts, self._starter = starts, Starter(name, host, starts, tasks)
-        self._wake = wake
+        self._put_tasks, self._wake = put_tasks, wake
         self._instance = Instance()
         self._awaited: asyncio.Task[TaskConfigs] | None = None  # wakes the loop when done
-        self._applied: Mapping[str, str] | None = None
         self._resolved: Mapping[str, str] | None = None
         self.info: ConnectorInfo | None = None
 
@@ -44,6 +47,11 @@ class HostedConnector:
     def pending(self) -> bool:
         """Whether the instance must still be started, or its task configs stored."""
         return self._instance.pending
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an instance, running or failed."""
+        return self._instance.config is not None
 
     @property
     def version(self) -> str | None:
@@ -113,18 +121,23 @@ class HostedConnector:
 
     async def resolve(self, stored: StoredConnector) -> bool:
         """Find the connector class; False and state FAILED if this worker does not have the class."""
+        trace = await self.find(stored)
+        if trace is not None:
+            self._fail(stored, trace)
+        return trace is None
+
+    async def find(self, stored: StoredConnector) -> str | None:
+        """Find the connector class; the reason as a trace if this worker does not have the class."""
         try:
             self.info = await self._find_class(stored.config)
         except UnknownPluginError as e:
-            self._fail(stored, _unknown(e))
-            return False
+            return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:
             if isinstance(e, HostError) and e.temporary:
                 raise
-            self._fail(stored, _trace(e))
-            return False
+            return _trace(e)
         self._tasks.version = self.info.version
-        return True
+        return None
 
     async def _find_class(self, config: Mapping[str, str]) -> ConnectorInfo:
         """Imports the plugin the first time, which may end the plugin host or the worker as start() may."""
@@ -167,9 +180,8 @@ class HostedConnector:
             instance.call = None
             self._wake()
             return stored
-        if configs != list(stored.tasks) or (self._applied is not None and self._applied != stored.config):
-            await self._configs.put_tasks(self._name, configs)
-        self._applied = stored.config
+        if configs != list(stored.tasks) or (stored.applied is not None and stored.applied != stored.config):
+            await self._put_tasks(self._name, configs)
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
         if instance.pending:
             self._wake()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
@@ -14,6 +14,7 @@ from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
+from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
@@ -58,23 +59,25 @@ class NoLeaseError(Exception):
 class Tasks:
     """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
 
-    def __init__(self, name: str, services: TaskServices) -> None:
-        self._name, self._services = name, services
+    def __init__(self, name: str, services: TaskServices, group: OwnedUnits) -> None:
+        self._name, self._services, self._group = name, services, group
         self._running: dict[int, AssignedTask] = {}
         self._stale_members: set[str] = set()
         self._unreported: set[int] = set()  # lost before they reported their member ids
-        self._group_checked = False
+        self._checked: set[int] = set()  # tasks whose earlier consumers have been removed from the group
         self.version: str | None = None
 
     async def run(
         self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int], keep_configs: bool = False
     ) -> None:
-        """Run exactly the stored tasks. Tasks with outdated configurations and the tasks in `restart` are restarted.
-        `keep_configs`: running tasks keep outdated configurations, because the connector has not started with the new
-        configuration. NoLeaseError if a task must start but the worker's membership is not confirmed."""
-        wanted = dict(enumerate(stored.tasks))
+        """Run exactly the stored tasks that this worker owns. Tasks with outdated configurations and the tasks in
+        `restart` are restarted. `keep_configs`: running tasks keep outdated configurations, because the connector has
+        not started with the new configuration. NoLeaseError if a task must start but the worker's membership is not
+        confirmed."""
+        wanted = {i: config for i, config in enumerate(stored.tasks) if self._group.owns(self._name, i)}
+        await self._yield({i for i in self._running if i not in wanted and i < len(stored.tasks)})
         await self._stop({i for i in self._running if i not in wanted})
-        self._forget_statuses_except(set(wanted))
+        self._forget_statuses_except(len(stored.tasks))
         old = {} if keep_configs else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
         await self._stop({i for i in wanted if i in old or i in restart})
         self._pause(paused)
@@ -101,9 +104,24 @@ class Tasks:
         """Stop every task; tasks commit their offsets first."""
         await self._stop(set(self._running))
 
+    async def yield_all(self) -> None:
+        """Stop every task, so that other workers can run them."""
+        await self._yield(set(self._running))
+
+    def runs(self, task: int) -> bool:
+        """Whether the task is assigned to the engine."""
+        return task in self._running
+
+    def refuse(self, stored: StoredConnector, trace: str) -> None:
+        """Report FAILED for each task that this worker owns and does not run."""
+        for i, config in enumerate(stored.tasks):
+            if self._group.owns(self._name, i) and i not in self._running:
+                self._running[i] = AssignedTask(0, config, stored.config, paused=False, failed=True)
+                self._services.board.task(TaskId(self._name, i), State.FAILED, self.version, trace)
+
     def forget_statuses(self) -> None:
-        """Remove the statuses of all tasks."""
-        self._forget_statuses_except(set())
+        """Remove the statuses of all tasks that no other worker runs."""
+        self._forget_statuses_except(0)
 
     def state(self, task: int, epoch: int, state: State, trace: str | None) -> None:
         """Publish a task's report; reports of older assignments are ignored."""
@@ -153,7 +171,8 @@ class Tasks:
             raise NoLeaseError
         try:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
-            offsets = await self._prepare(replace(orders[0], connector_config=resolved))
+            first = replace(orders[0], connector_config=resolved)
+            offsets = await self._prepare(first, [order.task for order in orders])
         except ConfigError as e:
             for order in orders:
                 self._fail_task(order, paused, e)
@@ -164,19 +183,21 @@ class Tasks:
             except (ConfigError, ClientConfigError) as e:
                 self._fail_task(order, paused, e)
                 continue
+            if not self._group.owns(self._name, order.task):
+                continue
             self._running[order.task] = AssignedTask(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._services.engine.has_slots:
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
             self._services.board.meters.started(spec.id, spec.epoch)
             self._services.engine.start_task(spec)
 
-    async def _prepare(self, order: TaskRequest) -> list[SourceOffset]:
+    async def _prepare(self, order: TaskRequest, tasks: Collection[int]) -> list[SourceOffset]:
         """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets."""
         for warning in task_specs.client_warnings(self._services.worker, order):
             log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:
             return await self._offsets()
-        await self._evict(order)
+        await self._evict(order, tasks)
         return []
 
     async def _spec(
@@ -199,19 +220,16 @@ class Tasks:
         await self._services.offsets.read_to_end(self._name)
         return self._services.offsets.offsets(self._name)
 
-    async def _evict(self, order: TaskRequest) -> None:
-        """Evict members that died without leaving, which would keep their partitions until their sessions expire."""
+    async def _evict(self, order: TaskRequest, tasks: Collection[int]) -> None:
+        """Evict members that died without leaving, which would keep their partitions until their sessions expire. A
+        task has one owner, so that members with the client ids of these tasks are remains of earlier runs."""
         group = task_specs.group_id(self._name, order.connector_config)
         members, self._stale_members = self._stale_members, set()
         unreported, self._unreported = self._unreported, set()
-        if not self._group_checked or unreported:
-            prefix = f"connector-consumer-{self._name}-"
-            lost = {task_specs.client_id("consumer", self._name, task) for task in unreported}
-            for member in await self._services.groups.members(group):
-                earlier = not self._group_checked and member.client_id.startswith(prefix)
-                if earlier or member.client_id in lost:
-                    members.add(member.member_id)
-            self._group_checked = True
+        if searched := {*(set(tasks) - self._checked), *unreported}:
+            lost = {task_specs.client_id("consumer", self._name, task) for task in searched}
+            members |= {m.member_id for m in await self._services.groups.members(group) if m.client_id in lost}
+            self._checked |= set(tasks)
         if members:
             log.info("%s: removing %d dead member(s) from consumer group %s", self._name, len(members), group)
             await self._services.groups.evict(group, members)
@@ -229,6 +247,16 @@ class Tasks:
                     "its last offsets may not be committed", self._name, i, graceful,
                 )  # fmt: skip
 
-    def _forget_statuses_except(self, kept: set[int]) -> None:
-        for i in [i for i in self._services.statuses.task_statuses(self._name) if i not in kept]:
-            self._services.board.remove_task(TaskId(self._name, i))
+    async def _yield(self, tasks: set[int]) -> None:
+        """Stop tasks that this worker no longer owns, and report them as UNASSIGNED."""
+        running = {i for i in tasks if not self._running[i].failed}
+        await self._stop(tasks)
+        self._checked -= tasks
+        for i in sorted(running):
+            self._services.board.task(TaskId(self._name, i), State.UNASSIGNED, self.version)
+
+    def _forget_statuses_except(self, count: int) -> None:
+        """Remove the statuses of tasks from this number on; other workers remove those of the tasks that they run."""
+        for i, status in self._services.statuses.task_statuses(self._name).items():
+            if i >= count and not self._group.runs_elsewhere(status.worker_id):
+                self._services.board.remove_task(TaskId(self._name, i))

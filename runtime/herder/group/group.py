@@ -4,10 +4,11 @@ A distributed worker's group is `worker_group.WorkerGroup`; a standalone worker 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from runtime.herder.group.assignor import Unit
 from runtime.kafka.group.protocol import CONNECTOR
@@ -42,6 +43,8 @@ class GroupWorkerInfo:
     load: float = 0.0
     """Processor cores in use."""
     state: WorkerState = WorkerState.ACTIVE
+    process: Mapping[str, Any] = field(default_factory=dict)
+    """The identity of its process on its machine (kafka.group.process_identity); empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +103,40 @@ class Group(Protocol):
         """These units do not run here any more."""
 
 
+class GroupListener(Protocol):
+    """Calls on the event loop after a rebalance."""
+
+    def entered(self, generation: int) -> None:
+        """The worker is a member in this generation."""
+
+    def ownership_changed(self) -> None:
+        """The connectors and tasks that this worker owns have changed."""
+
+    def leading(self, leads: bool) -> None:
+        """The worker is the leader of the new generation, or is not."""
+
+    def refused(self, reason: str) -> None:
+        """The worker cannot remain in this group, and must end."""
+
+
 class SoleWorker:
     """The group of a standalone worker, which runs everything."""
 
-    leads, leader_url, generation = True, None, 0
+    leads, leader_url, leader_member, generation, trouble, confirmed_until = True, None, "", 0, "", math.inf
 
-    def __init__(self, worker_id: str) -> None:
-        self.worker_id = worker_id
+    def __init__(self, worker_id: str, connectors: Callable[[], Sequence[str]] = tuple) -> None:
+        """`connectors`: the names of all stored connectors."""
+        self.worker_id, self.owned = worker_id, connectors
+
+    async def join(self, listener: GroupListener) -> None:
+        listener.entered(0)
+        listener.leading(True)
+
+    async def hand_over(self, within: float) -> None:
+        return
+
+    async def leave(self) -> None:
+        return
 
     @property
     def snapshot(self) -> GroupSnapshot:
@@ -117,6 +147,18 @@ class SoleWorker:
 
     def owns_any(self, connector: str) -> bool:
         return True
+
+    def units(self, connector: str) -> frozenset[int]:
+        return frozenset()
+
+    def runs_elsewhere(self, worker_id: str) -> bool:
+        return False
+
+    def configured(self, name: str) -> None:
+        return
+
+    def slots_up(self) -> None:
+        return
 
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
         return None

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from urllib.parse import urlsplit
 
-from runtime.herder.group.assignor import GroupWorker, Situation, Unit, assign
+from runtime.herder.group.assignor import Decision, GroupWorker, Situation, Unit, assign
+from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.kafka.group.protocol import Assignment, AssignmentError, Work, WorkerMetadata
 
 FOREIGN_CAPACITY = 2.0
@@ -24,7 +25,9 @@ class GroupView:
     `weights` names every connector and task that should run, with its relative load. `previous` is the worker
     (host:port) that ran a unit last, `departed` the time (time.time()) at which a worker left. `foreign` names
     connectors whose plugin this implementation does not have: they are assigned to members of another implementation.
-    `delay` is `scheduled.rebalance.max.delay.ms` in seconds."""
+    `delay` is `scheduled.rebalance.max.delay.ms` in seconds. `known` are the workers of the last generation: those
+    that are missing now have just left. `states` are the workers that operators have cordoned or drain. Without
+    `mixed`, members of another implementation receive nothing."""
 
     config_offset: int = -1
     weights: Mapping[Unit, float] = field(default_factory=dict)
@@ -32,19 +35,31 @@ class GroupView:
     departed: Mapping[str, float] = field(default_factory=dict)
     foreign: Collection[str] = ()
     delay: float = 300.0
+    known: frozenset[str] = frozenset()
+    states: Mapping[str, WorkerState] = field(default_factory=dict)
+    mixed: bool = True
 
 
-def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView) -> Mapping[str, Assignment]:
-    """Assignments by member id. If a member has read more of the config topic than the leader, nothing is assigned:
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """The result of a rebalance: assignments by member id, and the group after all members have applied them; None if
+    nothing could be assigned."""
+
+    assignments: Mapping[str, Assignment]
+    snapshot: GroupSnapshot | None = None
+
+
+def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView) -> Rebalance:
+    """Computes the assignments. If a member has read more of the config topic than the leader, nothing is assigned:
     all members read up to the same record and join again."""
     leader_url = members[leader_id].url
-    newest = max(metadata.config_offset for metadata in members.values())
+    newest = newest_offset(members)
     if newest > view.config_offset:
-        refused = Assignment(leader_id, leader_url, newest, error=AssignmentError.CONFIG_MISMATCH)
-        return dict.fromkeys(members, refused)
-    decision = assign(_situation(members, view))
+        return refusal(leader_id, members)
+    situation = _situation(members, view)
+    decision = assign(situation)
     delay = 0 if decision.next_rebalance is None else max(1, ceil(decision.next_rebalance * 1000))
-    return {
+    assignments = {
         name: Assignment(
             leader_id,
             leader_url,
@@ -55,6 +70,25 @@ def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView)
         )
         for name in members
     }
+    workers = [
+        _info(name, metadata, view, _units_after(situation.running[name], decision, name))
+        for name, metadata in members.items()
+    ]
+    until = dict.fromkeys(decision.waiting, situation.now + (decision.next_rebalance or 0.0))
+    return Rebalance(assignments, GroupSnapshot(leader=worker_id(leader_url), workers=workers, waiting=until))
+
+
+def refusal(leader_id: str, members: Mapping[str, WorkerMetadata]) -> Rebalance:
+    """Nothing is assigned: all members read the config topic to the newest record that any of them has read, keep
+    their work, and join again."""
+    offset = newest_offset(members)
+    refused = Assignment(leader_id, members[leader_id].url, offset, error=AssignmentError.CONFIG_MISMATCH)
+    return Rebalance(dict.fromkeys(members, refused))
+
+
+def newest_offset(members: Mapping[str, WorkerMetadata]) -> int:
+    """The highest offset of the config topic that any member has read."""
+    return max(metadata.config_offset for metadata in members.values())
 
 
 def worker_id(url: str) -> str:
@@ -62,25 +96,63 @@ def worker_id(url: str) -> str:
     return urlsplit(url).netloc
 
 
+def describe_members(members: Mapping[str, WorkerMetadata], leader: str) -> GroupSnapshot:
+    """The group as its members described themselves when they joined; `leader` is the leader's worker id."""
+    view = GroupView()
+    workers = [_info(name, metadata, view, frozenset(_claims(metadata))) for name, metadata in members.items()]
+    return GroupSnapshot(leader=leader, workers=workers)
+
+
 def _situation(members: Mapping[str, WorkerMetadata], view: GroupView) -> Situation:
+    ready = any(metadata.details is None or metadata.details.slots for metadata in members.values())
     foreign = frozenset(name for name, metadata in members.items() if metadata.details is None)
+    now = time.time()
+    present = {worker_id(metadata.url) for metadata in members.values()}
+    departed = {**dict.fromkeys(view.known - present, now), **view.departed}
     return Situation(
-        [_member(name, metadata) for name, metadata in members.items()],
+        [_member(name, metadata, view, ready) for name, metadata in members.items()],
         view.weights,
         {name: list(_claims(metadata)) for name, metadata in members.items()},
         view.previous,
-        view.departed,
+        departed,
         dict.fromkeys(view.foreign, foreign),
-        time.time(),
+        now,
         view.delay,
     )
 
 
-def _member(name: str, metadata: WorkerMetadata) -> GroupWorker:
+def _member(name: str, metadata: WorkerMetadata, view: GroupView, ready: bool) -> GroupWorker:
+    """`ready`: a worker has slots, so that workers whose slots have not started yet receive nothing."""
+    details, state = metadata.details, _state(metadata, view)
+    draining = state is WorkerState.DRAINING
+    starting = ready and details is not None and not details.slots
+    cordoned = starting or state in (WorkerState.CORDONED, WorkerState.FOREIGN)
+    capacity = FOREIGN_CAPACITY if details is None else float(max(details.slots, 1))
+    return GroupWorker(name, worker_id(metadata.url), capacity, cordoned, draining)
+
+
+def _state(metadata: WorkerMetadata, view: GroupView) -> WorkerState:
     details = metadata.details
+    if details is None and not view.mixed:
+        return WorkerState.FOREIGN
+    asked = view.states.get(worker_id(metadata.url), WorkerState.ACTIVE)
+    if details is not None and details.draining:
+        return WorkerState.DRAINING
+    return WorkerState.CORDONED if details is not None and details.cordoned and asked is WorkerState.ACTIVE else asked
+
+
+def _info(name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit]) -> GroupWorkerInfo:
+    details, state = metadata.details, _state(metadata, view)
     if details is None:
-        return GroupWorker(name, worker_id(metadata.url), FOREIGN_CAPACITY)
-    return GroupWorker(name, worker_id(metadata.url), float(max(details.slots, 1)), details.cordoned, details.draining)
+        return GroupWorkerInfo(worker_id(metadata.url), metadata.url, name, units, "connect", state=state)
+    return GroupWorkerInfo(
+        worker_id(metadata.url), metadata.url, name, units, "headrace", details.version, details.slots, details.load,
+        state, details.process,
+    )  # fmt: skip
+
+
+def _units_after(claimed: Collection[Unit], decision: Decision, name: str) -> frozenset[Unit]:
+    return frozenset({*claimed, *decision.assigned.get(name, ())} - {*decision.revoked.get(name, ())})
 
 
 def _claims(metadata: WorkerMetadata) -> Iterable[Unit]:

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kafka.coordinator.base import BaseCoordinator
+from kafka.coordinator.heartbeat import Heartbeat
+from kafka.net.compat import KafkaNetClient
 
-from runtime.kafka.group.coordinator import ConfirmingHeartbeat
+from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import (
     GROUP_TYPE,
@@ -28,6 +30,19 @@ from runtime.kafka.group.protocol import (
 
 OFFERED = (2, 1)
 """Protocol versions offered, the preferred one first. Version 0 would stop all work in each rebalance."""
+
+
+class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has no types
+    """Records until when the coordinator is certain to count this worker as a member."""
+
+    confirmed_until = 0.0
+
+    def received_heartbeat(self) -> None:
+        super().received_heartbeat()
+        self.confirm(self.last_send)  # from the time of sending: the coordinator's timer started later
+
+    def confirm(self, since: float) -> None:
+        self.confirmed_until = since + self.config["session_timeout_ms"] / 1000
 
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
@@ -104,3 +119,10 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
     def confirmed_until(self) -> float:
         """The time.monotonic() until which the coordinator certainly counts the worker as a member."""
         return float(self.heartbeat.confirmed_until)
+
+
+def connect(settings: Mapping[str, Any], client_id: str) -> Any:
+    """A client whose I/O thread is running; not connected yet."""
+    client = KafkaNetClient(**kafka_python_config(settings), client_id=client_id, reconnect_backoff_max_ms=1000)
+    client._manager._net.start()
+    return client

@@ -11,30 +11,45 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.kafka.clients.kafka_python import ask, describe, evict
 from runtime.kafka.denials import denial
-from runtime.kafka.errors import GroupOccupied
+from runtime.kafka.errors import GroupOccupied, KafkaProblem
+from runtime.kafka.group import process_identity
 from runtime.kafka.group.lease_proof import MembershipProof
 from runtime.kafka.group.ownership import Ownership, Unit
-from runtime.kafka.group.protocol import Lead, WorkerMetadata
+from runtime.kafka.group.protocol import (
+    GROUP_TYPE,
+    AssignmentError,
+    Lead,
+    ProtocolError,
+    WorkerMetadata,
+    decode_metadata,
+)
 
 _log = logging.getLogger(__name__)
 
 _TICK = 0.1  # seconds between two steps
 _LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
+_REQUEST_TIMEOUT = 5.0  # seconds for one request about the group
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The worker's place in the group since the last rebalance."""
+    """The worker's place in the group since the last rebalance. `config_offset` is the offset of the config topic that
+    the assignment is based on; `edition` is the edition of the ownership that the assignment created."""
 
     member_id: str
     generation: int
     leader: str
     leader_url: str
+    config_offset: int = -1
+    mismatch: bool = False
+    """The leader had read less of the config topic than another member, and assigned nothing."""
+    edition: int = 0
 
     @property
     def leads(self) -> bool:
@@ -50,36 +65,47 @@ class Times:
     rebalance_timeout: float = 60.0
 
 
-class GroupMember:
-    """Create and call on the event loop; `on_place` and `on_lost` are called there too.
+@dataclass(frozen=True, slots=True)
+class MemberEvents:
+    """Calls of the owner of a membership. The network thread calls `describe` and `lead`, the event loop the others.
 
-    `metadata` describes the worker without its units, which `ownership` adds. `on_place` is called after each
-    rebalance; `on_lost` when the coordinator no longer counts the worker as a member: all its work must stop, and it
-    joins again; `on_refused` when the worker cannot join this group, which ends the membership."""
+    `describe` returns the worker's metadata without its units, which `ownership` adds; `lead` computes the assignments
+    when this worker is the leader. `on_place` is called after each rebalance; `on_lost` when the coordinator no longer
+    counts the worker as a member: all its work must stop, and it joins again; `on_refused` when the worker cannot join
+    this group, which ends the membership."""
+
+    describe: Callable[[], WorkerMetadata]
+    lead: Lead
+    on_place: Callable[[Place], None]
+    on_lost: Callable[[], None]
+    on_refused: Callable[[GroupOccupied], None]
+
+
+class GroupMember:
+    """Create and call on the event loop. Unless `mixed`, the worker does not join a group that has workers of another
+    implementation."""
 
     def __init__(
         self,
         settings: Mapping[str, Any],
         group_id: str,
         client_id: str,
-        metadata: WorkerMetadata,
-        lead: Lead,
-        on_place: Callable[[Place], None],
-        on_lost: Callable[[], None],
-        on_refused: Callable[[GroupOccupied], None],
         times: Times = Times(),
+        mixed: bool = False,
     ) -> None:
-        self._settings, self._group_id, self._client_id = dict(settings), group_id, client_id
-        self.metadata, self.ownership, self._lead = metadata, Ownership(), lead
-        self._on_place, self._on_lost, self._on_refused = on_place, on_lost, on_refused
+        self._settings, self.group_id, self._client_id = dict(settings), group_id, client_id
+        self.ownership, self.mixed = Ownership(), mixed
+        self.process = process_identity.own_identity()
+        """The identity of this process, for the worker's metadata."""
         self._times = times
-        self._closing, self._rejoin = threading.Event(), threading.Event()
+        self._closing, self._rejoin, self._wake = threading.Event(), threading.Event(), threading.Event()
         self._proof = MembershipProof(self._settings, group_id)
         self._coordinator: Any = None
         self._place: Place | None = None
         self._rejoin_at = float("inf")
         self.trouble = ""
         """The reason why the worker is not in the group; empty while it is a member."""
+        self._events: MemberEvents
         self._loop: asyncio.AbstractEventLoop
         self._threads = [
             threading.Thread(target=self._run, name="group-member", daemon=True),
@@ -91,8 +117,14 @@ class GroupMember:
         """The time.monotonic() until which the coordinator certainly counts the worker as a member; 0 if it may not."""
         return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
 
-    def start(self) -> None:
+    @property
+    def rebalancing(self) -> bool:
+        """Whether a rebalance is under way."""
+        return self._coordinator is None or self._coordinator.join_sent is not None
+
+    def start(self, events: MemberEvents) -> None:
         """Join the group, and stay in it until leave()."""
+        self._events = events
         self._loop = asyncio.get_running_loop()
         for thread in self._threads:
             thread.start()
@@ -106,10 +138,23 @@ class GroupMember:
     def rejoin(self) -> None:
         """Request a rebalance, because configurations or this worker's metadata have changed."""
         self._rejoin.set()
+        self._wake.set()
+
+    async def evict(self, member_ids: Sequence[str]) -> None:
+        """Remove members whose process has ended, so that the group does not wait for their sessions to expire."""
+        request = evict(self.group_id, list(member_ids))
+        await asyncio.to_thread(ask, self._settings, self.group_id, request, _REQUEST_TIMEOUT)
+
+    async def members(self) -> dict[str, WorkerMetadata]:
+        """The members by their ids, as they described themselves when they joined. Raises KafkaProblem."""
+        group = await asyncio.to_thread(ask, self._settings, self.group_id, describe(self.group_id), _REQUEST_TIMEOUT)
+        found = {m.member_id: _metadata(m.metadata) for m in group.members} if group is not None else {}
+        return {name: metadata for name, metadata in found.items() if metadata is not None}
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get the work immediately."""
         self._closing.set()
+        self._wake.set()
         for thread in self._threads:
             if thread.ident is not None:
                 await asyncio.to_thread(thread.join, 10.0)
@@ -117,8 +162,7 @@ class GroupMember:
     # The network thread
 
     def _run(self) -> None:
-        from runtime.kafka.group.coordinator import connect
-        from runtime.kafka.group.group_coordinator import GroupCoordinator
+        from runtime.kafka.group.group_coordinator import GroupCoordinator, connect
 
         client = None
         try:
@@ -126,28 +170,52 @@ class GroupMember:
             self._coordinator = self._retrying(lambda: self._create(GroupCoordinator, client))
             while not self._closing.is_set():
                 self._retrying(self._stay)
-                self._closing.wait(_TICK)
+                self._wake.wait(_TICK)
+                if not self._closing.is_set():
+                    self._wake.clear()
         except GroupOccupied as error:
-            self._post(self._on_refused, error)
+            self._post(self._events.on_refused, error)
         except Exception as error:
-            _log.exception("The membership in group %s ended", self._group_id)
-            self._post(self._on_refused, GroupOccupied(f"membership in group {self._group_id} ended: {error}"))
+            _log.exception("The membership in group %s ended", self.group_id)
+            self._post(self._events.on_refused, GroupOccupied(f"membership in group {self.group_id} ended: {error}"))
         finally:
             self._close(client)
 
     def _create(self, coordinator: Callable[..., Any], client: Any) -> Any:
         client._manager.bootstrap(1000)
+        self._check_members()
         return coordinator(
             client,
             self.ownership,
-            lambda: self.metadata,
-            self._lead,
-            group_id=self._group_id,
+            self._events.describe,
+            self._events.lead,
+            group_id=self.group_id,
             api_version=client._manager.broker_version,
             session_timeout_ms=int(self._times.session_timeout * 1000),
             heartbeat_interval_ms=int(self._times.heartbeat_interval * 1000),
             max_poll_interval_ms=int(self._times.rebalance_timeout * 1000),
         )
+
+    def _check_members(self) -> None:
+        """Remove members whose process on this machine has ended, and refuse groups of other implementations."""
+        group = ask(self._settings, self.group_id, describe(self.group_id), _REQUEST_TIMEOUT)
+        if group is None or not group.members:
+            return
+        if group.protocol_type not in ("", GROUP_TYPE):
+            raise GroupOccupied(
+                f"group.id={self.group_id} belongs to a group of type {group.protocol_type}: choose another group.id"
+            )
+        found = {member.member_id: _metadata(member.metadata) for member in group.members}
+        dead = [name for name, m in found.items() if m and m.details and process_identity.is_gone(m.details.process)]
+        if dead:
+            _log.info("Removing %d dead member(s) from group %s", len(dead), self.group_id)
+            ask(self._settings, self.group_id, evict(self.group_id, dead), _REQUEST_TIMEOUT)
+        if not self.mixed and any(m is not None and m.details is None for m in found.values()):
+            raise GroupOccupied(
+                f"workers of Apache Kafka Connect are alive in group.id={self.group_id}: stop all of them to take over "
+                "the cluster (a killed worker counts as alive for its session.timeout.ms), set "
+                "headrace.mixed.group=true to run beside them, or set another group.id"
+            )
 
     def _retrying(self, step: Callable[[], Any]) -> Any:
         """The result of a step, repeated while Kafka fails; None when the worker leaves the group."""
@@ -159,15 +227,17 @@ class GroupMember:
                 result = step()
             except errors.InconsistentGroupProtocolError:
                 raise GroupOccupied(
-                    f"the members of group.id={self._group_id} do not speak Connect's cooperative protocol: set "
+                    f"the members of group.id={self.group_id} do not speak Connect's cooperative protocol: set "
                     "connect.protocol=sessioned or compatible on all workers, or choose another group.id"
                 ) from None
-            except errors.KafkaError as error:
+            except GroupOccupied:
+                raise
+            except (errors.KafkaError, KafkaProblem) as error:
                 self.trouble = self._why(error)
                 self._note_loss()
                 if time.monotonic() - logged >= _LOG_INTERVAL:
                     logged = time.monotonic()
-                    _log.warning("Not in group %s yet: %s", self._group_id, self.trouble)
+                    _log.warning("Not in group %s yet: %s", self.group_id, self.trouble)
                 self._closing.wait(0.5)
             else:
                 self.trouble = ""
@@ -176,7 +246,7 @@ class GroupMember:
 
     def _why(self, error: Exception) -> str:
         denied = type(error).__name__ == "GroupAuthorizationFailedError"
-        return denial(self._settings, "READ", f"group {self._group_id}") if denied else str(error)
+        return denial(self._settings, "READ", f"group {self.group_id}") if denied else str(error)
 
     def _stay(self) -> None:
         coordinator = self._coordinator
@@ -192,30 +262,40 @@ class GroupMember:
         self._note_place()
 
     def _note_loss(self) -> None:
-        if self._place is not None and self._coordinator.assignment is None:
+        if self._place is not None and self._coordinator is not None and self._coordinator.assignment is None:
             self._place = None
-            _log.warning("Group %s no longer counts this worker as a member: joining again", self._group_id)
-            self._post(self._on_lost)
+            _log.warning("Group %s no longer counts this worker as a member: joining again", self.group_id)
+            self._post(self._events.on_lost)
 
     def _note_place(self) -> None:
         found, assignment = self._coordinator.group_metadata(), self._coordinator.assignment
         if assignment is None or not self._coordinator.stable():
             return
-        place = Place(found.member_id, found.generation_id, assignment.leader, assignment.leader_url)
-        if place == self._place:
+        place = Place(
+            found.member_id,
+            found.generation_id,
+            assignment.leader,
+            assignment.leader_url,
+            assignment.config_offset,
+            assignment.error is AssignmentError.CONFIG_MISMATCH,
+            self.ownership.edition,
+        )
+        if self._place is not None and place.member_id != self._place.member_id:  # lost, and joined again at once
+            self._post(self._events.on_lost)
+        elif self._place is not None and place.generation == self._place.generation:
             return
         self._place = place
         if assignment.delay:
             self._rejoin_at = time.monotonic() + assignment.delay / 1000
         _log.info(
             "Group %s, generation %d: %s, %d connectors and tasks here, %d to stop",
-            self._group_id,
+            self.group_id,
             place.generation,
             "this worker is the leader" if place.leads else f"the leader is {place.leader_url}",
             len(self.ownership.running),
             len(self.ownership.stopping),
         )
-        self._post(self._on_place, place)
+        self._post(self._events.on_place, place)
 
     def _close(self, client: Any) -> None:
         from kafka import errors
@@ -226,7 +306,7 @@ class GroupMember:
             if client is not None:
                 client.close()
         except errors.KafkaError as error:
-            _log.info("Could not leave group %s: %s", self._group_id, error)
+            _log.info("Could not leave group %s: %s", self.group_id, error)
 
     # The thread that proves the membership
 
@@ -248,3 +328,11 @@ class GroupMember:
     def _post(self, call: Callable[..., object], *args: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(call, *args)
+
+
+def _metadata(data: bytes) -> WorkerMetadata | None:
+    """The metadata of a member; None while the coordinator does not have it, or if it cannot be read."""
+    try:
+        return decode_metadata(data) if data else None
+    except ProtocolError:
+        return None

@@ -9,7 +9,10 @@ leader may have assigned it to another worker, and the expired lease ends it (KI
     owned             owned           stopping         not owned      not owned
     stopping          owned           stopping         not owned      not owned
 
-Thread-safe: the network thread applies assignments, the event loop releases stopped units.
+A worker that is alone in its group adopts new units without a rebalance. That is safe while its next claims have not
+been computed: another worker receives nothing before this worker has joined again with all its claims.
+
+Thread-safe: the network thread applies assignments, the event loop releases and adopts units.
 """
 
 from __future__ import annotations
@@ -32,12 +35,20 @@ class Ownership:
         self._owned: set[Unit] = set()
         self._stopping: set[Unit] = set()
         self._last: Assignment | None = None
+        self._edition = 0
+        self._claimed = False  # the claims for the next assignment have been computed
 
     @property
     def running(self) -> frozenset[Unit]:
         """The units that should run here."""
         with self._lock:
             return frozenset(self._owned)
+
+    @property
+    def edition(self) -> int:
+        """Rises with each assignment and each loss of the membership."""
+        with self._lock:
+            return self._edition
 
     @property
     def stopping(self) -> frozenset[Unit]:
@@ -50,10 +61,11 @@ class Ownership:
 
         Version 0 lists all units that the worker owns; later versions list added and revoked units. A unit that was
         stopping and is not revoked again stays with this worker and runs again."""
-        if assignment.error is not AssignmentError.NONE:
-            return
         assigned, revoked = set(_units(assignment.assigned)), set(_units(assignment.revoked))
         with self._lock:
+            self._edition, self._claimed = self._edition + 1, False
+            if assignment.error is not AssignmentError.NONE:
+                return
             self._last = assignment
             claimed = self._owned | self._stopping
             if assignment.version == 0:
@@ -67,14 +79,30 @@ class Ownership:
         with self._lock:
             self._stopping -= set(units)
 
+    def adopt(self, units: Iterable[Unit], edition: int) -> bool:
+        """Own these units without a rebalance, for the only worker of a group. False if the assignment of `edition` is
+        no longer the last one, or a rebalance is under way."""
+        with self._lock:
+            if self._claimed or edition != self._edition or self._last is None:
+                return False
+            self._owned |= set(units)
+            return True
+
+    def drop(self, units: Iterable[Unit]) -> None:
+        """These units no longer exist and do not run here."""
+        with self._lock:
+            self._owned -= set(units)
+
     def lose(self) -> None:
         """The group no longer counts this worker as a member."""
         with self._lock:
             self._owned, self._stopping, self._last = set(), set(), None
+            self._edition, self._claimed = self._edition + 1, False
 
     def allocation(self, version: int) -> Assignment | None:
         """The units that the worker claims when it joins; None before its first assignment."""
         with self._lock:
+            self._claimed = True
             if self._last is None:
                 return None
             last = self._last

@@ -19,7 +19,7 @@ def own_identity() -> dict[str, Any]:
 def is_gone(identity: Mapping[str, Any]) -> bool:
     """True if the process has certainly ended; False if it is alive or runs on another machine."""
     pid = identity.get("pid")
-    if identity.get("machine") != _machine() or not isinstance(pid, int) or pid <= 0:
+    if not is_here(identity) or not isinstance(pid, int) or pid <= 0:
         return False
     try:
         os.kill(pid, 0)
@@ -29,6 +29,11 @@ def is_gone(identity: Mapping[str, Any]) -> bool:
         pass
     started = _started(pid)  # the pid may have been reused
     return started is not None and started != identity.get("started")
+
+
+def is_here(identity: Mapping[str, Any]) -> bool:
+    """Whether the process runs, or ran, on this machine."""
+    return identity.get("machine") == _machine()
 
 
 def _machine() -> str:

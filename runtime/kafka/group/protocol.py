@@ -53,9 +53,9 @@ Work = Mapping[str, tuple[int, ...]]
 class Details:
     """Details that a Headrace worker appends to its metadata; Java's workers send none.
 
-    `load` is in processor cores, `slots` is the number of slots. A `cordoned` worker gets no new work, and a
-    `draining` worker also gives up its current work. `process` identifies the worker's process on its machine (see
-    `process_identity`)."""
+    `load` is in processor cores, `slots` is the number of slots, 0 until one is up. A `cordoned` worker gets no new
+    work, and a `draining` worker also gives up its current work. `process` identifies the worker's process on its
+    machine (see `process_identity`)."""
 
     version: str = ""
     slots: int = 0

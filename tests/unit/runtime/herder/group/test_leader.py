@@ -24,7 +24,7 @@ def units(assignment: Assignment) -> set[Unit]:
 
 
 def test_work_is_divided_among_the_members() -> None:
-    found = lead("a", {"a": ours(1), "b": ours(2)}, GroupView(5, WEIGHTS))
+    found = lead("a", {"a": ours(1), "b": ours(2)}, GroupView(5, WEIGHTS)).assignments
     assert units(found["a"]) | units(found["b"]) == set(WEIGHTS)
     assert len(units(found["a"])) == len(units(found["b"])) == 4
     assert {(a.leader, a.leader_url, a.config_offset, a.delay) for a in found.values()} == {
@@ -33,32 +33,32 @@ def test_work_is_divided_among_the_members() -> None:
 
 
 def test_nothing_is_assigned_while_a_member_has_read_more_than_the_leader() -> None:
-    found = lead("a", {"a": ours(1), "b": ours(2, offset=9)}, GroupView(5, WEIGHTS))
+    found = lead("a", {"a": ours(1), "b": ours(2, offset=9)}, GroupView(5, WEIGHTS)).assignments
     assert {a.error for a in found.values()} == {AssignmentError.CONFIG_MISMATCH}
     assert {a.config_offset for a in found.values()} == {9}
     assert not any(a.assigned for a in found.values())
 
 
 def test_members_behind_the_leader_get_the_offset_to_read_to() -> None:
-    found = lead("a", {"a": ours(1), "b": ours(2, offset=3)}, GroupView(5, WEIGHTS))
+    found = lead("a", {"a": ours(1), "b": ours(2, offset=3)}, GroupView(5, WEIGHTS)).assignments
     assert found["b"].config_offset == 5
     assert units(found["b"])
 
 
 def test_connectors_of_java_go_to_members_of_java() -> None:
-    found = lead("a", {"a": ours(1), "b": java(2)}, GroupView(5, WEIGHTS, foreign=("c0", "c1")))
+    found = lead("a", {"a": ours(1), "b": java(2)}, GroupView(5, WEIGHTS, foreign=("c0", "c1"))).assignments
     assert {unit for unit in WEIGHTS if unit.connector in ("c0", "c1")} <= units(found["b"])
 
 
 def test_the_next_rebalance_is_announced_while_work_waits_for_its_worker() -> None:
     view = GroupView(5, WEIGHTS, dict.fromkeys(WEIGHTS, "127.0.0.1:3"), {"127.0.0.1:3": time.time() - 1}, delay=10)
-    found = lead("a", {"a": ours(1), "b": ours(2)}, view)
+    found = lead("a", {"a": ours(1), "b": ours(2)}, view).assignments
     assert not any(a.assigned for a in found.values())
     assert {8000 <= a.delay <= 9001 for a in found.values()} == {True}
 
 
 def test_revocations_are_sent_to_the_member_that_holds_the_work() -> None:
     held = Assignment("x", "", 5, {"c0": (-1, 0), "gone": (0,)})
-    found = lead("a", {"a": ours(1, held)}, GroupView(5, WEIGHTS))
+    found = lead("a", {"a": ours(1, held)}, GroupView(5, WEIGHTS)).assignments
     assert found["a"].revoked == {"gone": (0,)}
     assert "c0" not in found["a"].assigned

@@ -1,0 +1,33 @@
+"""What this worker owns of each connector, as the control loops see it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from runtime.kafka.group.protocol import CONNECTOR
+
+
+class OwnedUnits(Protocol):
+    """Connectors and tasks that the group has assigned to this worker. Event loop only."""
+
+    def owned(self) -> Sequence[str]:
+        """The connectors of which this worker owns anything."""
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        """Whether this worker owns a task, or the connector itself."""
+
+    def owns_any(self, connector: str) -> bool:
+        """Whether this worker owns the connector or any of its tasks."""
+
+    def units(self, connector: str) -> frozenset[int]:
+        """The units that this worker owns, and those that must stop here before another worker may start them."""
+
+    def stopped(self, connector: str, tasks: Collection[int]) -> None:
+        """These units do not run here any more."""
+
+    def runs_elsewhere(self, worker_id: str) -> bool:
+        """Whether this is another worker in the group."""
+
+    def slots_up(self) -> None:
+        """The first slot is up: this worker can run tasks."""

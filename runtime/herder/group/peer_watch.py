@@ -1,0 +1,88 @@
+"""Notices workers whose processes have ended, before their sessions expire.
+
+The leader connects to every other worker twice a second, the others to the leader. A refused connection means that no
+process listens at the address, unlike silence, which may be a slow network: the session timeout decides about that. A
+Headrace worker listens until its tasks have ended and it has left the group; other implementations stop listening
+earlier, so they are not checked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from urllib.parse import urlsplit
+
+from runtime.herder.group.group import GroupWorkerInfo
+from runtime.herder.group.worker_group import WorkerGroup
+from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.group import process_identity
+
+_log = logging.getLogger(__name__)
+
+INTERVAL, TIMEOUT, CONFIRMATION = 0.5, 1.0, 0.2
+"""Seconds between two checks, for one connection, and until a refusal is checked again."""
+
+
+class PeerWatch:
+    """Checks the other workers from start() to close(). Event loop only."""
+
+    def __init__(self, group: WorkerGroup) -> None:
+        self._group = group
+        self._watching: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start to check."""
+        self._watching = asyncio.create_task(self._watch(), name="peers")
+
+    def close(self) -> None:
+        """Stop checking."""
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(INTERVAL)
+            watched = self._watched()
+            gone = await asyncio.gather(*(_has_ended(worker) for worker in watched))
+            dead = [worker for worker, ended in zip(watched, gone, strict=True) if ended]
+            if dead:
+                await self._evict(dead)
+
+    def _watched(self) -> list[GroupWorkerInfo]:
+        peers = self._group.peers()
+        if self._group.leads:
+            return list(peers)
+        return [worker for worker in peers if worker.member_id == self._group.leader_member]
+
+    async def _evict(self, dead: list[GroupWorkerInfo]) -> None:
+        names = ", ".join(worker.worker_id for worker in dead)
+        _log.warning("Removing worker(s) %s from the group: their processes have ended", names)
+        try:
+            await self._group.evict(dead)
+        except KafkaProblem as e:
+            _log.warning("Could not remove worker(s) %s from the group: %s", names, e)
+
+
+async def _has_ended(worker: GroupWorkerInfo) -> bool:
+    """Whether nothing listens at the worker's address, twice in a row, and its process is not known to be alive."""
+    if not await _refuses(worker.url):
+        return False
+    await asyncio.sleep(CONFIRMATION)
+    if not await _refuses(worker.url):
+        return False
+    return not process_identity.is_here(worker.process) or process_identity.is_gone(worker.process)
+
+
+async def _refuses(url: str) -> bool:
+    parts = urlsplit(url)
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    except (ConnectionRefusedError, ConnectionResetError):
+        return True
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return False

@@ -1,0 +1,394 @@
+"""The group of a distributed worker: turns assignments into what this worker runs, and leads if it is the leader.
+
+    network thread            event loop
+    join  ◄──────────────────  rejoin(): the connectors or tasks that exist have changed
+    lead() ── asks for ──────► the view: configurations, previous owners, departures, cordons
+    assignment ──────────────► read the config topic up to it ─► units start and stop ─► stopped(): join again
+
+A worker that is alone in its group adopts new units without a rebalance (`Ownership.adopt`), so that creating a
+connector costs nothing more than without a group."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.departures import Departures
+from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
+from runtime.herder.group.leader import GroupView, describe_members, lead, newest_offset, refusal, worker_id
+from runtime.kafka.errors import GroupOccupied, KafkaProblem
+from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
+from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
+from runtime.storage.configs import ConfigStore
+from runtime.storage.statuses import StatusStore
+
+_log = logging.getLogger(__name__)
+
+VIEW_TIMEOUT = 3.0
+"""Seconds that the network thread waits for the view; after that nothing is assigned and all members join again."""
+
+REJOIN_DELAY = 0.05
+"""Seconds for which changes are collected before a rebalance is requested."""
+
+RETRY_DELAY = 1.0
+"""Seconds between attempts to read the config topic after a rebalance."""
+
+MEMBERS_RETRY_DELAY = 0.2
+"""Seconds between attempts to read the members of the group."""
+
+CONNECTOR_WEIGHT, TASK_WEIGHT = 0.2, 1.0
+"""Relative weights of a connector, which only generates task configs, and of a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`)."""
+
+    url: str
+    version: str
+    slots: int
+    delay: float
+
+
+class WorkerGroup:
+    """Implements Group. Event loop only, except `_describe` and `_lead`."""
+
+    def __init__(
+        self,
+        member: GroupMember,
+        settings: GroupSettings,
+        configs: ConfigStore,
+        statuses: StatusStore,
+        departures: Departures,
+        states: Callable[[], Mapping[str, WorkerState]] = dict,
+    ) -> None:
+        """`states`: the workers that operators have cordoned or are draining."""
+        self._member, self._settings, self._configs, self._statuses = member, settings, configs, statuses
+        self._departures, self._states = departures, states
+        self.worker_id = worker_id(settings.url)
+        self._place: Place | None = None
+        self._snapshot = GroupSnapshot(member.group_id)
+        self._led: GroupSnapshot | None = None  # of the rebalance that this worker has led, until it is complete
+        self._units: dict[str, frozenset[int]] = {}  # all that exist, by connector
+        self._owned: dict[str, set[int]] = {}
+        self._stopping: dict[str, set[int]] = {}
+        self._owners: dict[Unit, str] | None = None
+        self._alone: int | None = None  # the edition of the ownership while this is the only worker
+        self._ready = False  # a slot has been up
+        self._draining = False
+        self._changed = asyncio.Event()
+        self._rejoining: asyncio.TimerHandle | None = None
+        self._entering: asyncio.Task[None] | None = None
+        self._newest: Place | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._joined: asyncio.Future[None]
+        self._listener: GroupListener
+
+    # Group
+
+    @property
+    def leads(self) -> bool:
+        return self._place is not None and self._place.leads and self._member.confirmed_until > time.monotonic()
+
+    @property
+    def leader_url(self) -> str | None:
+        confirmed = self._place is not None and self._member.confirmed_until > time.monotonic()
+        return self._place.leader_url if self._place is not None and confirmed else None
+
+    @property
+    def leader_member(self) -> str:
+        """The leader's member id; empty while it is unknown."""
+        return self._place.leader if self._place is not None else ""
+
+    @property
+    def generation(self) -> int:
+        return self._place.generation if self._place is not None else 0
+
+    @property
+    def snapshot(self) -> GroupSnapshot:
+        found = replace(self._snapshot, generation=self.generation, rebalancing=self._member.rebalancing)
+        if self._alone is None:
+            return found
+        own = frozenset(Unit(name, task) for name, tasks in self._owned.items() for task in tasks)
+        return replace(found, workers=[replace(worker, units=own) for worker in found.workers])
+
+    @property
+    def confirmed_until(self) -> float:
+        """The time.monotonic() until which the coordinator certainly counts this worker as a member."""
+        return self._member.confirmed_until
+
+    @property
+    def trouble(self) -> str:
+        """The reason why the worker is not in the group; empty while it is a member."""
+        return self._member.trouble
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        return task in self._owned.get(connector, ())
+
+    def owns_any(self, connector: str) -> bool:
+        return bool(self._owned.get(connector))
+
+    def owned(self) -> list[str]:
+        """The connectors of which this worker owns anything."""
+        return [name for name, tasks in self._owned.items() if tasks]
+
+    def units(self, connector: str) -> frozenset[int]:
+        """The units that this worker owns, and those that must stop here before another worker may start them."""
+        return frozenset((*self._owned.get(connector, ()), *self._stopping.get(connector, ())))
+
+    def runs_elsewhere(self, worker_id: str) -> bool:
+        """Whether this is another worker in the group."""
+        return worker_id != self.worker_id and any(w.worker_id == worker_id for w in self._snapshot.workers)
+
+    def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
+        if self.owns(connector, task):
+            return self._settings.url
+        if self._owners is None:
+            self._owners = {unit: worker.url for worker in self._snapshot.workers for unit in worker.units}
+        found = self._owners.get(Unit(connector, task))
+        return None if found == self._settings.url else found
+
+    def peers(self) -> Sequence[GroupWorkerInfo]:
+        return [w for w in self._snapshot.workers if w.worker_id != self.worker_id and w.implementation == "headrace"]
+
+    def rejoin(self) -> None:
+        """Request a rebalance. Requests that follow each other closely become one."""
+        if self._rejoining is None and self._place is not None:
+            self._rejoining = self._loop.call_later(REJOIN_DELAY, self._rejoin_now)
+
+    def slots_up(self) -> None:
+        """The first slot is up. Until then this worker receives nothing if other workers have slots."""
+        if not self._ready:
+            self._ready = True
+            if self._alone is None:
+                self.rejoin()
+
+    def stopped(self, connector: str, tasks: Collection[int]) -> None:
+        units = self._units.get(connector, frozenset())
+        self._member.ownership.drop((connector, task) for task in tasks if task not in units)
+        _discard(self._owned, connector, [task for task in tasks if task not in units])
+        released = [task for task in tasks if task in self._stopping.get(connector, ())]
+        if released:
+            _discard(self._stopping, connector, released)
+            self._member.released((connector, task) for task in released)
+        self._notify()
+
+    def configured(self, name: str) -> None:
+        """The config topic has new records of this connector: adopt its units, or request a rebalance, if connectors
+        or tasks have been added or removed."""
+        units, before = self._units_of(name), self._units.get(name, frozenset())
+        if units == before:
+            return
+        if units:
+            self._units[name] = units
+        else:
+            del self._units[name]
+        if self._place is not None and not self._adopted({name: units - before}):
+            self.rejoin()
+
+    # joining and leaving
+
+    async def join(self, listener: GroupListener) -> None:
+        """Join, waiting for Kafka as long as necessary. GroupOccupied if the worker cannot join this group."""
+        self._listener, self._loop = listener, asyncio.get_running_loop()
+        self._joined = self._loop.create_future()
+        self._units = {name: self._units_of(name) for name in self._configs.names()}
+        self._member.start(MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self._on_refused))
+        await asyncio.shield(self._joined)
+
+    async def hand_over(self, within: float) -> None:
+        """Move everything that runs here to other workers, for at most `within` seconds."""
+        if self._place is None or not self.peers() or not self._owned:
+            return
+        _log.info("Handing connectors and tasks over to the other workers of group %s", self._member.group_id)
+        self._draining = True
+        self._member.rejoin()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self._owned or self._stopping:
+                    await self._changed.wait()
+                return
+        _log.warning("Not everything could be handed over within %.0f s", within)
+
+    async def leave(self) -> None:
+        """Leave the group, so that other workers get this worker's units at once."""
+        for handle in (self._rejoining, self._entering):
+            if handle is not None:
+                handle.cancel()
+        await self._member.leave()
+
+    async def evict(self, members: Sequence[GroupWorkerInfo]) -> None:
+        """Remove workers whose processes have ended, and request a rebalance."""
+        await self._member.evict([worker.member_id for worker in members])
+        self._member.rejoin()
+
+    # the network thread
+
+    def _describe(self) -> WorkerMetadata:
+        settings = self._settings
+        slots = settings.slots if self._ready else 0
+        details = Details(settings.version, slots, draining=self._draining, process=self._member.process)
+        return WorkerMetadata(settings.url, self._configs.offset, details=details)
+
+    def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
+        asked = asyncio.run_coroutine_threadsafe(self._view(newest_offset(members)), self._loop)
+        try:
+            found = lead(leader_id, members, asked.result(VIEW_TIMEOUT))
+        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            asked.cancel()
+            _log.warning("The worker is too busy to assign connectors and tasks; the group joins again")
+            return refusal(leader_id, members).assignments
+        self._loop.call_soon_threadsafe(self._note_led, found.snapshot)
+        return found.assignments
+
+    # the event loop
+
+    async def _view(self, offset: int) -> GroupView:
+        """What the leader decides on, with the config topic read up to `offset` if that is quickly possible."""
+        if self._configs.offset < offset:
+            with contextlib.suppress(KafkaProblem, TimeoutError):
+                async with asyncio.timeout(VIEW_TIMEOUT / 2):
+                    await self._configs.read_to_end()
+        weights, previous = {}, {}
+        for name in self._configs.names():
+            for task in self._units_of(name):
+                weights[Unit(name, task)] = CONNECTOR_WEIGHT if task == CONNECTOR else TASK_WEIGHT
+            if (status := self._statuses.connector_status(name)) is not None:
+                previous[Unit(name, CONNECTOR)] = status.worker_id
+            previous.update({Unit(name, i): s.worker_id for i, s in self._statuses.task_statuses(name).items()})
+        return GroupView(
+            self._configs.offset,
+            weights,
+            previous,
+            self._departures.times(),
+            delay=self._settings.delay,
+            known=frozenset(worker.worker_id for worker in self._snapshot.workers),
+            states=self._states(),
+            mixed=self._member.mixed,
+        )
+
+    def _note_led(self, snapshot: GroupSnapshot | None) -> None:
+        self._led = snapshot
+
+    def _on_place(self, place: Place) -> None:
+        self._newest = place
+        if self._entering is None or self._entering.done():
+            self._entering = asyncio.create_task(self._enter_newest(), name="enter group")
+
+    async def _enter_newest(self) -> None:
+        entered = None
+        while self._newest is not None and self._newest is not entered:
+            entered = self._newest
+            await self._enter(entered)
+
+    async def _enter(self, place: Place) -> None:
+        while self._configs.offset < place.config_offset:
+            try:
+                await self._configs.read_to_end()
+                break
+            except KafkaProblem as e:
+                _log.warning("Cannot read the config topic up to the assignment: %s", e)
+                await asyncio.sleep(RETRY_DELAY)
+        if place is not self._newest:
+            return
+        if place.mismatch:
+            self.rejoin() if self._place is not None else self._member.rejoin()
+            return
+        self._place, known = place, {worker.worker_id for worker in self._snapshot.workers}
+        if place.leads and self._led is not None:
+            self._take(self._led)
+        self._refresh(place)
+        self._listener.entered(place.generation)
+        if not self._joined.done():
+            self._joined.set_result(None)
+        self._listener.ownership_changed()
+        self._listener.leading(place.leads)
+        self._notify()
+        if place.leads:
+            await self._departures.note(known, {w.worker_id for w in self._snapshot.workers}, self._settings.delay)
+        else:
+            await self._read_members(place)
+
+    async def _read_members(self, place: Place) -> None:
+        """The coordinator names the members' metadata only while no rebalance is under way."""
+        while place is self._newest:
+            try:
+                members = await self._member.members()
+            except KafkaProblem as e:
+                _log.warning("Cannot read the members of group %s: %s", self._member.group_id, e)
+                members = {}
+            if place.member_id in members and place.leader in members:
+                self._take(describe_members(members, worker_id(place.leader_url)))
+                return
+            await asyncio.sleep(MEMBERS_RETRY_DELAY)
+
+    def _take(self, snapshot: GroupSnapshot) -> None:
+        self._snapshot = replace(snapshot, group_id=self._member.group_id)
+        self._owners = self._led = None
+
+    def _refresh(self, place: Place) -> None:
+        """Take over what the last assignment gave to this worker, and adopt what has been created since."""
+        ownership = self._member.ownership
+        self._owned, self._stopping = _by_connector(ownership.running), _by_connector(ownership.stopping)
+        self._alone = place.edition if place.leads and len(self._snapshot.workers) == 1 else None
+        missing = {n: units - self._owned.get(n, set()) for n, units in self._units.items()}
+        if self._alone is not None and not self._adopted({n: units for n, units in missing.items() if units}):
+            self.rejoin()
+
+    def _adopted(self, units: Mapping[str, frozenset[int]]) -> bool:
+        """Whether these units now run here without a rebalance, because this worker is alone in the group."""
+        if self._alone is None:
+            return False
+        pairs = [(name, task) for name, tasks in units.items() for task in tasks]
+        if not self._member.ownership.adopt(pairs, self._alone):
+            return False
+        for name, task in pairs:
+            self._owned.setdefault(name, set()).add(task)
+        return True
+
+    def _on_lost(self) -> None:
+        self._place = self._newest = self._alone = None
+        self._owned, self._stopping = {}, {}
+        self._listener.ownership_changed()
+        self._listener.leading(False)
+        self._notify()
+
+    def _on_refused(self, error: GroupOccupied) -> None:
+        if not self._joined.done():
+            self._joined.set_exception(error)
+        else:
+            self._listener.refused(str(error))
+
+    def _rejoin_now(self) -> None:
+        self._rejoining = None
+        self._member.rejoin()
+
+    def _units_of(self, name: str) -> frozenset[int]:
+        stored = self._configs.connector(name)
+        return frozenset() if stored is None else frozenset((CONNECTOR, *range(len(stored.tasks))))
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+def _by_connector(units: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = defaultdict(set)
+    for connector, task in units:
+        found[connector].add(task)
+    return dict(found)
+
+
+def _discard(units: dict[str, set[int]], connector: str, tasks: Iterable[int]) -> None:
+    left = units.get(connector)
+    if left is not None:
+        left.difference_update(tasks)
+        if not left:
+            del units[connector]

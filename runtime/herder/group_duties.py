@@ -1,0 +1,66 @@
+"""What a worker does when its group has been rebalanced, and what it does as the leader."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from runtime.herder.control.connectors import Connectors
+from runtime.herder.offsets.offset_change import OffsetChanges
+from runtime.herder.status.status_board import StatusBoard
+
+_log = logging.getLogger(__name__)
+
+
+class GroupDuties:
+    """A GroupListener. Event loop only. Until the worker has started, only the generation is noted: the worker's start
+    runs the connectors and finishes the changes of offsets itself."""
+
+    def __init__(
+        self, connectors: Connectors, board: StatusBoard, changes: OffsetChanges, started: Callable[[], bool]
+    ) -> None:
+        self._connectors, self._board, self._changes, self._started = connectors, board, changes, started
+        self._leads = False
+        self._on_refused: Callable[[str], None] = _log.error
+        self._beginning: asyncio.Task[None] | None = None
+
+    def subscribe(self, on_refused: Callable[[str], None]) -> None:
+        """Call this function with the reason if the worker must end."""
+        self._on_refused = on_refused
+
+    @property
+    def leads(self) -> bool:
+        """Whether the worker is the leader since the last rebalance."""
+        return self._leads
+
+    # GroupListener
+
+    def entered(self, generation: int) -> None:
+        self._board.joined(generation)
+
+    def ownership_changed(self) -> None:
+        self._connectors.ownership_changed()
+
+    def leading(self, leads: bool) -> None:
+        began, self._leads = leads and not self._leads, leads
+        if not leads:
+            self._changes.close()
+        elif began and self._started():
+            self._beginning = asyncio.create_task(self.lead(), name="lead")
+
+    def refused(self, reason: str) -> None:
+        self._on_refused(reason)
+
+    async def lead(self) -> None:
+        """Take over as the leader: finish the changes of offsets that the last leader has begun, and remove what
+        deleted connectors left behind."""
+        if not await self._changes.finish():
+            self._changes.finish_later()
+        self._connectors.remove_deleted()
+
+    def close(self) -> None:
+        """The worker ends."""
+        if self._beginning is not None:
+            self._beginning.cancel()
+        self._changes.close()

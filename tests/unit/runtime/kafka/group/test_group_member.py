@@ -1,0 +1,153 @@
+"""One worker's membership on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer
+
+from runtime.kafka.errors import GroupOccupied
+from runtime.kafka.group.group_member import Times
+from runtime.kafka.groups import Groups
+from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
+from tests.support.group_members import Participant
+from tests.support.workers import WorkerProcess
+
+Make = Callable[..., Participant]
+QUICK = Times(session_timeout=6.0, heartbeat_interval=0.3)
+
+_OTHER = """
+import asyncio, sys
+from tests.support.group_members import Participant
+
+async def main():
+    await Participant({"bootstrap.servers": sys.argv[1]}, sys.argv[2], "http://other:8083/").join()
+    print("joined", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def group() -> str:
+    return unique("workers")
+
+
+@pytest.fixture
+async def member(broker: KafkaBroker, group: str) -> AsyncIterator[Make]:
+    """Makes members of the group, which leave it at the end."""
+    made: list[Participant] = []
+
+    def make(bootstrap: str = broker.bootstrap, times: Times = QUICK) -> Participant:
+        made.append(Participant({"bootstrap.servers": bootstrap}, group, times=times))
+        return made[-1]
+
+    yield make
+    await asyncio.gather(*(m.leave() for m in made))
+
+
+@pytest.fixture
+def other(broker: KafkaBroker, group: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of another worker in the group."""
+    process = subprocess.Popen([sys.executable, "-c", _OTHER, broker.bootstrap, group], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"joined\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+async def test_joins_is_confirmed_and_leaves(member: Make, broker: KafkaBroker, group: str) -> None:
+    one = member(times=Times())
+    assert one.confirmed_until == 0.0
+    place = await one.join()
+    assert place.leads
+    assert place.generation > 0
+    assert time.monotonic() < one.confirmed_until <= time.monotonic() + 10
+    groups = Groups({"bootstrap.servers": broker.bootstrap})
+    (found,) = await groups.members(group)
+    assert found.member_id == place.member_id
+    await one.leave()
+    assert one.confirmed_until == 0.0
+    assert await groups.members(group) == []
+
+
+async def test_heartbeats_confirm(member: Make) -> None:
+    one = member()
+    await one.join()
+    first = one.confirmed_until
+    await _until(lambda: one.confirmed_until > first + 0.5)
+
+
+async def test_a_killed_worker_is_removed(member: Make, other: subprocess.Popen[bytes]) -> None:
+    """The killed process is a zombie, since its parent has not waited for it."""
+    other.kill()
+    started = time.monotonic()
+    await member().join()
+    assert time.monotonic() - started < 5  # its session timeout is 10 s
+
+
+async def test_an_evicted_worker_joins_again(member: Make, broker: KafkaBroker, group: str) -> None:
+    one = member()
+    place = await one.join()
+    await Groups({"bootstrap.servers": broker.bootstrap}).evict(group, {place.member_id})
+    await _until(lambda: one.place is not None and one.place.member_id != place.member_id)
+    assert one.losses == 1
+
+
+async def test_a_group_of_consumers_is_refused(member: Make, broker: KafkaBroker, group: str) -> None:
+    topic = broker.create_topic()
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group})
+    consumer.subscribe([topic])
+    while not consumer.assignment():
+        consumer.poll(0.1)
+    with pytest.raises(GroupOccupied, match="consumer"):
+        await member().join()
+    consumer.close()
+
+
+@pytest.mark.slow
+async def test_java_workers_are_refused(java_connect: WorkerProcess, broker: KafkaBroker) -> None:
+    one = Participant({"bootstrap.servers": broker.bootstrap}, java_connect.properties["group.id"])
+    with pytest.raises(GroupOccupied, match=r"Apache Kafka Connect are alive in group\.id="):
+        await one.join()
+    await one.leave()
+
+
+@pytest.mark.slow
+async def test_only_the_confirmation_expires_in_an_outage(member: Make, own_broker: EmbeddedBroker) -> None:
+    one = member(own_broker.bootstrap)
+    await one.join()
+    own_broker.kill()
+    await _until(lambda: one.confirmed_until < time.monotonic())
+    await asyncio.to_thread(own_broker.start)
+    await _until(lambda: one.confirmed_until > time.monotonic())
+
+
+async def test_joining_waits_for_an_unavailable_broker() -> None:
+    one = Participant({"bootstrap.servers": "127.0.0.1:1"}, "g")
+    joining = asyncio.create_task(one.join())
+    await asyncio.sleep(0)
+    await one.leave()
+    joining.cancel()
+
+
+async def test_unusable_keys_end_the_joining() -> None:
+    """If the thread died, the worker would wait for its group without end."""
+    settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
+    one = Participant(settings, "g")
+    with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):
+        await asyncio.wait_for(one.join(), 10)
+    await one.leave()
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
