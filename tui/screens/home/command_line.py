@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from textual import events
 
+from tui.client.workers import reported
+from tui.errors import HeadraceError
 from tui.screens.home import filtering
 from tui.screens.home.base import HomeBase
 from tui.widgets.bars import KeyBar
@@ -24,6 +27,7 @@ class CommandLine:
     def __init__(self, home: HomeBase, run: Callable[[str], None], contexts: Callable[[], list[str]]) -> None:
         self.home, self._run, self._contexts = home, run, contexts
         self._prompt: Prompt | None = None
+        self._reported: frozenset[str] = frozenset()
 
     async def mount(self) -> None:
         """After the first paint: Textual's input field takes a while to import."""
@@ -56,6 +60,7 @@ class CommandLine:
 
         if not self.prompt.history[":"]:
             self.prompt.history[":"] = command_history.load(command_history.file())
+        self.home.do(self._read_workers())
         self.prompt.open(":", text, self.complete)
         self.hint(text)
         self.home.refresh_bindings()
@@ -75,9 +80,19 @@ class CommandLine:
         self.home.say(hint(line, self.home.snapshot.connectors, self._workers()))
 
     def _workers(self) -> set[str]:
-        """The workers that the statuses of connectors name."""
+        """The workers that the statuses of connectors name, and those that the group reported."""
         connectors = self.home.snapshot.connectors.values()
-        return {worker for one in connectors for worker in (one.worker, *(task.worker for task in one.tasks)) if worker}
+        named = {
+            worker for one in connectors for worker in (one.worker, *(task.worker for task in one.tasks)) if worker
+        }
+        return named | self._reported
+
+    async def _read_workers(self) -> None:
+        """Reads the workers of a Headrace cluster: statuses do not name those without connectors and tasks."""
+        services = self.home.services
+        if services is not None and services.is_ours:
+            with suppress(HeadraceError):
+                self._reported = frozenset(reported(await services.connect.workers()).workers)
 
     def catch(self, event: events.Key) -> bool:
         """Takes a key that no widget handled, if the prompt is open."""
