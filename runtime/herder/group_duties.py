@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from runtime.herder.control.connectors import Connectors
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.group.protocol import CONNECTOR
+from runtime.model.states import State
+from runtime.storage.statuses import StatusStore
+
+_ACTIVE = (State.RUNNING, State.PAUSED, State.RESTARTING)
 
 _log = logging.getLogger(__name__)
 
@@ -18,9 +25,11 @@ class GroupDuties:
     runs the connectors and finishes the changes of offsets itself."""
 
     def __init__(
-        self, connectors: Connectors, board: StatusBoard, changes: OffsetChanges, started: Callable[[], bool]
-    ) -> None:
-        self._connectors, self._board, self._changes, self._started = connectors, board, changes, started
+        self, connectors: Connectors, statuses: StatusStore, board: StatusBoard, changes: OffsetChanges,
+        loads: TaskLoads, started: Callable[[], bool],
+    ) -> None:  # fmt: skip
+        self._connectors, self._statuses, self._board, self._changes = connectors, statuses, board, changes
+        self._loads, self._started = loads, started
         self._leads = False
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
@@ -42,12 +51,24 @@ class GroupDuties:
     def ownership_changed(self) -> None:
         self._connectors.ownership_changed()
 
-    def leading(self, leads: bool) -> None:
+    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
         began, self._leads = leads and not self._leads, leads
         if not leads:
             self._changes.close()
         elif began and self._started():
             self._beginning = asyncio.create_task(self.lead(), name="lead")
+        if leads:
+            self._unassign(waiting)
+
+    def _unassign(self, waiting: Collection[Unit]) -> None:
+        """Report units that wait for the return of a worker as UNASSIGNED: the worker cannot do that any more."""
+        for unit in waiting:
+            if unit.task == CONNECTOR:
+                status = self._statuses.connector_status(unit.connector)
+            else:
+                status = self._statuses.task_statuses(unit.connector).get(unit.task)
+            if status is not None and status.state in _ACTIVE:
+                self._board.lost(unit.connector, None if unit.task == CONNECTOR else unit.task, status)
 
     def refused(self, reason: str) -> None:
         self._on_refused(reason)
@@ -59,8 +80,13 @@ class GroupDuties:
             self._changes.finish_later()
         self._connectors.remove_deleted()
 
+    def start(self) -> None:
+        """The worker is ready: measure the loads of its tasks."""
+        self._loads.start()
+
     def close(self) -> None:
         """The worker ends."""
+        self._loads.close()
         if self._beginning is not None:
             self._beginning.cancel()
         self._changes.close()

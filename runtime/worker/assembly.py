@@ -16,7 +16,7 @@ from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import offsets_topic
-from runtime.herder.connector_entries import ConnectorEntries
+from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
@@ -27,7 +27,8 @@ from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import SoleWorker
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.session_keys import SessionKeys
-from runtime.herder.group.worker_group import GroupSettings, WorkerGroup
+from runtime.herder.group.task_loads import TaskLoads
+from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
 from runtime.herder.group.workers import Workers
 from runtime.herder.group_duties import GroupDuties
 from runtime.herder.herder import Herder, TopicTracking
@@ -132,7 +133,13 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     entries = ConnectorEntries(configs, statuses)
     board = StatusBoard(statuses, events, worker_id, secrets, entries.entry)
     cordons = Cordons(journal.documents)
-    group = _group(config, url, storage, configs, statuses, journal, cordons)
+    loads = TaskLoads(board.meters)
+
+    async def has_class(name: str) -> bool:
+        return await herder.type({"connector.class": name}) != UNKNOWN
+
+    sources = ViewSources(Departures(journal.documents), cordons.states, lambda: loads.now, has_class)
+    group = _group(config, url, storage, configs, statuses, sources)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
     connectors = Connectors(configs, statuses, board, group, starts)
 
@@ -179,7 +186,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
         internal, keys, workers, forwarding,
     ))  # fmt: skip
-    duties = GroupDuties(connectors, board, changes, lambda: health.ready)
+    duties = GroupDuties(connectors, statuses, board, changes, loads, lambda: health.ready)
     peers = PeerWatch(group) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
@@ -194,12 +201,12 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
 def _group(
     config: WorkerConfig, url: str, storage: WorkerStorage, configs: ConfigStore, statuses: StatusStore,
-    journal: OffsetJournal, cordons: Cordons,
+    sources: ViewSources,
 ) -> WorkerGroup | SoleWorker:  # fmt: skip
     if storage.member is None:
         return SoleWorker(url.partition("://")[2], configs.names)
-    settings = GroupSettings(f"{url}/", __version__, config.slots, config.rebalance_delay)
-    return WorkerGroup(storage.member, settings, configs, statuses, Departures(journal.documents), cordons.states)
+    settings = GroupSettings(f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group)
+    return WorkerGroup(storage.member, settings, configs, statuses, sources)
 
 
 def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:

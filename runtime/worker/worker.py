@@ -163,6 +163,7 @@ class Worker:
         parts.health.ready = True
         if parts.peers is not None:
             parts.peers.start()
+        parts.duties.start()
         parts.progress.start()
         log.info("Worker %s is ready with %d connector(s)", self.id, len(parts.configs.names()))
 

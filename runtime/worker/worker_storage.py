@@ -39,7 +39,7 @@ def kafka_storage(config: WorkerConfig, url: str) -> WorkerStorage:
     settings = admin_settings(config)
     times = Times(config.session_timeout, min(config.heartbeat, MAX_HEARTBEAT_INTERVAL), config.rebalance_timeout)
     client_id = f"connect-{urlsplit(url).netloc}"
-    member = GroupMember(settings, config.group_id, client_id, times, config.mixed_group)
+    member = GroupMember(settings, config.group_id, client_id, times)
     return WorkerStorage(TopicLogs(settings), member)
 
 

@@ -44,7 +44,7 @@ class Worker:
         self.refusals: list[GroupOccupied] = []
         self.stops = True
         self.url = f"http://127.0.0.1:{port}/"
-        self.member = HangingMember({"bootstrap.servers": bootstrap}, group, f"worker-{port}", TIMES, True)
+        self.member = HangingMember({"bootstrap.servers": bootstrap}, group, f"worker-{port}", TIMES)
 
     def start(self) -> None:
         self.member.start(MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self.refusals.append))

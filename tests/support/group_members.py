@@ -17,9 +17,10 @@ class Participant:
 
     def __init__(
         self, settings: Mapping[str, Any], group: str, url: str = "http://one/", times: Times | None = None,
-        mixed: bool = False,
+        foreign_refusal: str = "",
     ) -> None:  # fmt: skip
-        self.member = GroupMember(settings, group, "member", times or Times(), mixed)
+        self.member = GroupMember(settings, group, "member", times or Times())
+        self._foreign_refusal = foreign_refusal
         self.url, self.losses = url, 0
         self._first: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
         self.place: Place | None = None
@@ -34,7 +35,8 @@ class Participant:
 
     async def join(self) -> Place:
         """Raises GroupOccupied if the member is refused."""
-        self.member.start(MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self._on_refused))
+        events = MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self._on_refused)
+        self.member.start(events, self._foreign_refusal)
         return await self._first
 
     async def leave(self) -> None:

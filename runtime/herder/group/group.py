@@ -112,8 +112,9 @@ class GroupListener(Protocol):
     def ownership_changed(self) -> None:
         """The connectors and tasks that this worker owns have changed."""
 
-    def leading(self, leads: bool) -> None:
-        """The worker is the leader of the new generation, or is not."""
+    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
+        """The worker is the leader of the new generation, or is not. `waiting` units are reserved for workers that may
+        return."""
 
     def refused(self, reason: str) -> None:
         """The worker cannot remain in this group, and must end."""
@@ -130,7 +131,7 @@ class SoleWorker:
 
     async def join(self, listener: GroupListener) -> None:
         listener.entered(0)
-        listener.leading(True)
+        listener.leading(True, ())
 
     async def hand_over(self, within: float) -> None:
         return

@@ -111,7 +111,7 @@ def _situation(members: Mapping[str, WorkerMetadata], view: GroupView) -> Situat
     departed = {**dict.fromkeys(view.known - present, now), **view.departed}
     return Situation(
         [_member(name, metadata, view, ready) for name, metadata in members.items()],
-        view.weights,
+        _weights(members, view),
         {name: list(_claims(metadata)) for name, metadata in members.items()},
         view.previous,
         departed,
@@ -119,6 +119,18 @@ def _situation(members: Mapping[str, WorkerMetadata], view: GroupView) -> Situat
         now,
         view.delay,
     )
+
+
+def _weights(members: Mapping[str, WorkerMetadata], view: GroupView) -> Mapping[Unit, float]:
+    """The weights of the view, with the loads that the members have measured."""
+    weights = dict(view.weights)
+    for metadata in members.values():
+        for connector, tasks in (metadata.details.loads if metadata.details else {}).items():
+            for task, cores in tasks.items():
+                unit = Unit(connector, int(task))
+                if unit in weights:
+                    weights[unit] += cores
+    return weights
 
 
 def _member(name: str, metadata: WorkerMetadata, view: GroupView, ready: bool) -> GroupWorker:

@@ -16,13 +16,14 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.herder.group.leader import GroupView, describe_members, lead, newest_offset, refusal, worker_id
+from runtime.herder.group.task_loads import Loads
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
@@ -43,18 +44,42 @@ RETRY_DELAY = 1.0
 MEMBERS_RETRY_DELAY = 0.2
 """Seconds between attempts to read the members of the group."""
 
-CONNECTOR_WEIGHT, TASK_WEIGHT = 0.2, 1.0
-"""Relative weights of a connector, which only generates task configs, and of a task."""
+CONNECTOR_WEIGHT, TASK_WEIGHT = 0.05, 0.25
+"""Weights of an idle connector and an idle task, in processor cores; the measured load of tasks is added."""
+
+BALANCE_INTERVAL = 300.0
+"""Seconds after which the leader requests a rebalance, so that changed loads are balanced; nothing stops for it unless
+the loads of the workers differ by more than `assignor.IMBALANCE`."""
+
+_APART = (
+    "stop all of them to take over the cluster (a killed worker counts as alive for its session.timeout.ms), set "
+    "headrace.mixed.group=true to run beside them, or set another group.id"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`)."""
+    """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`).
+    `mixed`: workers of another implementation may be members, too."""
 
     url: str
     version: str
     slots: int
     delay: float
+    mixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSources:
+    """What the leader decides on, beside configurations and statuses.
+
+    `states` are the workers that operators have cordoned or are draining, `loads` the measured loads of this worker's
+    tasks. `has_class` tells whether this worker has a connector class."""
+
+    departures: Departures
+    states: Callable[[], Mapping[str, WorkerState]] = dict
+    loads: Callable[[], Loads] = dict
+    has_class: Callable[[str], Awaitable[bool]] | None = None
 
 
 class WorkerGroup:
@@ -66,12 +91,10 @@ class WorkerGroup:
         settings: GroupSettings,
         configs: ConfigStore,
         statuses: StatusStore,
-        departures: Departures,
-        states: Callable[[], Mapping[str, WorkerState]] = dict,
+        sources: ViewSources,
     ) -> None:
-        """`states`: the workers that operators have cordoned or are draining."""
         self._member, self._settings, self._configs, self._statuses = member, settings, configs, statuses
-        self._departures, self._states = departures, states
+        self._sources = sources
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None
         self._snapshot = GroupSnapshot(member.group_id)
@@ -85,6 +108,7 @@ class WorkerGroup:
         self._draining = False
         self._changed = asyncio.Event()
         self._rejoining: asyncio.TimerHandle | None = None
+        self._balancing: asyncio.TimerHandle | None = None
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -200,7 +224,15 @@ class WorkerGroup:
         self._listener, self._loop = listener, asyncio.get_running_loop()
         self._joined = self._loop.create_future()
         self._units = {name: self._units_of(name) for name in self._configs.names()}
-        self._member.start(MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self._on_refused))
+        foreign = await self._foreign()
+        refusal = "" if self._settings.mixed else _APART
+        if foreign:
+            refusal = (
+                f"this worker lacks the classes of the connectors {', '.join(sorted(foreign))}, which the group might "
+                "assign to it; install their plugins, or delete the connectors"
+            )
+        events = MemberEvents(self._describe, self._lead, self._on_place, self._on_lost, self._on_refused)
+        self._member.start(events, refusal)
         await asyncio.shield(self._joined)
 
     async def hand_over(self, within: float) -> None:
@@ -219,7 +251,7 @@ class WorkerGroup:
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get this worker's units at once."""
-        for handle in (self._rejoining, self._entering):
+        for handle in (self._rejoining, self._balancing, self._entering):
             if handle is not None:
                 handle.cancel()
         await self._member.leave()
@@ -234,7 +266,9 @@ class WorkerGroup:
     def _describe(self) -> WorkerMetadata:
         settings = self._settings
         slots = settings.slots if self._ready else 0
-        details = Details(settings.version, slots, draining=self._draining, process=self._member.process)
+        details = Details(
+            settings.version, slots, self._sources.loads(), draining=self._draining, process=self._member.process
+        )
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 
     def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
@@ -267,12 +301,22 @@ class WorkerGroup:
             self._configs.offset,
             weights,
             previous,
-            self._departures.times(),
+            self._sources.departures.times(),
+            await self._foreign(),
             delay=self._settings.delay,
             known=frozenset(worker.worker_id for worker in self._snapshot.workers),
-            states=self._states(),
-            mixed=self._member.mixed,
+            states=self._sources.states(),
+            mixed=self._settings.mixed,
         )
+
+    async def _foreign(self) -> list[str]:
+        """Connectors whose class only workers of another implementation have."""
+        has_class = self._sources.has_class
+        if not self._settings.mixed or has_class is None:
+            return []
+        stored = [found for name in self._configs.names() if (found := self._configs.connector(name)) is not None]
+        known = {cls: await has_class(cls) for cls in {found.config.get("connector.class", "") for found in stored}}
+        return [found.name for found in stored if not known[found.config.get("connector.class", "")]]
 
     def _note_led(self, snapshot: GroupSnapshot | None) -> None:
         self._led = snapshot
@@ -309,12 +353,21 @@ class WorkerGroup:
         if not self._joined.done():
             self._joined.set_result(None)
         self._listener.ownership_changed()
-        self._listener.leading(place.leads)
+        self._listener.leading(place.leads, self._snapshot.waiting)
         self._notify()
+        self._balance_later(place)
         if place.leads:
-            await self._departures.note(known, {w.worker_id for w in self._snapshot.workers}, self._settings.delay)
+            await self._sources.departures.note(
+                known, {w.worker_id for w in self._snapshot.workers}, self._settings.delay
+            )
         else:
             await self._read_members(place)
+
+    def _balance_later(self, place: Place) -> None:
+        if self._balancing is not None:
+            self._balancing.cancel()
+        leads_others = place.leads and len(self._snapshot.workers) > 1
+        self._balancing = self._loop.call_later(BALANCE_INTERVAL, self.rejoin) if leads_others else None
 
     async def _read_members(self, place: Place) -> None:
         """The coordinator names the members' metadata only while no rebalance is under way."""
@@ -357,7 +410,7 @@ class WorkerGroup:
         self._place = self._newest = self._alone = None
         self._owned, self._stopping = {}, {}
         self._listener.ownership_changed()
-        self._listener.leading(False)
+        self._listener.leading(False, ())
         self._notify()
 
     def _on_refused(self, error: GroupOccupied) -> None:

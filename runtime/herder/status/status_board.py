@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from runtime.config.secret_values import Secrets
 from runtime.herder.answers import EntryAnswer
@@ -52,6 +53,16 @@ class StatusBoard:
         if old != new:
             self._statuses.put_task(task, new)
             self._announce(task.connector, state, task.task, trace)
+
+    def lost(self, name: str, task: int | None, last: StatusRecord) -> None:
+        """Report UNASSIGNED for a connector or task whose worker has ended. The status still names that worker, which
+        may return."""
+        status = replace(last, state=State.UNASSIGNED, generation=self._generation)
+        if task is None:
+            self._statuses.put_connector(name, status)
+        else:
+            self._statuses.put_task(TaskId(name, task), status)
+        self._announce(name, State.UNASSIGNED, task, None)
 
     def remove_task(self, task: TaskId) -> None:
         """Remove the status of a task that no longer exists."""

@@ -82,8 +82,7 @@ class MemberEvents:
 
 
 class GroupMember:
-    """Create and call on the event loop. Unless `mixed`, the worker does not join a group that has workers of another
-    implementation."""
+    """Create and call on the event loop."""
 
     def __init__(
         self,
@@ -91,10 +90,10 @@ class GroupMember:
         group_id: str,
         client_id: str,
         times: Times = Times(),
-        mixed: bool = False,
     ) -> None:
         self._settings, self.group_id, self._client_id = dict(settings), group_id, client_id
-        self.ownership, self.mixed = Ownership(), mixed
+        self.ownership = Ownership()
+        self._foreign_refusal = ""
         self.process = process_identity.own_identity()
         """The identity of this process, for the worker's metadata."""
         self._times = times
@@ -122,9 +121,10 @@ class GroupMember:
         """Whether a rebalance is under way."""
         return self._coordinator is None or self._coordinator.join_sent is not None
 
-    def start(self, events: MemberEvents) -> None:
-        """Join the group, and stay in it until leave()."""
-        self._events = events
+    def start(self, events: MemberEvents, foreign_refusal: str = "") -> None:
+        """Join the group, and stay in it until leave(). `foreign_refusal` is the reason why this worker does not join a
+        group that has workers of another implementation; empty if it does."""
+        self._events, self._foreign_refusal = events, foreign_refusal
         self._loop = asyncio.get_running_loop()
         for thread in self._threads:
             thread.start()
@@ -210,11 +210,9 @@ class GroupMember:
         if dead:
             _log.info("Removing %d dead member(s) from group %s", len(dead), self.group_id)
             ask(self._settings, self.group_id, evict(self.group_id, dead), _REQUEST_TIMEOUT)
-        if not self.mixed and any(m is not None and m.details is None for m in found.values()):
+        if self._foreign_refusal and any(m is not None and m.details is None for m in found.values()):
             raise GroupOccupied(
-                f"workers of Apache Kafka Connect are alive in group.id={self.group_id}: stop all of them to take over "
-                "the cluster (a killed worker counts as alive for its session.timeout.ms), set "
-                "headrace.mixed.group=true to run beside them, or set another group.id"
+                f"workers of Apache Kafka Connect are alive in group.id={self.group_id}: {self._foreign_refusal}"
             )
 
     def _retrying(self, step: Callable[[], Any]) -> Any:

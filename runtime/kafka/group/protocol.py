@@ -53,16 +53,21 @@ Work = Mapping[str, tuple[int, ...]]
 class Details:
     """Details that a Headrace worker appends to its metadata; Java's workers send none.
 
-    `load` is in processor cores, `slots` is the number of slots, 0 until one is up. A `cordoned` worker gets no new
+    `loads` are processor cores by task number (as text) by connector, without idle tasks; `load` is their sum. `slots`
+    is the number of slots, 0 until one is up. A `cordoned` worker gets no new
     work, and a `draining` worker also gives up its current work. `process` identifies the worker's process on its
     machine (see `process_identity`)."""
 
     version: str = ""
     slots: int = 0
-    load: float = 0.0
+    loads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     cordoned: bool = False
     draining: bool = False
     process: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def load(self) -> float:
+        return sum(cores for tasks in self.loads.values() for cores in tasks.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,7 @@ def _trailer(details: Details) -> bytes:
         {
             "version": details.version,
             "slots": details.slots,
-            "load": details.load,
+            "loads": details.loads,
             "cordoned": details.cordoned,
             "draining": details.draining,
             "process": dict(details.process),
@@ -196,12 +201,12 @@ def _details(rest: bytes) -> Details | None:
         return Details(
             str(found["version"]),
             int(found["slots"]),
-            float(found["load"]),
+            {name: {task: float(c) for task, c in tasks.items()} for name, tasks in found["loads"].items()},
             found["cordoned"] is True,
             found["draining"] is True,
             dict(found["process"]),
         )
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

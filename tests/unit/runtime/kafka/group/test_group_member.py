@@ -114,8 +114,9 @@ async def test_a_group_of_consumers_is_refused(member: Make, broker: KafkaBroker
 
 @pytest.mark.slow
 async def test_java_workers_are_refused(java_connect: WorkerProcess, broker: KafkaBroker) -> None:
-    one = Participant({"bootstrap.servers": broker.bootstrap}, java_connect.properties["group.id"])
-    with pytest.raises(GroupOccupied, match=r"Apache Kafka Connect are alive in group\.id="):
+    group = java_connect.properties["group.id"]
+    one = Participant({"bootstrap.servers": broker.bootstrap}, group, foreign_refusal="stop them")
+    with pytest.raises(GroupOccupied, match=r"Apache Kafka Connect are alive in group\.id=.*: stop them"):
         await one.join()
     await one.leave()
 

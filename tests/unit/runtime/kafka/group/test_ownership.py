@@ -72,3 +72,24 @@ def test_the_eager_protocol_names_everything_that_is_owned() -> None:
     ownership.apply(given({"orders": (1,), "idle": (CONNECTOR,)}, version=0))
     assert ownership.running == {("orders", 1), ("idle", CONNECTOR)}
     assert ownership.stopping == {("orders", CONNECTOR), ("orders", 0)}
+
+
+def test_new_units_are_adopted_only_while_nothing_else_can_assign_them() -> None:
+    ownership = Ownership()
+    assert not ownership.adopt([("new", 0)], ownership.edition), "nothing has been assigned yet"
+    ownership.apply(given(ORDERS))
+    edition = ownership.edition
+    assert ownership.adopt([("new", 0)], edition)
+    assert ("new", 0) in ownership.running
+    assert claims(ownership)["new"] == (0,)
+    assert not ownership.adopt([("late", 0)], edition), "the claims of the next generation have been computed"
+    ownership.apply(given())
+    assert not ownership.adopt([("late", 0)], edition), "another worker may have joined in the new generation"
+    assert ("new", 0) in ownership.running
+
+
+def test_units_that_no_longer_exist_are_dropped() -> None:
+    ownership = Ownership()
+    ownership.apply(given(ORDERS))
+    ownership.drop([("orders", 1)])
+    assert claims(ownership) == {"orders": (CONNECTOR, 0)}

@@ -1,0 +1,26 @@
+"""The measured loads of tasks."""
+
+from __future__ import annotations
+
+import time
+
+from runtime.herder.group.task_loads import TaskLoads
+from runtime.herder.status.meter_board import MeterBoard
+from runtime.model.states import TaskId
+
+
+def test_the_time_spent_in_batches_is_the_load() -> None:
+    meters = MeterBoard()
+    loads = TaskLoads(meters)
+    for task in (0, 1):
+        meters.report(TaskId("orders", task), 1, {"batch_ms": 1000.0})
+    loads.measure()
+    assert loads.now == {}, "the first report has nothing to compare with"
+    start = time.monotonic()
+    while time.monotonic() - start < 0.05:
+        pass
+    meters.report(TaskId("orders", 0), 1, {"batch_ms": 1000.0 + 60_000.0})
+    loads.measure()
+    assert loads.now == {"orders": {"0": 1.0}}, "a task is one thread: it has at most one core"
+    loads.measure()
+    assert loads.now == {}

@@ -1,0 +1,205 @@
+"""What a worker makes of the assignments that it receives, and what it asks of its group."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, cast
+
+from runtime.herder.group.assignor import Unit
+from runtime.herder.group.departures import Departures
+from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
+from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
+from runtime.kafka.group.ownership import Ownership
+from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
+from runtime.model.states import State
+from runtime.storage.statuses import StatusRecord
+from tests.support.herder_rig import HerderRig
+
+URL = "http://w:1/"
+OTHER = "http://w:2/"
+
+
+class ScriptedMember:
+    """A membership whose rebalances the test carries out."""
+
+    group_id, trouble, rebalancing = "g", "", False
+    confirmed_until = float("inf")
+    process: Mapping[str, Any] = {}
+
+    def __init__(self) -> None:
+        self.ownership = Ownership()
+        self.rejoins = 0
+        self.generation = 0
+        self.events: MemberEvents
+        self.refusal = ""
+
+    def start(self, events: MemberEvents, foreign_refusal: str) -> None:
+        self.events, self.refusal = events, foreign_refusal
+
+    def rejoin(self) -> None:
+        self.rejoins += 1
+
+    def released(self, units: Iterable[tuple[str, int]]) -> None:
+        self.ownership.release(units)
+        if not self.ownership.stopping:
+            self.rejoin()
+
+    async def leave(self) -> None:
+        return
+
+    async def members(self) -> Mapping[str, WorkerMetadata]:
+        return {"me": WorkerMetadata(URL, 0, None, Details()), "you": WorkerMetadata(OTHER, 0, None, Details())}
+
+    async def rebalance(self, others: Mapping[str, WorkerMetadata] = {}) -> Mapping[str, Assignment]:
+        """A rebalance that this worker leads, with these other members."""
+        own = self.events.describe()
+        metadata = WorkerMetadata(own.url, own.config_offset, self.ownership.allocation(2), own.details)
+        found = await asyncio.to_thread(self.events.lead, "me", {"me": metadata, **others})
+        self.given(found["me"])
+        return found
+
+    def given(self, assignment: Assignment) -> None:
+        self.generation += 1
+        self.ownership.apply(assignment)
+        place = Place(
+            "me", self.generation, assignment.leader, assignment.leader_url, assignment.config_offset,
+            bool(assignment.error), self.ownership.edition,
+        )  # fmt: skip
+        self.events.on_place(place)
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.changes = 0
+        self.leads: list[bool] = []
+
+    def entered(self, generation: int) -> None:
+        return
+
+    def ownership_changed(self) -> None:
+        self.changes += 1
+
+    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
+        self.leads.append(leads)
+
+    def refused(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+class Rig:
+    def __init__(self, delay: float = 0.0) -> None:
+        self.herder = HerderRig()
+        self.member, self.listener = ScriptedMember(), Listener()
+        self.group = WorkerGroup(
+            cast(GroupMember, self.member),
+            GroupSettings(URL, "test", 2, delay),
+            self.herder.configs,
+            self.herder.statuses,
+            ViewSources(Departures(self.herder.journal.documents)),
+        )
+        self.herder.configs.subscribe(changes=self.group.configured)
+
+    async def join(self) -> None:
+        joining = asyncio.create_task(self.group.join(self.listener))
+        await until(lambda: hasattr(self.member, "events"))
+        await self.member.rebalance()
+        await joining
+
+    def other(self, claims: Mapping[str, tuple[int, ...]] | None = None) -> WorkerMetadata:
+        held = None if claims is None else Assignment("me", URL, 0, claims)
+        return WorkerMetadata(OTHER, self.herder.configs.offset, held, Details("test", 2))
+
+
+async def until(true: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.002)
+
+
+async def test_a_worker_alone_adopts_new_connectors_without_a_rebalance() -> None:
+    rig = Rig()
+    await rig.herder.create("old")
+    await rig.join()
+    assert rig.group.owns("old")
+    assert rig.group.leads
+    await rig.herder.create("new")
+    await rig.herder.configs.put_tasks("new", [{}, {}])
+    assert [rig.group.owns("new", task) for task in (CONNECTOR, 0, 1, 2)] == [True, True, True, False]
+    assert rig.member.rejoins == 0
+
+
+async def test_units_of_deleted_connectors_are_dropped_when_they_have_ended() -> None:
+    rig = Rig()
+    await rig.herder.create("old")
+    await rig.join()
+    await rig.herder.configs.remove_connector("old")
+    assert rig.group.owns("old"), "it may still run here"
+    rig.group.stopped("old", {CONNECTOR})
+    assert not rig.group.owns_any("old")
+    assert not rig.member.ownership.running
+
+
+async def test_with_other_workers_new_connectors_need_a_rebalance() -> None:
+    rig = Rig()
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    await rig.herder.create("new")
+    assert not rig.group.owns("new")
+    await until(lambda: rig.member.rejoins)
+    found = await rig.member.rebalance({"you": rig.other()})
+    assert sum("new" in assignment.assigned for assignment in found.values()) == 1
+
+
+async def test_revoked_units_are_released_when_they_have_stopped() -> None:
+    rig = Rig()
+    for name in ("a", "b"):
+        await rig.herder.create(name)
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: not (rig.group.owns("a") and rig.group.owns("b")))
+    (moved,) = (name for name in ("a", "b") if not rig.group.owns(name))
+    assert rig.group.units(moved) == {CONNECTOR}
+    rig.group.stopped(moved, {CONNECTOR})
+    assert not rig.group.units(moved)
+    assert rig.member.rejoins == 1
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.owner_url(moved) == OTHER)
+
+
+async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
+    rig = Rig(delay=60.0)
+    await rig.herder.create("a")
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other({"a": (CONNECTOR,)})})
+    rig.herder.statuses.put_connector("a", StatusRecord(State.RUNNING, None, "w:2", 2))
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    found = await rig.member.rebalance()
+    assert not rig.group.owns("a")
+    assert 0 < found["me"].delay <= 60_000
+    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2"})
+    assert set(rig.group.snapshot.waiting) == {Unit("a", CONNECTOR)}
+
+
+async def test_a_lost_membership_takes_everything_away() -> None:
+    rig = Rig()
+    await rig.herder.create("a")
+    await rig.join()
+    rig.member.ownership.lose()
+    rig.member.events.on_lost()
+    assert not rig.group.owns_any("a")
+    assert not rig.group.leads
+    assert rig.group.leader_url is None
+    assert rig.listener.leads[-1] is False
+
+
+async def test_a_leader_that_is_behind_reads_and_joins_again() -> None:
+    rig = Rig()
+    await rig.join()
+    ahead = WorkerMetadata(OTHER, rig.herder.configs.offset + 5, None, Details("test", 2))
+    found = await rig.member.rebalance({"you": ahead})
+    assert bool(found["me"].error)
+    await until(lambda: rig.member.rejoins)
