@@ -106,6 +106,7 @@ class Rig:
         await until(lambda: hasattr(self.member, "events"))
         await self.member.rebalance()
         await joining
+        self.group.slots_up()
 
     def other(self, claims: Mapping[str, tuple[int, ...]] | None = None) -> WorkerMetadata:
         held = None if claims is None else Assignment("me", URL, 0, claims)
@@ -172,11 +173,12 @@ async def test_revoked_units_are_released_when_they_have_stopped() -> None:
 
 async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     rig = Rig(delay=60.0)
-    await rig.herder.create("a")
     await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    await rig.herder.create("a")
     await rig.member.rebalance({"you": rig.other({"a": (CONNECTOR,)})})
     rig.herder.statuses.put_connector("a", StatusRecord(State.RUNNING, None, "w:2", 2))
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
     found = await rig.member.rebalance()
     assert not rig.group.owns("a")
     assert 0 < found["me"].delay <= 60_000
