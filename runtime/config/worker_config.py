@@ -84,7 +84,13 @@ DISTRIBUTED = ConfigDef(
     ConfigKey(
         "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is dead."
     ),
-    ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker sends a heartbeat to its group."),
+    ConfigKey(
+        "heartbeat.interval.ms",
+        ConfigType.INT,
+        3_000,
+        _H,
+        "How often a worker sends a heartbeat to its group; at most 500 ms.",
+    ),
     ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers have to rejoin in a rebalance."),
     ConfigKey(
         "scheduled.rebalance.max.delay.ms",
@@ -98,8 +104,8 @@ DISTRIBUTED = ConfigDef(
         ConfigType.STRING,
         "sessioned",
         _L,
-        "The group protocol; this worker offers `sessioned` and `compatible`.",
-        one_of("sessioned", "compatible"),
+        "The group protocol; this worker offers `sessioned` and `compatible`, and warns about `eager`.",
+        one_of("eager", "compatible", "sessioned"),
     ),
     ConfigKey(
         "headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether workers of Apache may be in the same group."
@@ -322,6 +328,8 @@ def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) ->
 def _warnings(props: Mapping[str, str]) -> list[str]:
     """Warnings about properties that have no effect."""
     found = []
+    if props.get("connect.protocol") == "eager":
+        found.append("connect.protocol=eager has no effect: this worker does not stop all tasks in each rebalance")
     for key in props:
         if key in _IGNORED:
             found.append(f"{key} has no effect: {_IGNORED[key]}")
