@@ -136,6 +136,10 @@ class Herder:
             raise NotFound(f"No status found for task {name}-{task}")
         return views.task_status(task, status)
 
+    def task_workers(self, name: str) -> set[str]:
+        """Ids of the workers that run tasks of a connector."""
+        return {status.worker_id for status in self._statuses.task_statuses(name).values()}
+
     async def task_stack(self, name: str, task: int) -> StackAnswer:
         """The stack of a task's thread, and the connector's method that it is in. Conflict if the task is not running,
         Unavailable if its slot does not answer."""

@@ -1,10 +1,12 @@
-"""Requests between the workers of a Connect cluster that Apache's workers send, too (KIP-507)."""
+"""Requests between the workers of a Connect cluster: those of Connect (KIP-507), and Headrace's own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.herder.errors import BadRequest, HerderError, NotFound
+from runtime.herder.control.connector_loop import SETTLE_TIMEOUT
+from runtime.herder.control.connectors import Connectors
+from runtime.herder.errors import BadRequest, Conflict, HerderError, NotFound
 from runtime.herder.herder import Herder
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -16,8 +18,8 @@ LOCK_WAIT = 2.0
 class InternalRequests:
     """Answers requests of other workers. Event loop only."""
 
-    def __init__(self, herder: Herder, configs: ConfigStore) -> None:
-        self._herder, self._configs = herder, configs
+    def __init__(self, herder: Herder, configs: ConfigStore, connectors: Connectors) -> None:
+        self._herder, self._configs, self._connectors = herder, configs, connectors
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
@@ -42,6 +44,13 @@ class InternalRequests:
                     "support, which this worker cannot fence out"
                 )
             await self._configs.put_fencing_count(name, len(stored.tasks))
+
+    async def check_settled(self, name: str, within: float) -> None:
+        """POST /connectors/{name}/settled: Conflict if the connector does not reach its stored target state on this
+        worker within so many seconds."""
+        await self._configs.read_to_end()  # so that the leader's change is applied here
+        if not await self._connectors.settled(name, min(within, SETTLE_TIMEOUT)):
+            raise Conflict(f"Connector {name} has not reached its target state yet")
 
     def _stored(self, name: str) -> StoredConnector:
         stored = self._configs.connector(name)

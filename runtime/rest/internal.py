@@ -11,7 +11,8 @@ from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty
 from runtime.rest.http.receiving import parsed, read
-from runtime.rest.resource import path_name
+from runtime.rest.resource import parameter, path_name
+from runtime.rest.security.callers import check_from_worker
 
 SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
 
@@ -33,6 +34,15 @@ class InternalHandlers:
         """PUT /connectors/{name}/fence: a worker asks the leader to fence older tasks."""
         await self._verify(request, await read(request))
         await self._requests.fence(path_name(request))
+        return empty(204)
+
+    async def settled(self, request: Request) -> Response:
+        """POST /connectors/{name}/settled: another Headrace worker waits for a connector's tasks here."""
+        check_from_worker(request.scope)
+        within = parameter(request, "within") or ""
+        if not within.isascii() or not within.isdigit() or len(within) > 9:
+            raise BadRequest(f"The query parameter 'within' must be a whole number of seconds, not '{within}'")
+        await self._requests.check_settled(path_name(request), int(within))
         return empty(204)
 
     async def _verify(self, request: Request, body: bytes) -> None:

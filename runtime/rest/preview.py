@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +14,8 @@ from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
 from runtime.herder.previews import MAX_SAMPLES, PreviewRequest, Previews
-from runtime.herder.status.error_board import ErrorBoard
+from runtime.herder.status.error_board import ErrorBoard, merged
+from runtime.rest.forwarding.peers import Peers
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
@@ -29,9 +30,10 @@ _DEFAULT_LAST = 10
 
 
 def record_routes(
-    previews: Previews, errors: ErrorBoard, check_known: Callable[[str], object], ready: Callable[[Handler], Handler]
-) -> Sequence[Route]:
-    """The routes of previews and errors.
+    previews: Previews, errors: ErrorBoard, peers: Peers, check_known: Callable[[str], object],
+    ready: Callable[[Handler], Handler],
+) -> Sequence[Route]:  # fmt: skip
+    """The routes of previews and errors; the errors are those of all workers.
 
     `check_known` raises NotFound for an unknown connector. `ready` wraps handlers so that they answer 503 until the
     stores have been read.
@@ -46,13 +48,20 @@ def record_routes(
 
     async def failed(r: Request) -> Response:
         check_known(path_name(r))
-        return json_answer(errors.view(path_name(r)))
+        return json_answer(all_errors(errors.view(path_name(r)), await peers.collect(r)))
 
     return [
         Route("/connectors/{name}/preview", Resource(post=ready(of_connector))),
         Route("/connectors/{name}/errors", Resource(get=ready(failed))),
         Route("/connector-plugins/{name}/preview", Resource(post=ready(of_plugin))),
     ]
+
+
+def all_errors(here: dict[str, Any], elsewhere: Mapping[str, Any]) -> dict[str, Any]:
+    """The errors of all workers; `missing` names those that have not answered."""
+    found = merged([here, *(view for view in elsewhere.values() if view is not None)])
+    missing = sorted(worker for worker, view in elsewhere.items() if view is None)
+    return {**found, "missing": missing} if missing else found
 
 
 def wanted(body: bytes) -> PreviewRequest:

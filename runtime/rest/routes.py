@@ -27,8 +27,10 @@ from runtime.herder.previews import Previews
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs.lines import MAX_LINES, ConnectorLines
+from runtime.rest.diagnostics import all_lines, with_stalled
 from runtime.rest.events import EventStream
 from runtime.rest.forwarding.forwarding import Forwarding
+from runtime.rest.forwarding.peers import Peers
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
@@ -82,6 +84,7 @@ class Services:
     session_keys: SessionKeys
     workers: Workers
     forwarding: Forwarding
+    peers: Peers
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -169,10 +172,15 @@ def routes(s: Services) -> Sequence[Route]:
     async def logs(r: Request) -> Response:
         name = path_name(r)
         h.stored(name)
-        task = _number(r, "task", -1)
-        return json_answer(s.lines.last(name, _number(r, "lines", MAX_LINES), None if task < 0 else task))
+        task, most = _number(r, "task", -1), _number(r, "lines", MAX_LINES)
+        here = s.lines.last(name, most, None if task < 0 else task)
+        return json_answer(all_lines(here, await s.peers.collect(r), most))
 
     async def task_stack(r: Request) -> Response:
+        worker = h.task_status(path_name(r), _task(r))["worker_id"]
+        return await s.forwarding.at_worker(r, worker, stack_here)
+
+    async def stack_here(r: Request) -> Response:
         return json_answer(await h.task_stack(path_name(r), _task(r)))
 
     async def pause(r: Request) -> Response:
@@ -204,8 +212,10 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(202)
 
     async def offsets(r: Request) -> Response:
-        detailed = _flag(r, "detail", False)
-        return json_answer(await (s.offset_views.detail if detailed else o.read)(path_name(r)))
+        if not _flag(r, "detail", False):
+            return json_answer(await o.read(path_name(r)))
+        details = await s.offset_views.detail(path_name(r))
+        return json_answer(with_stalled(details, await s.peers.collect(r, h.task_workers(path_name(r)))))
 
     async def patch_offsets(r: Request) -> Response:
         h.stored(path_name(r))
@@ -254,7 +264,7 @@ def routes(s: Services) -> Sequence[Route]:
             Resource(get=ready(offsets), patch=leader(patch_offsets), delete=leader(delete_offsets)),
         ),
         *offset_routes(s.offset_views, s.orphans, ready, leader),
-        *record_routes(s.previews, s.errors, h.stored, ready),
+        *record_routes(s.previews, s.errors, s.peers, h.stored, ready),
         *worker_routes(s.workers, ready, leader),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),

@@ -45,6 +45,7 @@ from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.offsets.seek import SeekResolver
+from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.previews import Previews
 from runtime.herder.status.events import EventLog
@@ -60,6 +61,9 @@ from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.forwarding.forwarding import Forwarding, SharedStores
+from runtime.rest.forwarding.leader_client import LeaderClient
+from runtime.rest.forwarding.peers import Peers
+from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import WorkerClients
 from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.openapi.openapi import openapi_route
@@ -110,6 +114,7 @@ class RequestsBetweenWorkers:
     keys: SessionKeys
     callers: SignedCallers
     clients: WorkerClients
+    leader: LeaderClient
 
     async def close(self) -> None:
         self.keys.close()
@@ -140,8 +145,15 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
     sources = ViewSources(Departures(journal.documents), cordons.states, lambda: loads.now, has_class)
     group = _group(config, url, storage, configs, statuses, sources)
+    keys = SessionKeys(configs, config.session_keys)
+    callers = SignedCallers(keys)
+    clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
+    copies = RequestCopies(worker_id, callers)
+    forwarding = Forwarding(group, clients, copies, SharedStores(configs, journal))
+    peers = Peers(group, clients, copies)
+    leader = LeaderClient(group, clients, keys, configs)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
-    connectors = Connectors(configs, statuses, board, group, starts)
+    connectors = Connectors(configs, statuses, board, group, starts, leader.put_tasks)
 
     def changed(name: str) -> None:
         group.configured(name)
@@ -153,14 +165,16 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
     engine = SparkEngine(_engine(config), connectors, lease=lease)
 
+    settling = GroupSettling(connectors, statuses, group, peers)
+
     locks = ConnectorLocks()
     stored_offsets = StoredOffsets(offsets, groups)
-    changes = OffsetChanges(journal, configs, stored_offsets, connectors, locks)
+    changes = OffsetChanges(journal, configs, stored_offsets, settling, locks)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
-    offset_requests = OffsetRequests(herder, configs, connectors, host, stored_offsets, changes)
+    offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes)
     orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
-    internal = InternalRequests(herder, configs)
+    internal = InternalRequests(herder, configs, connectors)
     loggers = Loggers(configs, engine)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
@@ -174,28 +188,25 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
 
-    keys = SessionKeys(configs, config.session_keys)
-    callers = SignedCallers(keys)
-    clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
-    forwarding = Forwarding(group, clients, callers, SharedStores(configs, journal))
     workers = Workers(group, cordons, configs, config.slots)
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks)
     admin = admin_routes(loggers)
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
-        internal, keys, workers, forwarding,
+        internal, keys, workers, forwarding, peers,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, lambda: health.ready)
-    peers = PeerWatch(group) if isinstance(group, WorkerGroup) else None
+    peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(
-        logs, configs, group, peers, duties, host, engine, connectors, board, events, health, herder, offset_requests,
-        changes, progress, application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
+        logs, configs, group, peer_watch, duties, host, engine, connectors, board, events, health, herder,
+        offset_requests, changes, progress,
+        application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
         TaskServices(config, engine, offsets, statuses, groups, board, host),
-        RequestsBetweenWorkers(keys, callers, clients),
+        RequestsBetweenWorkers(keys, callers, clients, leader),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from runtime.herder.control.tasks import TaskServices
 from runtime.herder.group.group import SoleWorker
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.offsets.offset_change import OffsetChanges
+from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
@@ -33,6 +34,7 @@ from runtime.storage.journal import OffsetJournal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
 from tests.support.memory_logs import TestLogs, topic
+from tests.support.never_called import NEVER_CALLED
 
 SOURCE = ConnectorInfo("S", "source", "1", "ST", "tests:S")
 SINK = ConnectorInfo("K", "sink", "1", "KT", "tests:K")
@@ -175,7 +177,8 @@ class HerderRig:
         self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self.topic_of, self.configs.names)
         self.stored_offsets, locks = StoredOffsets(self.offsets, groups), ConnectorLocks()
         self.journal = OffsetJournal(self.logs, topic("j"))
-        self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.connectors, locks)
+        self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
+        self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, locks)
         self.herder = Herder(
             self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
             self.changes, self.group,

@@ -18,6 +18,8 @@ from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.rest.app import application
 from runtime.rest.forwarding.forwarding import Forwarding, SharedStores
+from runtime.rest.forwarding.peers import Peers
+from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import WorkerClients
 from runtime.rest.http.server import RestServer
 from runtime.rest.security.callers import SignedCallers
@@ -39,6 +41,7 @@ class ServingWorker:
     callers: SignedCallers
     clients: WorkerClients
     forwarding: Forwarding
+    peers: Peers
     client: httpx.AsyncClient
     server: RestServer
     props: Mapping[str, str]
@@ -68,11 +71,12 @@ async def new_worker(props: Mapping[str, str], trust: str | None = None) -> Serv
     callers, clients = SignedCallers(keys), WorkerClients(lambda: client_context(https_settings(props)))
     verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=trust) if trust else False
     client = httpx.AsyncClient(base_url=url, verify=verify)
-    stores = SharedStores()
+    copies = RequestCopies(group.worker_id, callers)
     worker = ServingWorker(
-        url, configs, keys, group, callers, clients, Forwarding(group, clients, callers, stores), client, server, props
-    )
-    worker.forwarding = Forwarding(group, clients, callers, SharedStores(worker))
+        url, configs, keys, group, callers, clients, Forwarding(group, clients, copies, SharedStores()),
+        Peers(group, clients, copies), client, server, props,
+    )  # fmt: skip
+    worker.forwarding = Forwarding(group, clients, copies, SharedStores(worker))
     return worker
 
 

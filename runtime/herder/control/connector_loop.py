@@ -17,6 +17,7 @@ from runtime.herder.control.hosted_connector import HostedConnector, PutTasks
 from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import NoLeaseError, Tasks
+from runtime.herder.errors import HerderError
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HostError
 from runtime.kafka.errors import KafkaProblem
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 MAX_RETRY_DELAY = 30.0
 """Seconds, the longest delay between retries of a step."""
 
-_EXPECTED = (KafkaProblem, HostError, TimeoutError, OSError)
+_EXPECTED = (KafkaProblem, HostError, HerderError, TimeoutError, OSError)
 """Errors whose message suffices, so they are logged without a trace."""
 
 SETTLE_TIMEOUT = 30.0

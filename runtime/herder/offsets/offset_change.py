@@ -14,8 +14,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from runtime.herder.control.connector_locks import ConnectorLocks
-from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import Conflict
+from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.model.states import TargetState
@@ -42,10 +42,10 @@ class OffsetChanges:
     """Carries out changes and finishes interrupted ones. Event loop only; requests hold the connector's lock."""
 
     def __init__(
-        self, journal: OffsetJournal, configs: ConfigStore, offsets: StoredOffsets, connectors: Connectors,
+        self, journal: OffsetJournal, configs: ConfigStore, offsets: StoredOffsets, settling: GroupSettling,
         locks: ConnectorLocks, retry_delay: float = RETRY_DELAY,
     ) -> None:  # fmt: skip
-        self._journal, self._configs, self._offsets, self._connectors = journal, configs, offsets, connectors
+        self._journal, self._configs, self._offsets, self._settling = journal, configs, offsets, settling
         self._locks, self._retry_delay = locks, retry_delay
         self._finishing: asyncio.Task[None] | None = None
         self._being_finished: set[str] = set()  # connectors whose interrupted change is being finished
@@ -182,8 +182,8 @@ class OffsetChanges:
         """Waits for the tasks, which commit when they stop: offsets can only be removed after that."""
         if self._configs.connector(intent.connector) is not None:
             await self._configs.remove_connector(intent.connector)
-        if not await self._connectors.settled(intent.connector):
-            raise BrokerUnavailable(f"tasks of connector {intent.connector} have not stopped yet")
+        if (reason := await self._settling.unsettled(intent.connector)) is not None:
+            raise BrokerUnavailable(reason)
 
     async def _roll_back(self, intent: PlannedChange) -> None:
         """Restore the previous offsets, or remove all offsets of a connector that was not created (KIP-995)."""

@@ -11,11 +11,11 @@ from runtime.herder import views
 from runtime.herder.answers import CreatedAnswer, MessageAnswer, OffsetsAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
-from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.offsets.offset_change import OffsetChanges, StepRefused
 from runtime.herder.offsets.offset_values import check_values
+from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.herder.offsets.stored_offsets import StoredOffsets, sink_entry, topic_partitions
 from runtime.host.port import HostError
@@ -40,10 +40,10 @@ class OffsetRequests:
     """Answers requests that read or change offsets. Event loop only."""
 
     def __init__(
-        self, herder: Herder, configs: ConfigStore, connectors: Connectors, host: ResolvingHost, offsets: StoredOffsets,
-        changes: OffsetChanges,
+        self, herder: Herder, configs: ConfigStore, settling: GroupSettling, host: ResolvingHost,
+        offsets: StoredOffsets, changes: OffsetChanges,
     ) -> None:  # fmt: skip
-        self._herder, self._configs, self._connectors, self._host = herder, configs, connectors, host
+        self._herder, self._configs, self._settling, self._host = herder, configs, settling, host
         self._offsets, self._changes = offsets, changes
 
     async def read(self, name: str) -> OffsetsAnswer:
@@ -125,8 +125,8 @@ class OffsetRequests:
         return stored
 
     async def _settled(self, name: str) -> None:
-        if not await self._connectors.settled(name):
-            raise Unavailable(f"Tasks of connector {name} have not stopped yet; nothing was changed, try again")
+        if (reason := await self._settling.unsettled(name)) is not None:
+            raise Unavailable(f"{reason[0].upper()}{reason[1:]}; nothing was changed, try again")
 
     async def _halt(self, stored: StoredConnector) -> None:
         if stored.target is not TargetState.STOPPED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,6 +97,29 @@ class ErrorBoard:
             "tasks": [{"id": i, "total": tasks[i].total, "stages": tasks[i].stages} for i in sorted(tasks)],
             "last": _newest(error for task in tasks.values() for error in reversed(task.last)),
         }
+
+
+def merged(views: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The views of a connector's errors by several workers, as one."""
+    by_task: dict[int, list[dict[str, Any]]] = {}
+    for task in (task for view in views for task in view["tasks"]):
+        by_task.setdefault(task["id"], []).append(task)
+    return {
+        "name": views[0]["name"],
+        "since": min(view["since"] for view in views),
+        "total": _sum(TOTALS, [view["total"] for view in views]),
+        "stages": _merged_stages(views),
+        "tasks": [
+            {"id": i, "total": _sum(TOTALS, [t["total"] for t in by_task[i]]), "stages": _merged_stages(by_task[i])}
+            for i in sorted(by_task)
+        ],
+        "last": _newest(error for view in views for error in reversed(view["last"])),
+    }
+
+
+def _merged_stages(counted: Sequence[dict[str, Any]]) -> dict[str, Counted]:
+    names = dict.fromkeys(stage for one in counted for stage in one["stages"])
+    return {name: _sum(BY_STAGE, [one["stages"].get(name, {}) for one in counted]) for name in names}
 
 
 def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import orjson
+
 from runtime.herder.errors import Conflict, Unavailable
 
 if TYPE_CHECKING:
@@ -118,6 +120,14 @@ class WorkerClients:
                 await self._clients.pop(oldest).aclose()
         self._clients[url] = client  # the last used last
         return client
+
+
+def message_of(answer: WorkerAnswer) -> str:
+    """The message of an error in Connect's format, otherwise the whole body."""
+    try:
+        return str(orjson.loads(answer.body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return answer.body.decode(errors="replace")
 
 
 def _is_tls(e: BaseException) -> bool:

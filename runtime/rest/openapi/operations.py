@@ -109,6 +109,10 @@ OPERATIONS: tuple[ApiOperation, ...] = (
         "PUT", f"{_C}/fence", "fence", "Internal: for other workers, signed with their session key", {204: ""},
         (400, 403, 404, 409, 500, 503),
     ),
+    ApiOperation(
+        "POST", f"{_C}/settled", "settled", "Internal: waits until the connector's tasks have ended on this worker",
+        {204: ""}, (400, 403, 409, 503), query={"within": _COUNT},
+    ),
     ApiOperation("GET", f"{_T}/status", "taskStatus", "A task's state", {200: "TaskState"}, _READ),
     ApiOperation(
         "GET", f"{_T}/stack", "stack", "Stack of a task's thread, and the connector call that it is in", {200: "Stack"},

@@ -31,7 +31,7 @@ class Rig(HerderRig):
     def __init__(self) -> None:
         super().__init__()
         self.offset_requests = OffsetRequests(
-            self.herder, self.configs, self.connectors, self.host, self.stored_offsets, self.changes
+            self.herder, self.configs, self.settling, self.host, self.stored_offsets, self.changes
         )
         self.orphans = Orphans(
             self.herder, self.changes, self.configs, self.store, self.stored_offsets, self.groups, self.host  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def _signed(body: bytes, key: bytes) -> dict[str, Any]:
 async def worker() -> AsyncIterator[Worker]:
     rig = HerderRig()
     handlers = InternalHandlers(
-        InternalRequests(rig.herder, rig.configs), SessionKeys(rig.configs, SessionKeySettings())
+        InternalRequests(rig.herder, rig.configs, rig.connectors), SessionKeys(rig.configs, SessionKeySettings())
     )
     app = application([
         Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),

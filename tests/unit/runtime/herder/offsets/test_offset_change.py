@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from runtime.herder.control.connector_locks import ConnectorLocks
-from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import Conflict
 from runtime.herder.offsets.offset_change import OffsetChanges
+from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.groups import Groups
@@ -32,7 +32,7 @@ class Rig:
         self.stored_offsets = StoredOffsets(own, cast(Groups, None))
         configs = ConfigStore(logs, topic("configs"))
         self.changes = OffsetChanges(
-            self.journal, configs, self.stored_offsets, cast(Connectors, None), self.locks, 0.0
+            self.journal, configs, self.stored_offsets, cast(GroupSettling, None), self.locks, 0.0
         )
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import DataError
 from runtime.engine.slot.error_reports import ErrorReports
-from runtime.herder.status.error_board import ErrorBoard
+from runtime.herder.status.error_board import ErrorBoard, merged
 from runtime.model.states import TaskId
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.failure import Failure, Stage
@@ -87,3 +87,23 @@ def test_counts_are_reported_when_they_change() -> None:
     counts.retried("TRANSFORMATION")
     reports.report(first)  # type: ignore[arg-type]
     assert reported[-1]["counts"]["stages"]["TRANSFORMATION"]["retries"] == 1
+
+
+def test_views_of_several_workers_as_one() -> None:
+    """A restarted task may have failed on both workers."""
+    first, second = ErrorBoard(str), ErrorBoard(str)
+    first.since, second.since = 20, 10
+    error = {"time": 5, "stage": "TRANSFORMATION", "message": "m"}
+    counts = {"total": {"failed": 2}, "stages": {"TRANSFORMATION": {"failed": 2}}, "last": [error]}
+    first.report(TaskId("c", 0), 1, counts)
+    second.report(TaskId("c", 0), 1, {**counts, "last": [{**error, "time": 9}]})
+    second.report(TaskId("c", 1), 1, {**counts, "stages": {"TASK_PUT": {"failed": 2}}})
+    found = merged([first.view("c"), second.view("c")])
+    assert (found["since"], found["total"]["failed"]) == (10, 6)
+    assert {name: counted["failed"] for name, counted in found["stages"].items()} == {
+        "TRANSFORMATION": 4,
+        "TASK_PUT": 2,
+    }
+    assert [(task["id"], task["total"]["failed"]) for task in found["tasks"]] == [(0, 4), (1, 2)]
+    assert [one["time"] for one in found["last"]] == [9, 5, 5]
+    assert merged([first.view("c")]) == first.view("c")

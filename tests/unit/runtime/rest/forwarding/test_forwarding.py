@@ -15,10 +15,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.config.listeners import https_settings
-from runtime.herder.errors import BadRequest, NotFound
+from runtime.herder.errors import NOT_HERE, BadRequest, NotFound
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import GroupSnapshot
-from runtime.rest.forwarding.forwarding import NO_LEADER, WRONG_WORKER
+from runtime.rest.forwarding.forwarding import NO_LEADER
 from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import read
 from runtime.rest.offsets import origin
@@ -106,11 +106,11 @@ async def test_wrong_workers_refuse_after_the_last_hop() -> None:
         await serve(workers)
         for path in ("leader", "owner"):
             refused = await workers[1].client.post(f"/{path}/a?forward=false")
-            assert (refused.status_code, refused.json()["message"]) == (409, WRONG_WORKER)
+            assert (refused.status_code, refused.json()["message"]) == (409, NOT_HERE)
         workers[0].group.snapshot = replace(workers[0].group.snapshot, leader=workers[2].id)  # workers disagree
         refused = await workers[1].client.post("/leader/a")
         assert refused.status_code == 409
-        assert refused.json()["message"] == WRONG_WORKER
+        assert refused.json()["message"] == NOT_HERE
 
 
 async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
