@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.answers import InfoAnswer
-from runtime.herder.errors import BadRequest, NotFound, Unavailable
+from runtime.herder.errors import NOT_HERE, BadRequest, Conflict, NotFound, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.workers import Workers
@@ -95,6 +95,8 @@ def routes(s: Services) -> Sequence[Route]:
     def ready(handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
             if not s.health.ready:
+                if parameter(request, "forward"):  # from a worker that does not know yet that this one starts or ends
+                    raise Conflict(NOT_HERE)
                 raise Unavailable(f"Worker is still starting up: {s.health.trouble or 'reading its storage topics'}")
             return await handler(request)
 
@@ -249,6 +251,7 @@ def routes(s: Services) -> Sequence[Route]:
             "/connectors/{name}/tasks", Resource(role=Role.NONE, get=ready(tasks), post=leader(internal.task_configs))
         ),
         Route("/connectors/{name}/fence", Resource(role=Role.NONE, put=leader(internal.fence))),
+        Route("/connectors/{name}/settled", Resource(post=ready(internal.settled))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),

@@ -70,7 +70,7 @@ async def new_worker(props: Mapping[str, str], trust: str | None = None) -> Serv
     group = ScriptedGroup(url.partition("://")[2].rstrip("/"), GroupSnapshot())
     callers, clients = SignedCallers(keys), WorkerClients(lambda: client_context(https_settings(props)))
     verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=trust) if trust else False
-    client = httpx.AsyncClient(base_url=url, verify=verify)
+    client = httpx.AsyncClient(base_url=url, verify=verify, timeout=30)
     copies = RequestCopies(group.worker_id, callers)
     worker = ServingWorker(
         url, configs, keys, group, callers, clients, Forwarding(group, clients, copies, SharedStores()),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -23,7 +24,7 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.forwarding.request_copies import RequestCopies
-from runtime.rest.forwarding.worker_clients import WorkerAnswer, WorkerClients
+from runtime.rest.forwarding.worker_clients import WorkerAnswer, WorkerClients, WorkerUnreachable
 from runtime.rest.http.receiving import unread
 from runtime.rest.resource import Handler, parameter
 
@@ -32,6 +33,9 @@ log = logging.getLogger(__name__)
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 CATCH_UP_TIMEOUT = 5.0
 """Seconds for which a forwarded change waits until this worker has read it, too."""
+
+FAILOVER_TIME, FAILOVER_INTERVAL = 5.0, 0.25
+"""Seconds for which a request waits for a worker that can be reached, and between two attempts."""
 
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
 
@@ -73,7 +77,7 @@ class Forwarding:
         if not self._group.leads:
             return await self._to_leader(request)
         exists(unit)
-        return await self._forward(request, self._group.owner_url(unit.connector, unit.task), "Worker")
+        return await self._forward(request, lambda: self._group.owner_url(unit.connector, unit.task), "Worker")
 
     async def at_worker(self, request: Request, worker_id: str, handler: Handler) -> Response:
         """The answer of the worker with this id, if it is another one of the group and the client allows forwarding."""
@@ -83,16 +87,27 @@ class Forwarding:
         return _returned(request, await self._clients.send(url, self._copies.of(request, b"", "false")))
 
     async def _to_leader(self, request: Request) -> Response:
-        return await self._forward(request, self._group.leader_url, "The leader, worker")
+        return await self._forward(request, lambda: self._group.leader_url, "The leader, worker")
 
-    async def _forward(self, request: Request, url: str | None, role: str) -> Response:
+    async def _forward(self, request: Request, target: Callable[[], str | None], role: str) -> Response:
+        """Send the request to the worker at the URL that `target()` returns. A worker that cannot be reached may have
+        just ended: the request waits a short time for the next one."""
         hops = parameter(request, "forward")
         if hops and hops.lower() != "true":
             raise Conflict(NOT_HERE)
-        if url is None or urlsplit(url).netloc == self._group.worker_id:  # the roles are just changing
-            raise Conflict(NO_LEADER)
-        body = await unread(request)
-        answer = await self._clients.send(url, self._copies.of(request, body, "false" if hops else "true"), role)
+        body, deadline = await unread(request), time.monotonic() + FAILOVER_TIME
+        copy = self._copies.of(request, body, "false" if hops else "true")
+        while True:
+            url = target()
+            if url is None or urlsplit(url).netloc == self._group.worker_id:  # the roles are just changing
+                raise Conflict(NO_LEADER)
+            try:
+                answer = await self._clients.send(url, copy, role)
+                break
+            except WorkerUnreachable:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(FAILOVER_INTERVAL)
         if answer.status < 400:
             await self._catch_up()
         return _returned(request, answer)

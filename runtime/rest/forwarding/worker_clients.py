@@ -42,6 +42,10 @@ _TRUST = (
 _SENT = "{name} at {url} did not answer: {why}. It may have carried out the request: check before trying again"
 
 
+class WorkerUnreachable(Conflict):
+    """The request was not sent, because the other worker cannot be reached."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
     """The answer of another worker. Names of headers are in lower case."""
@@ -71,8 +75,8 @@ class WorkerClients:
         self._clients: dict[str, httpx.AsyncClient] = {}
 
     async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> WorkerAnswer:
-        """Send a request to the worker at this URL (`http://host:port/`). Conflict if the worker cannot be reached, so
-        that the request was not carried out; Unavailable if it may have been. `role` names the worker in messages."""
+        """Send a request to the worker at this URL (`http://host:port/`). Conflict if it was not sent (WorkerUnreachable:
+        it can be repeated); Unavailable if it may have been carried out. `role` names the worker in messages."""
         import httpx
 
         client, where = await self._client(url), {"name": f"{role} {urlsplit(url).netloc}", "url": url}
@@ -86,11 +90,12 @@ class WorkerClients:
                 extensions={"target": request.target.encode("ascii")},
             )
         except (httpx.ConnectError, httpx.ConnectTimeout) as e:
-            remedy = _TRUST if _is_tls(e) else _ADDRESS
-            raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=remedy)) from None
+            if _is_tls(e):  # trying again would not help
+                raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=_TRUST)) from None
+            raise WorkerUnreachable(_UNSENT.format(**where, why=_reason(e), remedy=_ADDRESS)) from None
         except httpx.PoolTimeout:
             why = f"all {MAX_CONNECTIONS} connections to it are in use"
-            raise Conflict(_UNSENT.format(**where, why=why, remedy="Try again")) from None
+            raise WorkerUnreachable(_UNSENT.format(**where, why=why, remedy="Try again")) from None
         except httpx.TimeoutException:
             why = f"no answer within {request.timeout:g} s"
             raise Unavailable(_SENT.format(**where, why=why)) from None

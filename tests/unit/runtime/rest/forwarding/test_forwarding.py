@@ -148,6 +148,19 @@ async def test_a_leader_that_cannot_be_reached_is_named_with_the_remedy() -> Non
     assert "rest.advertised.host.name" in refused.json()["message"]
 
 
+async def test_a_request_waits_for_the_next_leader() -> None:
+    async with worker_group(3) as (first, second, follower):
+        await second.serve(routes(second))
+        await follower.serve(routes(follower))
+        await first.server.close()
+        asked = asyncio.create_task(follower.client.post("/leader/a"))
+        await asyncio.sleep(0.1)
+        assert not asked.done()
+        for worker in (second, follower):
+            worker.group.snapshot = replace(worker.group.snapshot, leader=second.id)
+        assert (await asked).json()["worker"] == second.id
+
+
 async def test_a_leader_that_ends_while_it_answers_may_have_made_the_change() -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
