@@ -75,8 +75,10 @@ class WorkerClients:
         self._clients: dict[str, httpx.AsyncClient] = {}
 
     async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> WorkerAnswer:
-        """Send a request to the worker at this URL (`http://host:port/`). Conflict if it was not sent (WorkerUnreachable:
-        it can be repeated); Unavailable if it may have been carried out. `role` names the worker in messages."""
+        """Send a request to the worker at this URL (`http://host:port/`). `role` names the worker in messages.
+
+        Conflict if the request was not sent, and WorkerUnreachable if repeating it may help; Unavailable if the worker
+        may have carried it out."""
         import httpx
 
         client, where = await self._client(url), {"name": f"{role} {urlsplit(url).netloc}", "url": url}
