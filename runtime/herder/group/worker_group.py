@@ -103,7 +103,7 @@ class WorkerGroup:
         self._owned: dict[str, set[int]] = {}
         self._stopping: dict[str, set[int]] = {}
         self._owners: dict[Unit, str] | None = None
-        self._alone: int | None = None  # the edition of the ownership while this is the only worker
+        self._alone: int | None = None  # the edition of the ownership while this is the only worker, not cordoned
         self._ready = False  # a slot has been up
         self._draining = False
         self._changed = asyncio.Event()
@@ -390,7 +390,8 @@ class WorkerGroup:
         """Take over what the last assignment gave to this worker, and adopt what has been created since."""
         ownership = self._member.ownership
         self._owned, self._stopping = _by_connector(ownership.running), _by_connector(ownership.stopping)
-        self._alone = place.edition if place.leads and len(self._snapshot.workers) == 1 else None
+        alone = place.leads and len(self._snapshot.workers) == 1 and self.worker_id not in self._sources.states()
+        self._alone = place.edition if alone else None
         missing = {n: units - self._owned.get(n, set()) for n, units in self._units.items()}
         if self._alone is not None and not self._adopted({n: units for n, units in missing.items() if units}):
             self.rejoin()

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
+from runtime.herder.group.group import WorkerState
 from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.ownership import Ownership
@@ -97,8 +98,9 @@ class Rig:
             GroupSettings(URL, "test", 2, delay),
             self.herder.configs,
             self.herder.statuses,
-            ViewSources(Departures(self.herder.journal.documents)),
+            ViewSources(Departures(self.herder.journal.documents), states=lambda: self.states),
         )
+        self.states: dict[str, WorkerState] = {}
         self.herder.configs.subscribe(changes=self.group.configured)
 
     async def join(self) -> None:
@@ -118,6 +120,23 @@ async def until(true: Callable[[], object]) -> None:
     while not true():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.002)
+
+
+async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:
+    rig = Rig()
+    await rig.herder.create("old")
+    await rig.join()
+    rig.states["w:1"] = WorkerState.CORDONED
+    await rig.member.rebalance()
+    await rig.herder.create("new")
+    await until(lambda: rig.member.rejoins)
+    await rig.member.rebalance()
+    assert rig.group.owns("old") and not rig.group.owns("new")
+    rejoins = rig.member.rejoins
+    rig.states.clear()
+    await rig.member.rebalance()
+    await until(lambda: rig.group.owns("new"))
+    assert rig.member.rejoins == rejoins, "a unit that no worker accepts causes no rebalances"
 
 
 async def test_a_worker_alone_adopts_new_connectors_without_a_rebalance() -> None:
