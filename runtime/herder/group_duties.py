@@ -51,18 +51,18 @@ class GroupDuties:
     def ownership_changed(self) -> None:
         self._connectors.ownership_changed()
 
-    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
+    def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
         began, self._leads = leads and not self._leads, leads
         if not leads:
             self._changes.close()
         elif began and self._started():
             self._beginning = asyncio.create_task(self.lead(), name="lead")
         if leads:
-            self._unassign(waiting)
+            self._unassign(unassigned)
 
-    def _unassign(self, waiting: Collection[Unit]) -> None:
-        """Report units that wait for the return of a worker as UNASSIGNED: the worker cannot do that any more."""
-        for unit in waiting:
+    def _unassign(self, units: Collection[Unit]) -> None:
+        """Report units whose last worker has left as UNASSIGNED: the worker cannot do that any more."""
+        for unit in units:
             if unit.task == CONNECTOR:
                 status = self._statuses.connector_status(unit.connector)
             else:

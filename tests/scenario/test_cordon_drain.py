@@ -59,6 +59,13 @@ def units(of: WorkerProcess, at: WorkerProcess | None = None) -> set[tuple[str, 
     return {(name, -1) for name in found["connectors"]} | {(task["connector"], task["task"]) for task in found["tasks"]}
 
 
+def unassigned(group: WorkerGroup, pipelines: Pipelines) -> set[tuple[str, int]]:
+    """Connectors (task -1) and tasks that are UNASSIGNED."""
+    statuses = [group.connect.status(name) for name in pipelines.names]
+    parts = [(s["name"], part.get("id", -1), part["state"]) for s in statuses for part in (s["connector"], *s["tasks"])]
+    return {(name, task) for name, task, state in parts if state == "UNASSIGNED"}
+
+
 def settled(group: WorkerGroup) -> None:
     wait_until(lambda: not view(group.living[0])["rebalancing"], 30, "the end of the rebalance")
 
@@ -106,12 +113,13 @@ def test_a_cordoned_worker_keeps_its_units_and_receives_no_others(
 
 def test_a_cordon_survives_the_death_of_the_leader(group: WorkerGroup, pipelines: Pipelines) -> None:
     leader, other = group.workers
-    before = units(other)
+    before, everything = units(other), {(name, task) for name in pipelines.names for task in (-1, 0)}
     assert change(leader, "cordon", other)[0] == 202
     group.kill(leader)
     wait_until(lambda: view(other)["leader"] == worker_id(other), 40, "a new leader")
     assert entry(other)["state"] == "CORDONED" and units(other) == before
+    wait_until(lambda: unassigned(group, pipelines) == everything - before, 30, "UNASSIGNED units of the dead worker")
     group.start(leader)
     group.wait_running(pipelines.names)
     assert units(other) == before
-    assert units(leader, at=other) == {(name, task) for name in pipelines.names for task in (-1, 0)} - before
+    assert units(leader, at=other) == everything - before

@@ -51,13 +51,15 @@ class GroupWorkerInfo:
 class GroupSnapshot:
     """The group since its last rebalance, as this worker knows it. `leader` is a worker id; empty while unknown.
 
-    `waiting` are units reserved until a time (time.time()) for a worker that may return."""
+    `waiting` are units reserved until a time (time.time()) for a worker that may return; no worker accepts
+    `unassignable` units."""
 
     group_id: str = ""
     generation: int = 0
     leader: str = ""
     workers: Sequence[GroupWorkerInfo] = ()
     waiting: Mapping[Unit, float] = field(default_factory=dict)
+    unassignable: frozenset[Unit] = frozenset()
     rebalancing: bool = False
 
 
@@ -112,9 +114,9 @@ class GroupListener(Protocol):
     def ownership_changed(self) -> None:
         """The connectors and tasks that this worker owns have changed."""
 
-    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
-        """The worker is the leader of the new generation, or is not. `waiting` units are reserved for workers that may
-        return."""
+    def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
+        """The worker is the leader of the new generation, or is not. `unassigned` units wait for workers that may
+        return, or no worker accepts them."""
 
     def refused(self, reason: str) -> None:
         """The worker cannot remain in this group, and must end."""

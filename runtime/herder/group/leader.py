@@ -75,7 +75,10 @@ def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView)
         for name, metadata in members.items()
     ]
     until = dict.fromkeys(decision.waiting, situation.now + (decision.next_rebalance or 0.0))
-    return Rebalance(assignments, GroupSnapshot(leader=worker_id(leader_url), workers=workers, waiting=until))
+    after = GroupSnapshot(
+        leader=worker_id(leader_url), workers=workers, waiting=until, unassignable=decision.unassignable
+    )
+    return Rebalance(assignments, after)
 
 
 def refusal(leader_id: str, members: Mapping[str, WorkerMetadata]) -> Rebalance:

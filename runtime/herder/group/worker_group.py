@@ -353,7 +353,7 @@ class WorkerGroup:
         if not self._joined.done():
             self._joined.set_result(None)
         self._listener.ownership_changed()
-        self._listener.leading(place.leads, self._snapshot.waiting)
+        self._listener.leading(place.leads, self._snapshot.unassignable.union(self._snapshot.waiting))
         self._notify()
         self._balance_later(place)
         if place.leads:

@@ -75,6 +75,7 @@ class Listener:
     def __init__(self) -> None:
         self.changes = 0
         self.leads: list[bool] = []
+        self.unassigned: set[Unit] = set()
 
     def entered(self, generation: int) -> None:
         return
@@ -82,8 +83,9 @@ class Listener:
     def ownership_changed(self) -> None:
         self.changes += 1
 
-    def leading(self, leads: bool, waiting: Collection[Unit]) -> None:
+    def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
         self.leads.append(leads)
+        self.unassigned = set(unassigned)
 
     def refused(self, reason: str) -> None:
         raise AssertionError(reason)
@@ -132,6 +134,7 @@ async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:
     await until(lambda: rig.member.rejoins)
     await rig.member.rebalance()
     assert rig.group.owns("old") and not rig.group.owns("new")
+    await until(lambda: rig.listener.unassigned == {Unit("new", CONNECTOR)})
     rejoins = rig.member.rejoins
     rig.states.clear()
     await rig.member.rebalance()
