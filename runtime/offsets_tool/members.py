@@ -1,12 +1,11 @@
-"""Members of a Connect group, ours and Java's: parses the metadata with which they joined."""
+"""Members of a Connect group, ours and Java's, by the metadata with which they joined."""
 
 from __future__ import annotations
 
-import json
-import struct
 from dataclasses import dataclass
 
 from runtime.kafka.group import process_identity
+from runtime.kafka.group.protocol import ProtocolError, decode_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +16,11 @@ class MemberInfo:
     gone: bool = False
 
 
-def member_info(metadata: bytes) -> MemberInfo:
-    """Parses the metadata of a member."""
+def member_info(data: bytes) -> MemberInfo:
+    """The member with this metadata."""
     try:
-        parsed = json.loads(metadata)
-    except ValueError:
-        return MemberInfo(_javas_url(metadata))
-    if not isinstance(parsed, dict):
+        metadata = decode_metadata(data)
+    except ProtocolError:
         return MemberInfo()
-    return MemberInfo(str(parsed.get("url") or ""), process_identity.is_gone(parsed))
-
-
-def _javas_url(metadata: bytes) -> str:
-    """Metadata of Java's workers: protocol version, URL, and the offset up to which they have read configs."""
-    try:
-        _, length = struct.unpack_from(">hh", metadata)
-        url = metadata[4 : 4 + length].decode()
-    except (struct.error, UnicodeDecodeError):
-        return ""
-    return url if url.startswith("http") else ""
+    gone = metadata.details is not None and process_identity.is_gone(metadata.details.process)
+    return MemberInfo(metadata.url, gone)
