@@ -81,8 +81,9 @@ class GroupDuties:
         self._connectors.remove_deleted()
 
     def start(self) -> None:
-        """The worker is ready: measure the loads of its tasks."""
+        """The worker is ready: measure the loads of its tasks, and publish what other workers report."""
         self._loads.start()
+        self._statuses.subscribe(self._board.changed_elsewhere)
 
     def close(self) -> None:
         """The worker ends."""

@@ -61,6 +61,14 @@ class StatusStore:
         self._tasks: dict[str, dict[int, StatusRecord]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: each topic with the task that reported it
         self._changes: Counter[str] = Counter()
+        self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
+        self._writing = False  # what changes now is this worker's own write
+        self._on_change: Callable[[str, bool], None] = lambda name, removed: None
+
+    def subscribe(self, on_change: Callable[[str, bool], None]) -> None:
+        """Call this function when statuses of a connector or its tasks are read that other workers have written: with
+        the connector's name, and whether the connector's own status was removed, because it has been deleted."""
+        self._on_change = on_change
 
     # reading
 
@@ -122,6 +130,13 @@ class StatusStore:
             self._put(_topic_key(topic, name), None)
 
     def _put(self, key: str, value: dict[str, Any] | None) -> None:
+        self._writing = True
+        try:
+            self._write(key, value)
+        finally:
+            self._writing = False
+
+    def _write(self, key: str, value: dict[str, Any] | None) -> None:
         raw_key, raw_value = key.encode(), None if value is None else compact(value)
         if self._is_member():
             self._unsent.pop(raw_key, None)
@@ -155,12 +170,17 @@ class StatusStore:
                 self._take(record.key or b"", record.value)
             except MalformedRecord as e:
                 log_skipped(_log, self._log.spec.topic, record, e)
+        touched, self._touched = self._touched, {}
+        for name, removed in touched.items():
+            self._on_change(name, removed)
 
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)
         if key.startswith(_CONNECTOR):
-            name = key[len(_CONNECTOR) :]
-            _set(self._connectors, name, None if value is None else _status(value))
+            name, status = key[len(_CONNECTOR) :], None if value is None else _status(value)
+            if status != self._connectors.get(name) and not self._writing:
+                self._touched[name] = status is None
+            _set(self._connectors, name, status)
             self._changes[name] += 1
         elif key.startswith(_TASK):
             self._take_task(key[len(_TASK) :], value)
@@ -173,7 +193,10 @@ class StatusStore:
         name, dash, number = rest.rpartition("-")
         if not dash or not number.isascii() or not number.isdigit():
             raise MalformedRecord("not a task's status")
-        _set_in(self._tasks, name, int(number), None if value is None else _status(value))
+        status = None if value is None else _status(value)
+        if status != self._tasks.get(name, {}).get(int(number)) and not self._writing:
+            self._touched.setdefault(name, False)
+        _set_in(self._tasks, name, int(number), status)
         self._changes[name] += 1
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:

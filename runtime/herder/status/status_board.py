@@ -79,6 +79,17 @@ class StatusBoard:
         if last is not None and last.state is not State.UNASSIGNED:
             self._statuses.put_connector(name, self._status(State.UNASSIGNED, last.version, None))
         self._statuses.remove_connector(name)
+        self._forget(name)
+
+    def changed_elsewhere(self, name: str, removed: bool) -> None:
+        """Another worker has written statuses of this connector, or has removed it: followers of any worker receive the
+        events of all."""
+        if removed:
+            self._forget(name)
+        else:
+            self.publish_entry(name)
+
+    def _forget(self, name: str) -> None:
         self.errors.forget(name)
         self.meters.forget(name)
         self._secrets.forget(name)

@@ -7,10 +7,13 @@ from typing import Any, cast
 import pytest
 
 from runtime.config.secret_values import Secrets
+from runtime.herder.answers import EntryAnswer
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
-from runtime.storage.statuses import StatusStore
+from runtime.storage.statuses import StatusRecord, StatusStore
+from tests.support.memory_logs import TestLogs, topic
 
 WRAPPED = """a.ConnectException: Tolerance exceeded
     at x
@@ -48,3 +51,30 @@ def test_the_notice_of_a_failed_task_names_the_innermost_cause(trace: str, reaso
     board = StatusBoard(cast("StatusStore", _Statuses()), Events(), "w:1", Secrets(), lambda name: None)
     board.task(TaskId("orders", 0), State.FAILED, "1", trace)
     assert notices == [f"orders-0 is FAILED: {reason}"]
+
+
+async def test_followers_receive_what_other_workers_report_once() -> None:
+    """Two workers share a status topic; each event is published once at each of them."""
+    logs = TestLogs()
+    here, there = StatusStore(logs, topic("s")), StatusStore(logs, topic("other"))
+    events = EventLog()
+    board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryAnswer", {"name": name}))
+    here.subscribe(board.changed_elsewhere)
+
+    def copy() -> None:
+        """The topic's records, as this worker reads them."""
+        written = logs.by_topic["other"].written
+        records = [LogRecord(key, value, 0, 100 + i, 1) for i, (key, value) in enumerate(written)]
+        here.apply(records)
+        written.clear()
+
+    board.connector("mine", State.RUNNING, "1")
+    there.put_connector("theirs", StatusRecord(State.RUNNING, None, "w:2", 1))
+    there.put_task(TaskId("theirs", 0), StatusRecord(State.RUNNING, None, "w:2", 1))
+    copy()
+    there.remove_task(TaskId("theirs", 0))
+    copy()
+    there.remove_connector("theirs")
+    copy()
+    seen = [(event.kind, event.data["name"]) for event in events._events]
+    assert seen == [("connector", "mine"), ("connector", "theirs"), ("connector", "theirs"), ("removed", "theirs")]
