@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
@@ -46,6 +46,11 @@ class FileStreamSourceTask(SourceTask):
     reuses_records = False
     timestamps_are_now = True
 
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` in seconds measures how long the file has not grown."""
+        super().__init__()
+        self._clock = clock
+
     def start(self, config: Mapping[str, str]) -> None:
         self._path = config[FILE]
         self._topic = config[TOPIC]
@@ -54,7 +59,7 @@ class FileStreamSourceTask(SourceTask):
         self._fd: int | None = None
         self._missed = self._watched = False
         self._follower: Follower | None = None
-        self._grew = time.monotonic()
+        self._grew = self._clock()
         self._ready: tuple[list[str], list[int]] = ([], [])
         self._next = 0
         self._lines = LineBuffer(_position(self.context.offsets.offset(self._partition)))
@@ -96,7 +101,7 @@ class FileStreamSourceTask(SourceTask):
             raise ConnectError(f"Cannot read {self._path}: {error.strerror}") from error
         if not block:
             return self._at_end(self._fd)
-        self._grew = time.monotonic()
+        self._grew = self._clock()
         return self._lines.feed(block)
 
     def _watch(self) -> bool:
@@ -146,7 +151,7 @@ class FileStreamSourceTask(SourceTask):
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
             self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
             return [], []
-        if time.monotonic() - self._grew < _QUIET:
+        if self._clock() - self._grew < _QUIET:
             return [], []
         return self._replaced()
 

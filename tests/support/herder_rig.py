@@ -127,8 +127,11 @@ class ScriptedGroups:
 
     def __init__(self) -> None:
         self.offsets: dict[str, dict[tuple[str, int], int]] = {}
+        self.described: list[str] = []
+        """The groups whose members were requested."""
 
     async def members(self, group: str) -> list[Any]:
+        self.described.append(group)
         return []
 
     async def committed(self, group: str) -> dict[tuple[str, int], int]:

@@ -1,9 +1,9 @@
-"""In-memory storage logs whose writes can be delayed, and which can lose their broker."""
+"""In-memory storage logs whose writes can be delayed, and which can fail or lose their broker."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.log import Apply, TopicSpec
@@ -21,6 +21,8 @@ class TestLog(MemoryLog):
         super().__init__(spec, apply)
         self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
         self.away = False
+        self.failure: Callable[[bytes, bytes | None], Exception | None] = lambda key, value: None
+        """The error of a write, if it fails."""
         self.queued: list[Record] = []  # unanswered, as in the producer's queue
         self.refused = 0  # writes that failed because the broker was away
         self.written: list[Record] = []
@@ -30,6 +32,9 @@ class TestLog(MemoryLog):
             self.queued += records
             self.refused += 1
             raise BrokerUnavailable("no answer")
+        for key, value in records:
+            if failure := self.failure(key, value):
+                raise failure
         if self.held and any(self.held in key for key, _ in records):
             self.holding.set()
             await self.may_go.wait()

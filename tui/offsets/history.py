@@ -26,8 +26,8 @@ MAX_FILE_BYTES = 64 * 2**20
 class HistoryFiles:
     """The histories of one cluster's connectors."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, max_bytes: int = MAX_FILE_BYTES) -> None:
+        self.folder, self._max_bytes = folder, max_bytes
 
     def read(self, name: str) -> list[Json]:
         """The entries, newest first; empty without changes. Raises HeadraceError."""
@@ -47,7 +47,7 @@ class HistoryFiles:
         if newest["id"] == pending.id:
             return
         lines.append(json.dumps(_entry(pending, newest["number"] + 1)))
-        files.replace(self._path(pending.plan.name), "".join(f"{line}\n" for line in _bounded(lines)))
+        files.replace(self._path(pending.plan.name), "".join(f"{line}\n" for line in _bounded(lines, self._max_bytes)))
 
     def _lines(self, name: str) -> list[str]:
         path = self._path(name)
@@ -80,8 +80,8 @@ def _entry(pending: PendingChange, number: int) -> Json:
     }
 
 
-def _bounded(lines: list[str]) -> list[str]:
+def _bounded(lines: list[str], max_bytes: int) -> list[str]:
     kept = lines[-MAX_CHANGES:]
-    while len(kept) > 1 and sum(map(len, kept)) > MAX_FILE_BYTES:
+    while len(kept) > 1 and sum(map(len, kept)) > max_bytes:
         del kept[0]
     return kept

@@ -12,7 +12,7 @@ from typing import Any
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
 from runtime.kafka.log.inbox import LoopInbox
 from runtime.kafka.log.reader import LogRecord, Position, ReadBatch, Reader, ReaderEvents
-from runtime.kafka.log.topic_watch import recreated_message
+from runtime.kafka.log.topic_watch import CHECK_INTERVAL, recreated_message
 from runtime.kafka.log.topics import TopicSpec
 from runtime.kafka.log.writer import Writer
 from runtime.kafka.request_batcher import RequestBatcher
@@ -41,10 +41,13 @@ class _Sent:
 class TopicLogs:
     """The storage topics of one worker: one reader thread, one producer thread. Event loop only.
 
-    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security)."""
+    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security). `watch_every`: seconds
+    between two checks whether a topic was deleted."""
 
-    def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
-        self._settings = dict(settings)
+    def __init__(
+        self, settings: Mapping[str, Any], timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL
+    ) -> None:
+        self._settings, self._watch_every = dict(settings), watch_every
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
@@ -91,7 +94,7 @@ class TopicLogs:
             broker=partial(post, setattr, self, "_broker"),
             lost=partial(post, self._lose),
         )
-        self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events)
+        self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events, self._watch_every)
         self._reader.start()
         await asyncio.to_thread(self._writer.start)
         await self._loaded

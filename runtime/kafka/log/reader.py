@@ -11,7 +11,7 @@ from typing import Any
 
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
-from runtime.kafka.log.topic_watch import TopicWatch
+from runtime.kafka.log.topic_watch import CHECK_INTERVAL, TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
 _log = logging.getLogger(__name__)
@@ -58,7 +58,15 @@ class ReaderEvents:
 class Reader:
     """Reads all storage topics with one consumer."""
 
-    def __init__(self, settings: Mapping[str, Any], specs: Sequence[TopicSpec], events: ReaderEvents) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        specs: Sequence[TopicSpec],
+        events: ReaderEvents,
+        watch_every: float = CHECK_INTERVAL,
+    ) -> None:
+        """`watch_every`: seconds between two checks of the topics' ids."""
+        self._watch_every = watch_every
         self._settings = dict(settings)
         self._specs = list(specs)
         self._events = events
@@ -170,7 +178,8 @@ class Reader:
         from confluent_kafka.admin import AdminClient
 
         consumer = self._retried(lambda: self._consumer(wait=500))
-        watch = TopicWatch(AdminClient({**self._settings, "log_level": 2}), self._settings, self._specs)
+        admin = AdminClient({**self._settings, "log_level": 2})
+        watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
         while consumer is not None and not self._closing.is_set():
             self._step(consumer)
             self._watch(watch)

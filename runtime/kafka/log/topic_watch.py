@@ -23,9 +23,10 @@ class TopicWatch:
 
     def __init__(
         self, admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic, every: float = CHECK_INTERVAL,
     ) -> None:  # fmt: skip
-        self._admin, self._settings, self._clock = admin, settings, clock
+        """`every`: seconds between two requests."""
+        self._admin, self._settings, self._clock, self._every = admin, settings, clock, every
         self._topics = [spec.topic for spec in specs]
         self._ids: dict[str, str] = {}
         self._missing: set[str] = set()  # in the last answer
@@ -47,7 +48,7 @@ class TopicWatch:
             for topic, future in requests.items():
                 self._process(topic, future)
         if not self._pending and not self.lost and self._clock() >= self._next:
-            self._next = self._clock() + CHECK_INTERVAL
+            self._next = self._clock() + self._every
             self._pending = self._request()
 
     def _request(self) -> dict[str, Future[Any]]:

@@ -37,13 +37,21 @@ OnCommit = Callable[["KafkaError | None", "list[KafkaPartition]"], None]
 
 
 def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True) -> Consumer:
-    """A consumer without automatic commits that prefetches `share` KiB. `alone`: no other task is in its group."""
+    """A consumer with these settings."""
     from confluent_kafka import Consumer
 
+    return Consumer(consumer_settings(settings, on_commit, share, alone))
+
+
+def consumer_settings(
+    settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True
+) -> dict[str, Any]:
+    """Settings of a consumer without automatic commits that prefetches `share` KiB. `alone`: no other task is in its
+    group."""
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
     ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _MIN_FETCH) * 1024}
     group = {} if alone or settings.get("group.protocol") == "consumer" else _SHARED_GROUP
-    return Consumer({**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings})
+    return {**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings}
 
 
 class Events:

@@ -77,18 +77,10 @@ async def test_no_group_is_orphaned_while_a_group_in_use_is_unknown(rig: Rig) ->
         await rig.offset_requests.read("a")
 
 
-async def test_the_group_whose_dead_members_are_evicted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    members = rig.groups.members
-
-    async def note(group: str) -> list[object]:
-        asked.append(group)
-        return await members(group)
-
-    monkeypatch.setattr(rig.groups, "members", note)
+async def test_the_group_whose_dead_members_are_evicted(rig: Rig) -> None:
     await rig.create("a", connector_class="Sink", topics="t", consumer_override_group_id=VARIABLE)
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
-    assert asked == [GROUP]
+    assert rig.groups.described == [GROUP]
     assert rig.engine.running[TaskId("a", 0)].consumer["group.id"] == GROUP
 
 

@@ -102,12 +102,12 @@ def test_a_change_is_recorded_once(store: ChangeStore) -> None:
     assert len(store.histories.read("plain")) == 1
 
 
-def test_a_large_history_keeps_fewer_changes(store: ChangeStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "MAX_FILE_BYTES", 900)
+def test_a_large_history_keeps_fewer_changes(tmp_path: Path) -> None:
+    histories = history.HistoryFiles(tmp_path, max_bytes=900)
     for number in range(5):
-        store.histories.add(pending_change(to=100 + number))
-    assert store.histories.read("plain")[0]["number"] == 5
-    assert len(store.histories.read("plain")) < 5
+        histories.add(pending_change(to=100 + number))
+    assert histories.read("plain")[0]["number"] == 5
+    assert len(histories.read("plain")) < 5
 
 
 def test_each_cluster_has_its_own_history(tmp_path: Path, store: ChangeStore) -> None:

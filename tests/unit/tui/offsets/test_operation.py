@@ -55,6 +55,8 @@ class Worker(InMemory):
         self.now, self.seen = 0.0, 0
         self.away: Callable[[int], HeadraceError | None] = lambda seen: None
         self.arrives = False
+        self.refuses: Callable[[ApiCall], HeadraceError | None] = lambda call: None  # instead of executing the request
+        self.fails_after: Callable[[ApiCall], HeadraceError | None] = lambda call: None
         self.there = True
         self.late = 0  # records that a running sink still commits before it stops
 
@@ -67,6 +69,14 @@ class Worker(InMemory):
         return answer
 
     def answer(self, call: ApiCall) -> Any:
+        if refused := self.refuses(call):
+            raise refused
+        done = self._execute(call)
+        if failure := self.fails_after(call):
+            raise failure
+        return done
+
+    def _execute(self, call: ApiCall) -> Any:
         if not self.there:
             raise refusal(404, "Connector s not found")
         match call.method, call.path.rpartition("/")[2]:
@@ -154,36 +164,26 @@ async def test_a_change_in_a_long_outage_is_recorded_and_finished_later(
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))
 async def test_a_refused_change_is_rolled_back_despite_an_outage(
-    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch, first: int
+    worker: Worker, store: ChangeStore, first: int
 ) -> None:
     """The rollback retries as often as the change."""
     worker.away = lambda seen: unsent() if first <= seen < first + 3 else None
-    refuse = worker.answer
 
-    def answer(call: ApiCall) -> Any:
+    def refuses(call: ApiCall) -> HeadraceError | None:
         if call.method == "PATCH" and call.body["offsets"][0]["offset"]["kafka_offset"] == 500:
-            raise refusal(500, "Failed to alter consumer group offsets")
-        return refuse(call)
+            return refusal(500, "Failed to alter consumer group offsets")
+        return None
 
-    monkeypatch.setattr(worker, "answer", answer)
+    worker.refuses = refuses
     with pytest.raises(OffsetsNotApplied, match="Failed to alter") as caught:
         await apply_plan(worker, store, [])
     assert not caught.value.stopped and not caught.value.unfinished
     assert (worker.state, worker.offset) == ("RUNNING", 1500) and store.pending.of("s") is None
 
 
-async def test_a_stop_answered_with_a_server_error_is_reverted(
-    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = worker.answer
-
-    def answer(call: ApiCall) -> Any:
-        done = whole(call)
-        if call.path.endswith("/stop"):
-            raise ServerError("HTTP 502 Bad Gateway", 502)
-        return done
-
-    monkeypatch.setattr(worker, "answer", answer)
+async def test_a_stop_answered_with_a_server_error_is_reverted(worker: Worker, store: ChangeStore) -> None:
+    bad_gateway = ServerError("HTTP 502 Bad Gateway", 502)
+    worker.fails_after = lambda call: bad_gateway if call.path.endswith("/stop") else None
     with pytest.raises(OffsetsNotApplied, match="502"):
         await apply_plan(worker, store, [])
     assert worker.state == "RUNNING", "the worker had stopped it, so it was resumed"
@@ -204,18 +204,16 @@ async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: C
     assert not worker.there and "the connector no longer exists" in done.verdict.message
 
 
-async def test_the_alter_request_is_retried_a_limited_number_of_times(
-    worker: Worker, store: ChangeStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    altered, whole = [], worker.answer
+async def test_the_alter_request_is_retried_a_limited_number_of_times(worker: Worker, store: ChangeStore) -> None:
+    altered = []
 
-    def answer(call: ApiCall) -> Any:
-        if call.method == "PATCH":
-            altered.append(call)
-            raise unsent()
-        return whole(call)
+    def refuses(call: ApiCall) -> HeadraceError | None:
+        if call.method != "PATCH":
+            return None
+        altered.append(call)
+        return unsent()
 
-    monkeypatch.setattr(worker, "answer", answer)
+    worker.refuses = refuses
     with pytest.raises(OffsetsNotApplied, match="refused"):
         await apply_plan(worker, store, [])
     assert len(altered) == 3 and worker.state == "RUNNING"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -259,7 +260,7 @@ def test_a_preview_registers_no_schema(stub: StubRegistry) -> None:
 
 
 def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.converters.avro.avro.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "fastavro", None)  # as if it were not installed
     with pytest.raises(ConfigError, match=r"pip install 'headrace\[avro\]'"):
         AvroConverter().configure({"schema.registry.url": "http://x"}, False)
     validator = next(key for key in AvroConverter.config_def if key.name == "schema.registry.url").validator

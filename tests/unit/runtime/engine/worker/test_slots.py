@@ -57,10 +57,10 @@ class RefusingListener:
 class Rig:
     """One slot that is up, without a driver."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, ttl: float = TTL) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
-        settings, self.listener = EngineSettings(slots=1, lease_ttl=TTL), Listener()
+        settings, self.listener = EngineSettings(slots=1, lease_ttl=ttl), Listener()
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
         self.slots.driver = cast(
@@ -124,15 +124,15 @@ async def test_no_task_is_suspected_when_the_driver_ends(rig: Rig) -> None:
     assert not rig.suspected
 
 
-async def test_slots_are_still_checked_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SlotWatch, "every", 0.001)
-    rig = Rig(tmp_path)
+async def test_slots_are_still_checked_after_an_error(tmp_path: Path) -> None:
+    ttl = 0.003  # slots are checked three times within it
+    rig = Rig(tmp_path, ttl)
     rig.listener.fault = ValueError("a fault of the listener")
     watching = asyncio.create_task(rig.slots._watch())
     async with asyncio.timeout(5):
         for _ in range(2):
             rig.with_task()
-            rig.now += TTL + 0.1
+            rig.now += ttl + 0.1
             while rig.roster.links:  # noqa: ASYNC110 - no event for a dropped slot
                 await asyncio.sleep(0.001)
     watching.cancel()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from runtime.kafka.log.log import LogRecord, TopicLog, TopicLogs, TopicSpec
+from runtime.kafka.log.topic_watch import CHECK_INTERVAL
 from tests.support.broker import KafkaBroker, unique
 
 
@@ -43,8 +44,14 @@ async def recorder(broker: KafkaBroker) -> AsyncIterator[Callable[..., Recorder]
     """Opens logs: `recorder()` on new topics, `recorder(prefix)` on those of another; closes them at the end."""
     made: list[Recorder] = []
 
-    def make(prefix: str | None = None, bootstrap: str = broker.bootstrap, timeout: float = 30.0) -> Recorder:
-        made.append(Recorder(prefix or unique("log"), TopicLogs({"bootstrap.servers": bootstrap}, timeout)))
+    def make(
+        prefix: str | None = None,
+        bootstrap: str = broker.bootstrap,
+        timeout: float = 30.0,
+        watch_every: float = CHECK_INTERVAL,
+    ) -> Recorder:
+        logs = TopicLogs({"bootstrap.servers": bootstrap}, timeout, watch_every)
+        made.append(Recorder(prefix or unique("log"), logs))
         return made[-1]
 
     yield make

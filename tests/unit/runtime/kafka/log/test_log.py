@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
-from runtime.kafka.log import topic_watch
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.unit.runtime.kafka.log.conftest import Recorder
@@ -240,11 +239,10 @@ async def test_a_deleted_topic_is_detected_and_changes_are_refused(
 
 
 async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_written(
-    broker: KafkaBroker, recorder: Make, monkeypatch: pytest.MonkeyPatch
+    broker: KafkaBroker, recorder: Make
 ) -> None:
     """The record's own offset reveals this before the watch does."""
-    monkeypatch.setattr(topic_watch, "CHECK_INTERVAL", 1e9)
-    worker = recorder()
+    worker = recorder(watch_every=1e9)
     await worker.logs.start()
     for _ in range(3):
         await worker.config.write(b"k", b"v")

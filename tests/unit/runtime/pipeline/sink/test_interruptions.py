@@ -243,20 +243,23 @@ def test_a_missing_offset_without_a_reset_policy_fails_the_task(broker: KafkaBro
     assert f"Undefined offset with no reset policy for partition {topic}-0" in task.host.trace
 
 
-def test_the_watchdog_sees_a_hanging_flush_as_precommit(
-    broker: KafkaBroker, sink: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hang = threading.Event()
+class HangingFlush(SinkTask):
+    """Its flush() hangs until `release` is set."""
 
-    def flush(self: SinkTask, offsets: object) -> None:
-        hang.wait(30)
+    release = threading.Event()
 
-    monkeypatch.setattr(sink, "flush", flush)
+    def put(self, records: object) -> None: ...
+
+    def flush(self, offsets: object) -> None:
+        self.release.wait(30)
+
+
+def test_the_watchdog_sees_a_hanging_flush_as_precommit(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     produce(broker, topic, b"one")
-    task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink"))
+    task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:HangingFlush"))
     wait_until(lambda: task.runner.call is not None and task.runner.call.method == "preCommit")
-    hang.set()
+    HangingFlush.release.set()
     task.stop()
 
 
