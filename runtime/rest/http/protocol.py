@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from typing import Any, cast
 
@@ -68,6 +69,16 @@ class BoundedProtocol(H11Protocol):
             super().send_400_response(msg)
         except h11.LocalProtocolError:  # an answer has started, or must have no body since the method is HEAD
             self.transport.close()
+        if (refused := sys.exc_info()[1]) is not None:
+            refused.__traceback__ = None  # h11's frames refer to the error, and the traceback to this connection
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Breaks the cycles of references: after a flood, thousands of connections would wait for a full garbage
+        collection, which is rare."""
+        super().connection_lost(exc)
+        self._connection = None
+        if self.cycle is not None:
+            self.cycle.on_response = _ignore  # a disconnected cycle sends nothing more
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -78,6 +89,9 @@ class BoundedProtocol(H11Protocol):
         if self._connection is not None:
             self._connection.since = time.monotonic()  # the time for closing starts now
         super().timeout_keep_alive_handler()
+
+
+def _ignore() -> None: ...
 
 
 def bounded(connections: Connections) -> type[BoundedProtocol]:

@@ -1,0 +1,71 @@
+"""Connections that have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from runtime.config.listeners import Listener
+from runtime.rest.app import application
+from runtime.rest.http.protocol import BoundedProtocol
+from runtime.rest.http.server import RestServer
+from runtime.rest.resource import Resource
+
+HEAD = b"Host: 127.0.0.1\r\n"
+HOSTILE = {
+    "answered": b"GET / HTTP/1.1\r\n" + HEAD + b"\r\n",
+    "not found": b"GET /nothing HTTP/1.1\r\n" + HEAD + b"\r\n",
+    "half a head": b"GET / HTTP/1.1\r\n" + HEAD,
+    "half a body": b"POST / HTTP/1.1\r\n" + HEAD + b"Content-Length: 100\r\n\r\n{",
+    "malformed": b"GET / HTTP/9\r\n\r\n",
+    "many headers": b"GET / HTTP/1.1\r\n" + HEAD + b"a: b\r\n" * 500 + b"\r\n",
+}
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    server = RestServer("listeners", [Listener("http", "127.0.0.1", 0)])
+
+    async def answer(_: Request) -> Response:
+        return Response("here")
+
+    async def read(request: Request) -> Response:
+        return Response(await request.body())
+
+    await server.start(application([Route("/", Resource(consumes="", get=answer, post=read))]))
+    yield server.bound[0][1]
+    await server.close()
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize("request_bytes", HOSTILE.values(), ids=HOSTILE)
+async def test_a_closed_connection_needs_no_garbage_collection(port: int, request_bytes: bytes) -> None:
+    """Full collections are rare: a flood must not leave thousands of connections to the next one."""
+    for _ in range(20):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request_bytes)
+        await writer.drain()
+        if b"half" not in request_bytes and request_bytes.endswith(b"\r\n\r\n"):
+            await reader.readuntil(b"\r\n")
+        writer.transport.abort()
+    async with asyncio.timeout(10):
+        while _connections() > 0:  # noqa: ASYNC110 - no event for an object that is freed
+            await asyncio.sleep(0.05)
+
+
+def _connections() -> int:
+    return sum(isinstance(found, BoundedProtocol) for found in gc.get_objects())
