@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from runtime.herder.control.start_gate import StartGate
 
 
@@ -43,7 +45,7 @@ async def test_starts_beyond_the_limit_wait_in_order() -> None:
 
 
 async def test_a_hanging_start_frees_its_place_once() -> None:
-    starts = Starts(StartGate(max_starting=1, slow_start=0.02), 3)
+    starts = Starts(StartGate(max_starting=1, slow_start=0.3), 3)
     await asyncio.sleep(0.01)
     assert starts.running == {0}
     while 1 not in starts.running:  # noqa: ASYNC110 - no event signals that a start runs
@@ -60,3 +62,24 @@ async def test_a_start_cancelled_while_waiting_keeps_no_place() -> None:
     await starts.finish(0)
     assert starts.running == {2}
     await starts.end()
+
+
+async def test_starts_that_wait_for_long_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    starts = Starts(StartGate(max_starting=2, slow_start=60, long_wait=0.05), 5)
+    async with asyncio.timeout(10):
+        while not caplog.records:  # noqa: ASYNC110 - no event for a log line
+            await asyncio.sleep(0.01)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("3 connectors are waiting to be started: this machine is too busy")
+    await starts.end()
+
+
+async def test_starts_that_wait_briefly_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    gate = StartGate(max_starting=1, slow_start=60, long_wait=0.05)
+    starts = Starts(gate, 3)
+    await asyncio.sleep(0)
+    assert gate.waiting == 2
+    await starts.end()
+    await asyncio.sleep(0.1)
+    assert gate.waiting == 0
+    assert not caplog.records
