@@ -23,6 +23,8 @@ from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenClust
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
 
+QUESTION_DELAY = 0.25  # seconds
+
 
 def _palette() -> type[Provider]:
     from tui.screens.home.palette import PaletteEntries
@@ -52,6 +54,7 @@ class HeadraceApp(App[int]):
         self.animation_level = "none"
         self._no_color_filter: tuple[str, LineFilter] | None = None  # for the theme named first; only under NO_COLOR
         self.copied = ""  # result of the last copy to the clipboard
+        self.question_delay = QUESTION_DELAY
         self.homes: dict[str, Home] = {}  # by label; each keeps its marks and its filter
         self.appearance = Appearance(self, config_folder(os.environ), self._warn)
         self.appearance.load()

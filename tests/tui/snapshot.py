@@ -5,12 +5,14 @@ HEADRACE_SNAPSHOTS=update pytest tests/tui/test_snapshots.py        writes all o
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.tui.console import Console
 from tui import session
 from tui.app import HeadraceApp
 from tui.cluster.store import ClusterStore
+from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
 
 FOLDER = Path(__file__).parent / "snapshots"
 RECORDING = Path(__file__).parent / "recordings" / "connect.jsonl"
@@ -38,11 +41,39 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def recorded(width: int, height: int, recording: Path = RECORDING) -> AsyncIterator[Console]:
-    """The console with recorded answers of a real worker."""
-    app = HeadraceApp(session.replayed(str(recording)))
+async def recorded(width: int, height: int, recording: Path = RECORDING, bootstrap: str = "") -> AsyncIterator[Console]:
+    """The console with recorded answers of a real worker, in a context with these bootstrap servers."""
+    app = HeadraceApp(session.replayed(str(recording))._replace(bootstrap=bootstrap))
     async with app.run_test(size=(width, height)) as pilot:
         yield Console(app, pilot)
+
+
+class ScriptedDeadLetters(DeadLetterTopic):
+    """A dead letter topic without brokers."""
+
+    window: DeadLetterWindow
+
+    def newest(self, count: int, before: Mapping[int, int] | None = None) -> DeadLetterWindow:
+        return self.window
+
+
+def scripted_topic(window: DeadLetterWindow) -> Callable[[str, Mapping[str, Any]], DeadLetterTopic]:
+    """Opens topics that hold these letters."""
+
+    def open_topic(name: str, settings: Mapping[str, Any]) -> DeadLetterTopic:
+        topic = ScriptedDeadLetters(name, settings)
+        topic.window = window
+        return topic
+
+    return open_topic
+
+
+def with_answers(recording: Path, folder: Path, answers: Mapping[str, Any]) -> Path:
+    """A copy of a recording with additional or changed answers to GET, by path."""
+    lines = [json.dumps({"at": 0.0, "method": "GET", "path": path, "answer": one}) for path, one in answers.items()]
+    file = folder / recording.name
+    file.write_text(recording.read_text("utf-8").rstrip("\n") + "\n" + "\n".join(lines) + "\n", "utf-8")
+    return file
 
 
 async def same(seen: Console, name: str) -> None:

@@ -56,13 +56,11 @@ async def test_stop_resume_pause_restart(cluster: Cluster) -> None:
         await seen.press("escape")
 
 
-async def test_cancel_has_the_focus_and_early_keys_are_ignored(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 2.0)
+async def test_cancel_has_the_focus_and_early_keys_are_ignored(cluster: Cluster) -> None:
     name = cluster.source()
     cluster.wait(name, "RUNNING 1/1")
     async with console(cluster.url) as seen:
+        seen.app.question_delay = 2.0
         await seen.go(name)
         for key in ("s", "y", "y"):  # all keys in one packet, as over a slow connection
             seen.app.post_message(events.Key(key, key))

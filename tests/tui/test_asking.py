@@ -67,10 +67,10 @@ async def test_read_only_refuses_before_asking() -> None:
         await seen.sees("setting a level refused: the context")
 
 
-async def test_keys_typed_after_a_verb_never_reach_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:
     """The keys arrive in one packet: without the dialog, `r` in `Dr` would have resumed the connector."""
-    monkeypatch.setattr("tui.screens.base.dialog.UNSEEN", 1.0)
     async with console(NO_CLUSTER) as seen:
+        seen.app.question_delay = 1.0
         await detach_store(seen)
         update(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
         await seen.go("orders")

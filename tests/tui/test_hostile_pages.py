@@ -12,13 +12,12 @@ from textual.content import Content
 from textual.screen import Screen
 
 from tests.tui.console import Console
-from tests.tui.snapshot import RECORDING, recorded, still
+from tests.tui.snapshot import RECORDING, recorded, scripted_topic, still, with_answers
 from tests.tui.test_hostile import harmless
 from tui.client.workers import ClusterWorker, ClusterWorkers
 from tui.cluster.snapshot import Notice
 from tui.config.new_connector import NewConnector
 from tui.contexts.profiles import Profile
-from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.metrics.rate_history import RateHistory
@@ -198,16 +197,12 @@ def letters() -> tuple[DeadLetter, ...]:
 
 
 @sizes
-async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def kafka(self: ClusterServices) -> dict[str, str]:
-        return {}
-
+async def test_dead_letters(size: tuple[int, int], recording: Path) -> None:
     window = DeadLetterWindow(letters(), {0: 0}, {0: 0}, {0: 4})
-    monkeypatch.setattr(ClusterServices, "kafka", kafka)
-    monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
-    async with recorded(*size, recording) as seen:
+    async with recorded(*size, recording, bootstrap="broker:9092") as seen:
         await seen.sees("[/oops]")
-        screen = DeadLettersScreen(services_of(seen), seen.home.snapshot.connectors["[/oops]"])
+        connector = seen.home.snapshot.connectors["[/oops]"]
+        screen = DeadLettersScreen(services_of(seen), connector, scripted_topic(window))
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         for _ in window.letters:
@@ -225,10 +220,9 @@ async def test_dead_letters(size: tuple[int, int], recording: Path, monkeypatch:
 
 
 @sizes
-async def test_workers_loggers_failed_records(
-    size: tuple[int, int], recording: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with recorded(*size, recording) as seen:
+async def test_workers_loggers_failed_records(size: tuple[int, int], recording: Path, tmp_path: Path) -> None:
+    loggers_answer = {"/admin/loggers": {EVIL: {"level": EVIL, "last_modified": 1}}}
+    async with recorded(*size, with_answers(recording, tmp_path, loggers_answer)) as seen:
         await seen.sees("[/oops]")
         connect = services_of(seen).connect
 
@@ -251,9 +245,9 @@ async def test_workers_loggers_failed_records(
         await shown(seen, drain)
 
         loggers = LoggersScreen(EVIL, connect, refuse)
-        loggers.loggers = {EVIL: {"level": EVIL, "last_modified": 1}}
-        monkeypatch.setattr(loggers, "action_ask", lambda: None)
         await shown(seen, loggers)
+        await seen.until(lambda: loggers.loggers)
+        harmless(seen)
         await shown(seen, LevelMenu(EVIL, EVIL))
         record = {"time": 1, "task": 0, "stage": EVIL, "topic": EVIL, "message": EVIL, "cause": EVIL}
         answer = {"since": 0, "total": {"failed": 1}, "stages": {EVIL: {"failed": 1}}, "last": [record]}

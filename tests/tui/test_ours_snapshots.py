@@ -10,14 +10,12 @@ from typing import cast
 import pytest
 
 from tests.tui.console import Console
-from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still
-from tui.dead_letters import brokers
+from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, scripted_topic, still, with_answers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, TOPIC, DeadLetter
 from tui.screens.clusters.worker_units import WorkerUnitsScreen
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.dead_letters.dead_letters import DeadLettersScreen
-from tui.screens.services.cluster_services import ClusterServices
 
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")
@@ -109,20 +107,17 @@ def workers() -> dict[str, object]:
 
 
 @pytest.fixture
-def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ours(tmp_path: Path) -> Path:
     """The recording, with additional answers of a Headrace worker."""
     answers = {
         f"{ARCHIVE}/errors": errors(),
         f"{ARCHIVE}/offsets?detail=true": detail(),
         "/metrics": metrics(),
         "/workers": workers(),
+        "/": {"version": "4.3.0", "commit": "headrace-0.1.0", "kafka_cluster_id": "stOMBzpMSeufFdpCsaUWFw"},
         "/health": {"status": "healthy", "message": "Worker has completed startup and is ready to handle requests."},
     }
-    lines = [json.dumps({"at": 0.0, "method": "GET", "path": path, "answer": one}) for path, one in answers.items()]
-    file = tmp_path / "ours.jsonl"
-    file.write_text(RECORDING.read_text("utf-8") + "\n".join(lines) + "\n", "utf-8")
-    monkeypatch.setattr(ClusterServices, "is_ours", property(lambda self: True))
-    return file
+    return with_answers(RECORDING, tmp_path, answers)
 
 
 def moved(seen: Console) -> None:
@@ -192,17 +187,12 @@ def letters() -> tuple[DeadLetter, ...]:
 
 @sizes
 async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    async def kafka(self: ClusterServices) -> dict[str, str]:
-        return {}
-
     window = DeadLetterWindow(letters(), {0: 100}, {0: 0}, {0: 109})
-    monkeypatch.setattr(ClusterServices, "kafka", kafka)
-    monkeypatch.setattr(brokers.DeadLetterTopic, "newest", lambda self, count, before=None: window)
-    async with recorded(*size) as seen:
+    async with recorded(*size, bootstrap="broker:9092") as seen:
         await seen.sees("orders-log")
         one = seen.home.snapshot.connectors["orders-search"]
         monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
-        screen = DeadLettersScreen(seen.home.view.services, one)
+        screen = DeadLettersScreen(seen.home.view.services, one, scripted_topic(window))
         seen.app.push_screen(screen)
         await seen.until(lambda: screen.letters)
         await seen.press("space", "space")

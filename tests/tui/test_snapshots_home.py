@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.snapshot import NOON, SIZES, recorded, same, still
+from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
 from tui.cluster import cluster_overview
 from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.contexts_file import ContextsFile
@@ -55,7 +55,11 @@ async def test_screens_of_clusters_workers_and_loggers(
     async def nothing(self: cluster_overview.ClusterOverview) -> None: ...
 
     monkeypatch.setattr(cluster_overview.ClusterOverview, "run", nothing)
-    async with recorded(*size) as seen:
+    levels = {
+        "root": {"level": "INFO", "last_modified": None},
+        "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},
+    }
+    async with recorded(*size, with_answers(RECORDING, tmp_path, {"/admin/loggers": levels})) as seen:
         await seen.sees("orders-log")
         await seen.press("C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
@@ -82,12 +86,8 @@ async def test_screens_of_clusters_workers_and_loggers(
         services = seen.home.services
         assert services is not None
         loggers = LoggersScreen("here", services.connection.connect, refuse)
-        loggers.loggers = {
-            "root": {"level": "INFO", "last_modified": None},
-            "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},
-        }
-        monkeypatch.setattr(loggers, "action_ask", lambda: None)
         seen.app.push_screen(loggers)
+        await seen.until(lambda: loggers.loggers)
         await same(seen, "loggers")
         seen.app.push_screen(LevelMenu("org.apache.kafka", "INFO"))
         await same(seen, "logger-level")

@@ -12,13 +12,12 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
+from tui.screens.base import program
 from tui.widgets.bars import KeyBar
 from tui.widgets.field import TextField
 from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
-
-UNSEEN = 0.25  # seconds in which no user can have read the question
 
 
 class Answer(Button):
@@ -105,7 +104,7 @@ class Dialog(ModalScreen[bool]):
         self.query_one("#no").focus()
         if self.wanted:
             self.query_one("#yes", Button).disabled = True
-        self.set_timer(UNSEEN, self.arm)
+        self.set_timer(program.of(self).question_delay, self.arm)
 
     def arm(self) -> None:
         """Accepts keys from now on: the question has been visible long enough to be read."""
@@ -128,7 +127,7 @@ class Dialog(ModalScreen[bool]):
         return self.query_one("#name", TextField)
 
     def type_in(self, event: events.Key) -> bool:
-        """The name can be typed at once, without moving to its field; only Enter waits for UNSEEN."""
+        """The name can be typed at once, without moving to its field; only Enter waits until the dialog is armed."""
         typed = event.is_printable and event.character is not None
         if not (self.wanted and self.is_mounted and (typed or event.key == "backspace")):
             return False

@@ -13,6 +13,7 @@ class Program(Protocol):
     """Implemented by `tui.app.HeadraceApp`."""
 
     copied: str  # result of the last copy to the clipboard
+    question_delay: float  # seconds in which no user can have read a new question; it ignores keys until then
 
     @property
     def profiles(self) -> list[Profile]:

@@ -18,7 +18,7 @@ from tui.config.new_connector import STATES, NewConnector
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.errors import HeadraceError
-from tui.screens.base.dialog import UNSEEN
+from tui.screens.base import program
 from tui.screens.base.pane import Note
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import KeyBar
@@ -74,7 +74,7 @@ class ReviewScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
-        self.set_timer(UNSEEN, self._arm)
+        self.set_timer(program.of(self).question_delay, self._arm)
         if self.new.offsets:
             self._open_offsets()
         self.draw()

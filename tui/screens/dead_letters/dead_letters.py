@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -29,6 +29,9 @@ from tui.widgets.text import visible
 
 BATCH = 200  # letters read at once from each partition
 BROAD = 120
+
+OpenTopic = Callable[[str, Mapping[str, Any]], DeadLetterTopic]
+"""Opens a dead letter topic by name, with the Kafka client's settings."""
 
 
 class DeadLettersScreen(Page):
@@ -56,10 +59,12 @@ class DeadLettersScreen(Page):
 
     CHANGES: ClassVar[tuple[str, ...]] = ("replay",)
 
-    def __init__(self, services: ClusterServices, connector: Connector) -> None:
+    def __init__(
+        self, services: ClusterServices, connector: Connector, open_topic: OpenTopic = DeadLetterTopic
+    ) -> None:
         super().__init__(services)
-        self.connector = connector
-        self.topic = DeadLetterTopic(connector.config.get(TOPIC, "").strip(), {})
+        self.connector, self._open_topic = connector, open_topic
+        self.topic = open_topic(connector.config.get(TOPIC, "").strip(), {})
         self.window: DeadLetterWindow | None = None
         self.letters: dict[str, DeadLetter] = {}
         self.marked: set[str] = set()
@@ -92,7 +97,7 @@ class DeadLettersScreen(Page):
         self.say("reading from the brokers", "busy")
         try:
             settings = await self.services.kafka()
-            self.topic = DeadLetterTopic(self.topic.topic, settings)
+            self.topic = self._open_topic(self.topic.topic, settings)
             window = await asyncio.to_thread(self.topic.newest, BATCH, before)
         except HeadraceError as error:
             self.query_one("#letters", Grid).empty = one_line(error.message)

@@ -22,7 +22,7 @@ from tui.offsets.pending_changes import ChangeStep, PendingChange
 from tui.offsets.plan import OffsetsNotApplied
 from tui.offsets.recovery import Recovered, Recovery
 from tui.offsets.retry import is_outage
-from tui.screens.base.dialog import UNSEEN
+from tui.screens.base import program
 from tui.screens.offsets import wording
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import KeyBar
@@ -68,7 +68,7 @@ class InterruptedDialog(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
-        self.set_timer(UNSEEN, self.arm)
+        self.set_timer(program.of(self).question_delay, self.arm)
 
     def arm(self) -> None:
         """Accepts keys from now on: the question has been visible long enough to be read."""

@@ -248,6 +248,8 @@ class HangingFlush(SinkTask):
 
     release = threading.Event()
 
+    def start(self, config: Mapping[str, str]) -> None: ...
+
     def put(self, records: object) -> None: ...
 
     def flush(self, offsets: object) -> None:
