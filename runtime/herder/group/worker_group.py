@@ -392,9 +392,14 @@ class WorkerGroup:
         self._owned, self._stopping = _by_connector(ownership.running), _by_connector(ownership.stopping)
         alone = place.leads and len(self._snapshot.workers) == 1 and self.worker_id not in self._sources.states()
         self._alone = place.edition if alone else None
-        missing = {n: units - self._owned.get(n, set()) for n, units in self._units.items()}
+        missing = {n: self._created_since(n, units) for n, units in self._units.items()}
         if self._alone is not None and not self._adopted({n: units for n, units in missing.items() if units}):
             self.rejoin()
+
+    def _created_since(self, name: str, units: frozenset[int]) -> frozenset[int]:
+        """The units of a connector that the rebalance did not know: neither owned, nor left for another worker."""
+        left = self._snapshot.unassignable.union(self._snapshot.waiting)
+        return frozenset(task for task in units - self._owned.get(name, set()) if Unit(name, task) not in left)
 
     def _adopted(self, units: Mapping[str, frozenset[int]]) -> bool:
         """Whether these units now run here without a rebalance, because this worker is alone in the group."""

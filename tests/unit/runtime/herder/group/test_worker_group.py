@@ -206,6 +206,9 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     assert 0 < found["me"].delay <= 60_000
     await until(lambda: set(rig.group._sources.departures.times()) == {"w:2"})
     assert set(rig.group.snapshot.waiting) == {Unit("a", CONNECTOR)}
+    await rig.herder.create("new")
+    await until(lambda: rig.group.owns("new"))
+    assert not rig.group.owns("a"), "the only worker adopts what is new, not what waits for another worker"
 
 
 async def test_a_lost_membership_takes_everything_away() -> None:
