@@ -45,6 +45,7 @@ class Connectors:
         self._put_tasks = put_tasks or configs.put_tasks
         self._services: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
+        self._closed = False
         self._starts = starts or StartControl()
 
     def start(self, services: TaskServices) -> None:
@@ -82,7 +83,7 @@ class Connectors:
 
     def config_changed(self, name: str) -> None:
         """The config topic has new records of this connector, or this worker's part in it has changed."""
-        if self._services is None:
+        if self._services is None or self._closed:
             return
         loop = self._loops.get(name)
         if loop is None or loop.gone:
@@ -147,7 +148,9 @@ class Connectors:
         return loop is None or await loop.settled(within)
 
     async def close(self) -> None:
-        """Stop all loops and report their connectors and tasks as UNASSIGNED."""
+        """Stop all loops and report their connectors and tasks as UNASSIGNED. Nothing starts after that, although the
+        group may assign units to this worker until it has left."""
+        self._closed = True
         loops, self._loops = list(self._loops.values()), {}
         closing = []
         for number, loop in enumerate(loops):

@@ -237,17 +237,24 @@ class WorkerGroup:
 
     async def hand_over(self, within: float) -> None:
         """Move everything that runs here to other workers, for at most `within` seconds."""
-        if self._place is None or not self.peers() or not self._owned:
+        if self._place is None or not self._owned or not self._successors():
             return
         _log.info("Handing connectors and tasks over to the other workers of group %s", self._member.group_id)
         self._draining = True
         self._member.rejoin()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while self._owned or self._stopping:
+                while (self._owned or self._stopping) and self._successors():
                     await self._changed.wait()
                 return
         _log.warning("Not everything could be handed over within %.0f s", within)
+
+    def _successors(self) -> Sequence[GroupWorkerInfo]:
+        """The workers that take over units while this worker is draining. A leader of another implementation does not
+        know of draining."""
+        peers = self.peers()
+        led_by_us = self._snapshot.leader in (self.worker_id, *(peer.worker_id for peer in peers))
+        return [peer for peer in peers if peer.state is WorkerState.ACTIVE] if led_by_us else ()
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get this worker's units at once."""

@@ -321,3 +321,17 @@ async def test_connectors_that_wait_for_admission_are_not_started_when_the_worke
     await rig.until(lambda: len(rig.plugins.starts) == MAX_STARTING)
     await rig.connectors.close()
     assert len(rig.plugins.starts) == MAX_STARTING
+
+
+async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> None:
+    """The group may still assign units to a worker that has not left."""
+    rig = HerderRig()
+    await rig.create("a")
+    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.connectors.close()
+    rig.connectors.ownership_changed()
+    rig.connectors.config_changed("a")
+    await asyncio.sleep(0.05)  # nothing happens, which has no event to wait for
+    assert rig.plugins.starts == ["a"]
+    assert rig.state("a") is State.UNASSIGNED
+    assert rig.tasks("a") == {0: State.UNASSIGNED}

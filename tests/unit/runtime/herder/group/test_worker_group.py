@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from runtime.herder.group.assignor import Unit
@@ -230,3 +231,22 @@ async def test_a_leader_that_is_behind_reads_and_joins_again() -> None:
     found = await rig.member.rebalance({"you": ahead})
     assert bool(found["me"].error)
     await until(lambda: rig.member.rejoins)
+
+
+async def test_a_worker_that_ends_waits_for_no_one_if_the_others_have_left_or_end_too() -> None:
+    rig = Rig()
+    await rig.herder.create("a")
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.peers())
+    handing_over = asyncio.create_task(rig.group.hand_over(60))
+    await until(lambda: rig.member.rejoins)
+    await rig.member.rebalance()
+    async with asyncio.timeout(5):
+        await handing_over
+
+    ending = replace(rig.other(), details=Details("test", 2, draining=True))
+    await rig.member.rebalance({"you": ending})
+    await until(lambda: rig.group.peers())
+    async with asyncio.timeout(5):
+        await rig.group.hand_over(60)
