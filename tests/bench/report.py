@@ -44,6 +44,8 @@ FIGURES = (
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),
     Figure("start-cpu", "… processor until then", "s", "", 2),
+    Figure("takeover", "kill -9 of one of two workers → all 20 connectors RUNNING on the other", "s", "≤ 3 s", 2),
+    Figure("takeover-leader", "… of the worker that leads the group", "s", "≤ 3 s", 2),
     Figure("create-100", "100 connectors created one after another", "s", "≤ 1×", 2),
     Figure("running-100", "… until all are RUNNING", "s", "≤ 1×", 2),
     Figure("stop-20", "20 connectors stopped one after another", "s", "≤ 1×", 2),

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import idle, latency, life, report, throughput
+from tests.bench import idle, latency, life, report, takeover, throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.connect import Connect
@@ -33,6 +33,10 @@ def _starts(bench: Bench, side: str, runs: int) -> Found:
     return _medians([life.starts(bench, side) for _ in range(runs)])
 
 
+def _takeover(bench: Bench, side: str, runs: int) -> Found:
+    return _medians([takeover.takeover(bench, side) for _ in range(runs)])
+
+
 def _medians(found: list[Found]) -> Found:
     return {key: median([one[key] for one in found]) for key in found[0]}
 
@@ -47,6 +51,7 @@ ROWS: dict[str, Measure] = {
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
     "starts": _starts,
+    "takeover": _takeover,
     "hundred": _several(life.hundred),
     "list": _several(lambda bench, connect: {"list-1000": life.listed(bench, connect)}, True),
     "latency": _several(latency.latency),

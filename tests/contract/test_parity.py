@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ NOT_YET_EQUAL: dict[str, str] = {}
 """Scenarios that are not compared, with the reason. Delete entries that become equal."""
 
 
-def _scenarios(group: str) -> list[str]:
+def scenarios(group: str) -> list[str]:
     known: dict[str, dict[str, Any]] = json.loads(REFERENCE.read_text())["scenarios"]
     return [name for name, s in known.items() if s["group"] == group and name not in NOT_YET_EQUAL]
 
@@ -34,12 +34,15 @@ def test_answers_equal_those_of_apache_connect(
     group: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker()
-    recording = tmp_path / "ours.json"
-    topics = [
-        f"--{kind}-topic={process.properties[f'{kind}.storage.topic']}" for kind in ("config", "offset", "status")
-    ]
-    place = [f"--url={process.url}", f"--bootstrap={broker.bootstrap}", f"--workdir={tmp_path}", "--wait=20"]
-    record = _referee("record", *place, *topics, f"--output={recording}", "--scenario", *_scenarios(group))
+    compare(scenarios(group), process.url, broker, process.properties, tmp_path)
+
+
+def compare(names: Sequence[str], url: str, broker: KafkaBroker, properties: Mapping[str, str], folder: Path) -> None:
+    """Replays scenarios at a URL, and compares the answers with the recorded ones."""
+    recording = folder / "ours.json"
+    topics = [f"--{kind}-topic={properties[f'{kind}.storage.topic']}" for kind in ("config", "offset", "status")]
+    place = [f"--url={url}", f"--bootstrap={broker.bootstrap}", f"--workdir={folder}", "--wait=20"]
+    record = _referee("record", *place, *topics, f"--output={recording}", "--scenario", *names)
     assert record.returncode == 0, record.stderr
     diff = _referee("diff", "--subset", "--strict-headers", str(REFERENCE), str(recording))
     assert diff.returncode == 0, f"{diff.stdout}\n{record.stderr}"

@@ -19,8 +19,8 @@ CONNECTORS = 5
 class RetryingClient:
     """Creates, changes and reads connectors one after another, at the workers in turn; runs on its own thread.
 
-    A worker that refuses connections is skipped, and a request answered with 409 because of a rebalance is repeated
-    (by Apache's workers, also with 500); nothing else is."""
+    A worker that refuses connections or is still starting (503) is skipped. A request answered with 409 because of a
+    rebalance is repeated (by Apache's workers, also with 500); nothing else is."""
 
     def __init__(self, workers: Callable[[], Sequence[WorkerProcess]], folder: Path, java: bool = False) -> None:
         """`java`: workers of Apache are among them."""
@@ -81,6 +81,10 @@ class RetryingClient:
                 if not isinstance(getattr(error, "reason", error), ConnectionRefusedError):
                     return 0, f"{worker.url}: {type(error).__name__}: {error}"
                 turn += 1
+                continue
+            if answer[0] == 503:  # it is still starting
+                turn += 1
+                time.sleep(0.05)
                 continue
             if not is_transient(*answer) and not (self._java and is_transient_in_java(*answer)):
                 return answer

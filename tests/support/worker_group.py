@@ -31,7 +31,7 @@ QUICK = {
 STALE = "due to stale configuration"
 NO_LEADER = "due to no known leader URL"
 REBALANCING = "because of a conflicting operation"
-UNREACHABLE = "cannot be reached"
+UNREACHABLE, UNFINISHED = "cannot be reached", "is being finished; try again in a moment"
 
 
 class WorkerGroup:
@@ -220,7 +220,7 @@ class GroupConnect(Connect):
 def is_transient(status: int, body: Any) -> bool:
     """Whether the answer asks the client to repeat the request, since the group rebalances."""
     message = str(body.get("message", "")) if isinstance(body, dict) else ""
-    return status == 409 and any(part in message for part in (STALE, NO_LEADER, REBALANCING, UNREACHABLE))
+    return status == 409 and any(part in message for part in (STALE, NO_LEADER, REBALANCING, UNREACHABLE, UNFINISHED))
 
 
 def is_transient_in_java(status: int, body: Any) -> bool:

@@ -1,0 +1,27 @@
+"""Two of our workers in a group answer as a worker of Apache does, whichever of them is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.test_parity import compare
+from tests.support.broker import KafkaBroker
+from tests.support.round_robin import round_robin
+from tests.support.worker_group import worker_group
+
+SCENARIOS = (
+    *("create_basic", "initial_state", "put_config", "patch_config", "missing_connector", "list_expand", "tasks"),
+    *("lifecycle_source", "lifecycle_sink", "restart_failed", "sink_tasks"),
+    *("offsets_patch_source", "offsets_not_stopped", "offsets_patch_sink", "offsets_delete_sink"),
+)
+"""Those whose requests have to reach the leader or the owner."""
+
+
+@pytest.mark.slow
+def test_answers_of_two_workers_in_turn_equal_those_of_apache_connect(broker: KafkaBroker, tmp_path: Path) -> None:
+    with worker_group(tmp_path, broker) as group:
+        group.start(group.ours(), group.ours())
+        with round_robin([worker.url for worker in group.workers]) as url:
+            compare(SCENARIOS, url, broker, group.properties, tmp_path)

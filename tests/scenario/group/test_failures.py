@@ -1,0 +1,145 @@
+"""Failures around a group of workers: the broker, a slot, and a leader in the middle of a change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime.embedded.processes.process import ProcessRef
+from tests.support import offset_change_crasher
+from tests.support.broker import EmbeddedBroker, unique
+from tests.support.connect import STRINGS
+from tests.support.lives import PLUGINS, Pipelines
+from tests.support.processes import alive, children, is_slot
+from tests.support.waiting import wait_until
+from tests.support.worker_group import SESSION, WorkerGroup, worker_group, worker_id
+from tests.support.workers import WorkerProcess
+
+PIPELINES = 4
+
+
+@pytest.fixture
+def on_own_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> Iterator[WorkerGroup]:
+    with worker_group(tmp_path, own_broker, {"plugin.path": PLUGINS, "headrace.slots": "1"}) as group:
+        yield group
+
+
+def started(group: WorkerGroup, workers: int, count: int = PIPELINES) -> Pipelines:
+    """Pipelines that run on this many workers, each of which has some of them."""
+    group.start(*(group.ours() for _ in range(workers)))
+    pipelines = Pipelines(group.folder, group.broker, count)
+    pipelines.create(group.connect)
+    group.wait_running(pipelines.names)
+    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 30, "all have tasks")
+    group.wait_running(pipelines.names)
+    return pipelines
+
+
+def check(pipelines: Pipelines) -> None:
+    assert pipelines.finish() > 0
+    assert pipelines.faults() == []
+
+
+@pytest.mark.slow
+def test_the_broker_restarts_during_a_rebalance(on_own_broker: WorkerGroup, own_broker: EmbeddedBroker) -> None:
+    group = on_own_broker
+    pipelines = started(group, 2)
+    group.ours().start(wait=False)
+    wait_until(lambda: len(group.connect.ask("GET", "/workers")["workers"]) == 3, 30, "the third worker has joined")
+    own_broker.kill()
+    own_broker.start()
+    group.wait_running(pipelines.names, 90)
+    check(pipelines)
+
+
+@pytest.mark.slow
+def test_a_frozen_slot_is_replaced_and_never_runs_again(group: WorkerGroup) -> None:
+    pipelines = started(group, 2)
+    victim = group.workers[1]
+    (slot,) = slots(victim)
+    os.kill(slot, signal.SIGSTOP)
+    wait_until(lambda: not alive(slot), 30, "the frozen slot has ended")
+    group.wait_running(pipelines.names)
+    assert set(group.living) == set(group.workers), "the workers themselves are not affected"
+    check(pipelines)
+
+
+@pytest.mark.slow
+def test_a_slot_that_holds_the_interpreter_ends_before_its_tasks_run_elsewhere(group: WorkerGroup) -> None:
+    """The worker is frozen, so that only the slot's own lease can end tasks that do not look at it."""
+    pipelines = started(group, 2)
+    victim = group.workers[1]
+    held = next(p for p in pipelines.all if group.worker_of(p.source) is victim)
+    hold = group.folder / unique("hold")
+    group.connect.ask("PUT", f"/connectors/{held.source}/config", pipelines.source_config(held, hold=str(hold)))
+    group.wait_running(pipelines.names)
+    holder = group.worker_of(held.source)
+    other = next(worker for worker in group.workers if worker is not holder)
+    (slot,) = slots(holder)
+    hold.touch()
+    wait_until(lambda: not hold.exists(), 10, "the task holds the interpreter")
+    group.freeze(holder)
+    process = ProcessRef.of(slot)
+    wait_until(lambda: group.running() >= set(pipelines.names), 60, "all RUNNING on the other worker")
+    assert not process.alive(), "the slot outlived its lease"
+    assert group.living == [other]
+    group.thaw(holder)
+    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 60, "shared again")
+    group.wait_running(pipelines.names)
+    check(pipelines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True], ids=["worker", "all its processes"])
+def test_a_worker_frozen_for_longer_than_its_session(group: WorkerGroup, whole: bool) -> None:
+    pipelines = started(group, 2)
+    victim = group.workers[1]
+    group.freeze(victim, whole)
+    waited = group.wait_running(pipelines.names, SESSION * 4)
+    print(f"\nall RUNNING on the other worker after {waited:.1f} s")
+    group.thaw(victim)
+    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 60, "shared again")
+    group.wait_running(pipelines.names)
+    check(pipelines)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
+    group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leader dies between two steps of the change, after which a follower leads."""
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    leader, follower = group.ours(), group.ours()
+    leader._command = [sys.executable, offset_change_crasher.__file__, str(step), leader._command[-1]]
+    group.start(leader)
+    group.start(follower)
+    name, topic = unique("counting"), group.broker.create_topic()
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, "tasks.max": "1", **STRINGS}
+    group.connect.create(name, config, initial_state="STOPPED")
+    group.connect.wait(name, "STOPPED", [])
+    wanted = [{"partition": {"counter": str(number)}, "offset": {"n": 5}} for number in range(20)]
+    status, body = follower.request("PATCH", f"/connectors/{name}/offsets", {"offsets": wanted})
+    assert status >= 400, body
+    assert leader._process is not None
+    assert leader._process.wait(10) == -signal.SIGKILL
+
+    wait_until(
+        lambda: follower.request("GET", "/workers")[1]["leader"] == worker_id(follower), 30, "the follower leads"
+    )
+    group.connect.resume(name)  # 409 until the change is finished
+    group.connect.stop(name)
+    kept = [entry for entry in group.connect.offsets(name) if entry["partition"] != {"counter": topic}]
+    assert sorted(kept, key=str) == sorted(wanted, key=str)
+    history = group.connect.ask("GET", f"/connectors/{name}/offsets/history")
+    assert len(history) == 1, history
+    assert group.stop(follower) == 0
+
+
+def slots(worker: WorkerProcess) -> list[int]:
+    return [pid for pid in children(worker.pid) if is_slot(pid)]
