@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import cast
 
 from starlette.requests import Request
@@ -21,7 +21,10 @@ from runtime.herder.errors import Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.status.events import EventLog, WorkerEvent
-from runtime.rest.http.answers import dumps
+from runtime.rest.forwarding.peer_events import PeerEvents
+from runtime.rest.http.answers import dumps, json_answer
+from runtime.rest.resource import parameter
+from runtime.rest.security.callers import check_from_worker
 from runtime.rest.security.masking import Masks
 
 KEEPALIVE_INTERVAL = 10.0
@@ -79,8 +82,11 @@ class _Streaming(StreamingResponse):
 class EventStream:
     """Answers GET /events for a limited number of clients."""
 
-    def __init__(self, log: EventLog, herder: Herder, progress: ProgressWatch, masks: Masks) -> None:
-        self._log, self._herder, self._progress, self._masks = log, herder, progress, masks
+    def __init__(
+        self, log: EventLog, herder: Herder, progress: ProgressWatch, masks: Masks, peers: PeerEvents | None = None
+    ) -> None:
+        """`peers`: the events of the other workers are sent, too."""
+        self._log, self._herder, self._progress, self._masks, self._peers = log, herder, progress, masks, peers
         self._limit = StreamLimit()
 
     async def answer(self, request: Request) -> Response:
@@ -90,7 +96,18 @@ class EventStream:
         self._limit.check(address)
         return _Streaming(self._stream(request.scope, request.headers.get("last-event-id")), self._limit, address)
 
+    async def own(self, request: Request) -> Response:
+        """GET /events/own: this worker's notices and progress, for the other workers."""
+        check_from_worker(request.scope)
+        assert self._peers is not None
+        return json_answer(self._peers.own(parameter(request, "after")))
+
     async def _stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
+        with self._peers.followed() if self._peers is not None else nullcontext():
+            async for chunk in self._own_stream(scope, last_id):
+                yield chunk
+
+    async def _own_stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
         after = self._log.resume_point(last_id)
         if after is None:
             after = self._log.last

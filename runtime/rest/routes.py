@@ -241,6 +241,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/health/live", Resource(consumes="", get=alive)),
         *metrics_routes(s.metrics),
         Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
+        Route("/events/own", Resource(get=ready(s.events.own))),
         Route("/connectors", Resource(get=ready(list_connectors), post=leader(create))),
         Route("/connectors/{name}", Resource(get=ready(info), delete=leader(delete))),
         Route(

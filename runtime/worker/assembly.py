@@ -62,6 +62,7 @@ from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.forwarding.forwarding import Forwarding, SharedStores
 from runtime.rest.forwarding.leader_client import LeaderClient
+from runtime.rest.forwarding.peer_events import PeerEvents
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import WorkerClients
@@ -190,7 +191,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
     workers = Workers(group, cordons, configs, config.slots)
     masks = Masks(host.password_keys)
-    stream = EventStream(events, herder, progress, masks)
+    stream = EventStream(events, herder, progress, masks, PeerEvents(peers, events, progress))
     admin = admin_routes(loggers)
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,

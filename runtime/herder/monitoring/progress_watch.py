@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from runtime.herder.answers import ProgressAnswer
+from runtime.herder.answers import LagAnswer, ProgressAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.stalls import Stalls
@@ -33,6 +33,7 @@ class ProgressWatch:
         self._herder, self._board, self._events = herder, board, events
         self._stalls, self._expiry, self._every, self._clock = stalls, expiry, every, clock
         self._watching: asyncio.Task[None] | None = None
+        self._elsewhere: Mapping[str, Mapping[str, ProgressAnswer]] = {}  # by worker and connector
         self._next_expiry = 0.0
 
     def start(self) -> None:
@@ -46,7 +47,23 @@ class ProgressWatch:
 
     def all(self) -> dict[str, ProgressAnswer]:
         """The progress of every connector, for a client that starts to follow the events."""
+        names = dict.fromkeys([*self._board.meters.connectors(), *(n for one in self._elsewhere.values() for n in one)])
+        return {name: self.everywhere(name) for name in names}
+
+    def own(self) -> dict[str, ProgressAnswer]:
+        """The progress of the tasks on this worker, by connector."""
         return {name: self.of(name) for name in self._board.meters.connectors()}
+
+    def reported(self, elsewhere: Mapping[str, Mapping[str, ProgressAnswer]]) -> None:
+        """The progress on the other workers, by worker and connector, has been collected."""
+        before = {(worker, name): one for worker, found in self._elsewhere.items() for name, one in found.items()}
+        for worker, found in elsewhere.items():
+            self._board.meters.changed |= {name for name, one in found.items() if before.get((worker, name)) != one}
+        self._elsewhere = elsewhere
+
+    def everywhere(self, name: str) -> ProgressAnswer:
+        """The progress of a connector on all workers."""
+        return merged([self.of(name), *(found[name] for found in self._elsewhere.values() if name in found)])
 
     def of(self, name: str) -> ProgressAnswer:
         """Counts of `read`, `written` and `failed` records, the `lag` of a running sink, `age_ms` since the last record
@@ -67,9 +84,12 @@ class ProgressWatch:
     def publish_changes(self) -> None:
         """Publish the progress of connectors that have changed since the last call."""
         changed, self._board.meters.changed = self._board.meters.changed | self._stalls.check(), set()
-        known = {name: self.of(name) for name in sorted(changed) if self._board.meters.by_task(name)}
+        known = {name: self.everywhere(name) for name in sorted(changed) if self._has_progress(name)}
         if known:
             self._events.publish_latest("progress", {"time": self._now(), "connectors": known})
+
+    def _has_progress(self, name: str) -> bool:
+        return bool(self._board.meters.by_task(name)) or any(name in found for found in self._elsewhere.values())
 
     async def warn(self) -> None:
         """Warn of stopped sinks whose offsets expire soon."""
@@ -109,3 +129,23 @@ class ProgressWatch:
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
+
+
+def merged(parts: Sequence[ProgressAnswer]) -> ProgressAnswer:
+    """The progress of the tasks of one connector on several workers."""
+    lags = [part["lag"] for part in parts if part["lag"] is not None]
+    behind = [lag["ms"] for lag in lags]
+    unknown = any(ms is None for ms in behind)
+    ages = [part["age_ms"] for part in parts if part["age_ms"] is not None]
+    lag: LagAnswer = {
+        "records": sum(one["records"] for one in lags),
+        "ms": None if unknown else max((ms for ms in behind if ms is not None), default=0),
+    }
+    return {
+        "read": sum(part["read"] for part in parts),
+        "written": sum(part["written"] for part in parts),
+        "failed": sum(part["failed"] for part in parts),
+        "lag": lag if lags else None,
+        "age_ms": min(ages, default=None),
+        "stalled": sorted({task for part in parts for task in part["stalled"]}),
+    }

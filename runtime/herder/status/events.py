@@ -23,6 +23,7 @@ class WorkerEvent:
     seq: int
     kind: str
     data: Mapping[str, object]
+    own: bool = True  # not copied from another worker
 
 
 class EventLog:
@@ -44,11 +45,17 @@ class EventLog:
         """The id of the event with this sequence number."""
         return f"{self.boot}.{seq}"
 
-    def publish(self, kind: str, data: Mapping[str, object]) -> None:
-        """Append an event and wake all readers."""
+    def publish(self, kind: str, data: Mapping[str, object], own: bool = True) -> None:
+        """Append an event and wake all readers. Not `own`: another worker has published it."""
         self._seq += 1
-        self._events.append(WorkerEvent(self._seq, kind, data))
+        self._events.append(WorkerEvent(self._seq, kind, data, own))
         self._wake()
+
+    def own_notices(self, after: str | None) -> list[Mapping[str, object]]:
+        """This worker's own notices after the event with this id; none for an id of an earlier process."""
+        point = self.resume_point(after)
+        found = [e for e in self._events if e.kind == "notice" and e.own and point is not None and e.seq > point]
+        return [event.data for event in found]
 
     def publish_latest(self, kind: str, data: Mapping[str, object]) -> None:
         """Append an event that replaces earlier events of its kind: followers receive each, the log keeps the last."""

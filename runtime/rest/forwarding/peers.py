@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -43,6 +43,18 @@ class Peers:
         copy = self._copies.of(request, b"", "false", COLLECT_TIMEOUT)
         return dict(await asyncio.gather(*(self._answer(peer, copy) for peer in peers)))
 
+    async def ask_all(self, target: Callable[[str], str]) -> Mapping[str, Any]:
+        """The answers of the other workers to this worker's own GET requests, as collect(). `target` is called with
+        the id of each worker."""
+        try:
+            requests = [
+                (peer, self._copies.own("GET", target(peer.worker_id), COLLECT_TIMEOUT)) for peer in self._group.peers()
+            ]
+        except HerderError as e:  # there is no session key yet
+            log.info("The other workers are not asked: %s", e)
+            return {}
+        return dict(await asyncio.gather(*(self._answer(peer, request) for peer, request in requests)))
+
     async def settled(self, worker: GroupWorkerInfo, connector: str, within: float) -> bool:
         """Whether a connector has reached its target state on another worker, which waits up to `within` seconds.
         HerderError if the worker cannot be asked."""
@@ -59,6 +71,6 @@ class Peers:
             async with asyncio.timeout(COLLECT_TIMEOUT):  # httpx limits each read, not the whole answer
                 answer = await self._clients.send(peer.url, request)
         except (HerderError, TimeoutError) as e:
-            log.info("The answer of worker %s is left out: %s", peer.worker_id, e)
+            log.debug("The answer of worker %s is left out: %s", peer.worker_id, e)
             return peer.worker_id, None
         return peer.worker_id, orjson.loads(answer.body) if answer.status == 200 else None

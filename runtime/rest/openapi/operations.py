@@ -73,6 +73,10 @@ OPERATIONS: tuple[ApiOperation, ...] = (
         {200: "Events"}, (503,), headers={"Last-Event-ID": TEXT}, produces="text/event-stream",
     ),
     ApiOperation(
+        "GET", "/events/own", "ownEvents", "Internal: notices and progress of this worker alone", {200: "OwnEvents"},
+        (403, 503), query={"after": TEXT},
+    ),
+    ApiOperation(
         "GET", "/metrics", "metrics", "Worker, connectors and tasks in Prometheus' text format", {200: "Metrics"},
         produces="text/plain",
     ),

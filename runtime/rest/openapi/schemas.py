@@ -154,6 +154,7 @@ SCHEMAS: dict[str, Schema] = {
             "records": nullable({"type": "array", "minItems": 1}),
         },
     },
+    "OwnEvents": object_with("last", "notices", "progress"),
     "Previewed": object_with("name", "type", "warnings"),
     "RecordErrors": object_with("name", "since", "total", "stages", "tasks", "last"),
     "Workers": strict(
