@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from runtime.engine.protocol.lease import Lease
+from runtime.engine.protocol.lease import Lease, LeaseLostError
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.outbox import Outbox
 from runtime.model.states import State
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
 class ChannelHost:
     """Implements the pipeline's SlotHost: reports are sent to the worker."""
 
-    def __init__(self, outbox: Outbox, lease: Lease) -> None:
-        self._outbox = outbox
+    def __init__(self, outbox: Outbox, lease: Lease, worker_ended: Callable[[], bool] = lambda: False) -> None:
+        """`worker_ended` tells whether the worker has closed the channel, before the slot's main thread has noticed."""
+        self._outbox, self._lease, self._worker_ended = outbox, lease, worker_ended
         self._lock = threading.Lock()
         self._producers: Producers | None = None
         self._commits = itertools.count(1)
         self._answers: dict[int, Callable[[str | None], None]] = {}
-        self.check_lease = lease.check
+
+    def check_lease(self) -> None:
+        """LeaseLostError if the lease has expired, or if the worker has ended: another one may run its tasks at once,
+        and this process may have been stopped meanwhile (SIGSTOP)."""
+        self._lease.check()
+        if self._worker_ended():
+            raise LeaseLostError("the worker has ended")
 
     @property
     def producers(self) -> Producers:

@@ -64,7 +64,7 @@ class Slot:
         self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
         self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
-        self._host = ChannelHost(self._outbox, self._lease)
+        self._host = ChannelHost(self._outbox, self._lease, lambda: channel.closed)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._handlers: dict[str, Callable[[Message], None]] = {

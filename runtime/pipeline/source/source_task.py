@@ -115,6 +115,7 @@ class SourceWorker:
             self._commit_when_due()
 
     def _poll(self) -> Sequence[SourceRecord] | None:
+        self._control.check()
         started = time.monotonic()
         try:
             with self._control.calling("poll"):

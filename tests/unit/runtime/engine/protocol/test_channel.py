@@ -86,3 +86,17 @@ def test_the_blocking_side_reads_frames_in_pieces_and_then_the_end(tmp_path: Pat
         channel = BlockingChannel(path, 5.0)
         assert [channel.receive() for _ in range(3)] == [{"op": "a"}, {"op": "b"}, None]
         thread.join()
+
+
+def test_the_end_of_the_worker_is_seen_while_its_messages_are_unread(tmp_path: Path) -> None:
+    path = str(tmp_path / "socket")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        channel = BlockingChannel(path, 5.0)
+        peer, _ = server.accept()
+        peer.sendall(encode({"op": "a"}))
+        assert not channel.closed
+        peer.close()
+        assert channel.closed
+        assert channel.receive() == {"op": "a"}
