@@ -80,7 +80,7 @@ async def detach_store(seen: Console) -> None:
     """Waits until the console has found that there is no cluster, then stops the updates of its store."""
     await seen.until(lambda: seen.home.services and seen.home.is_stale)
     assert seen.home.services is not None
-    seen.home.services.connection.store._subscribers.clear()
+    seen.home.services.connection.store._publisher._subscribers.clear()
 
 
 def update(seen: Console, *some: Connector) -> None:

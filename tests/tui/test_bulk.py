@@ -102,7 +102,7 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
             await seen.press("s")
             await question(seen)
             assert seen.home.services is not None
-            seen.home.services.connection.store._subscribers.remove(seen.home.heard)  # hides the outage
+            seen.home.services.connection.store._publisher._subscribers.remove(seen.home.heard)  # hides the outage
             await gate.shut()
             await seen.press("6", "enter")
             screen = await results(seen)

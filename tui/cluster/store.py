@@ -1,4 +1,4 @@
-"""The cluster's store for the screen: events or polling → snapshots → differences → subscribers.
+"""Watches a cluster for the screen: events or polling → snapshots (see `publisher`).
 
     CONNECTING ─► LIVE | POLLING ─► LOST ─► (back-off, at most a minute) ─► LIVE | POLLING ─► …
 
@@ -18,12 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from tui.client import answers, sse
 from tui.client.client import Connect
-from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
-from tui.cluster.snapshot_builder import SnapshotBuilder, difference
+from tui.cluster.publisher import SnapshotPublisher
+from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.errors import HeadraceError, MalformedAnswer, Refused, TimedOut, Unreachable, error_line
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
-Subscriber = Callable[[Snapshot, Diff], None]
 
 
 class StorePace(NamedTuple):
@@ -59,29 +58,17 @@ class ClusterStore:
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._sleep, self._chance = clock, sleep, chance
-        self._builder = SnapshotBuilder(clock)
-        self._subscribers: list[Subscriber] = []
-        self._listeners: list[Callable[[Notice], None]] = []
-        self._followers: list[Callable[[Mapping[str, Any]], None]] = []
+        self._publisher = SnapshotPublisher(clock, pace.gather, pace.spacing)
+        self.subscribe = self._publisher.subscribe
+        self.on_notice = self._publisher.on_notice
+        self.on_progress = self._publisher.on_progress
         self._wake = asyncio.Event()
         self._last_id = ""
-        self._flush_handle: asyncio.TimerHandle | None = None
-        self._flushed_at = -math.inf  # on the loop's clock
         self._opening: asyncio.Timeout | None = None  # of an event stream that is not live yet
-        self.snapshot = Snapshot()
 
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Calls the subscriber for every change; the returned function ends the subscription."""
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber)
-
-    def on_notice(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def on_progress(self, follower: Callable[[Mapping[str, Any]], None]) -> None:
-        """Calls the follower with progress by connector: of all connectors first, then of those that advanced."""
-        self._followers.append(follower)
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._publisher.snapshot
 
     def refresh(self) -> None:
         """Refreshes as soon as possible, without waiting for the interval or the back-off."""
@@ -103,7 +90,9 @@ class ClusterStore:
                 failures = 1 if heard else failures + 1
                 wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
                 link = self.snapshot.link
-                self._publish(ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error)))
+                self._publisher.publish(
+                    ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
+                )
                 if await self._pause(wait):
                     failures -= 1  # a requested refresh does not extend the back-off
 
@@ -143,9 +132,9 @@ class ClusterStore:
                 answer = await self.connect.expanded()
         except TimeoutError:
             raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
-        await self._builder.replace_in_slices(answer)
+        await self._publisher.builder.replace_in_slices(answer)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
-        self._publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))
+        self._publisher.publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))
 
     # Listening
 
@@ -190,9 +179,9 @@ class ClusterStore:
         self._opened()
         link = ClusterLink(LinkState.LIVE, self._clock())
         if self.snapshot.link.state is LinkState.LIVE:
-            self.snapshot = self.snapshot._replace(link=link)
+            self._publisher.snapshot = self.snapshot._replace(link=link)
         else:
-            self._publish(link)
+            self._publisher.publish(link)
 
     def _opened(self) -> None:
         if self._opening is not None:
@@ -201,56 +190,20 @@ class ClusterStore:
 
     def _apply(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind == "snapshot":
-            self._builder.replace(data["connectors"])
+            self._publisher.builder.replace(data["connectors"])
             self._opened()
-            self._publish(ClusterLink(LinkState.LIVE, self._clock()))
-            self._got_on(data.get("progress") or {})
+            self._publisher.publish(ClusterLink(LinkState.LIVE, self._clock()))
+            self._publisher.progress(data.get("progress") or {})
         elif kind == "progress":
-            self._got_on(data["connectors"])
+            self._publisher.progress(data["connectors"])
         elif kind == "connector":
-            self._builder.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
-            self._flush_soon()
+            self._publisher.builder.put(data["name"], {"status": data.get("status"), "info": data.get("info")})
+            self._publisher.publish_soon()
         elif kind == "removed":
-            self._builder.remove(data["name"])
-            self._flush_soon()
+            self._publisher.builder.remove(data["name"])
+            self._publisher.publish_soon()
         else:
-            self._notify(data)
-
-    def _got_on(self, connectors: Mapping[str, Any]) -> None:
-        for follower in list(self._followers):
-            follower(connectors)
-
-    def _notify(self, data: Mapping[str, Any]) -> None:
-        notice = Notice(
-            time=data.get("time", ""),
-            level=data.get("level") or "info",
-            message=data.get("message") or "",
-            connector=data.get("connector") or "",
-            task=data.get("task"),
-        )
-        for listener in list(self._listeners):
-            listener(notice)
-
-    # Publishing
-
-    def _flush_soon(self) -> None:
-        if self._flush_handle is None:
-            loop = asyncio.get_running_loop()
-            at = max(loop.time() + self.pace.gather, self._flushed_at + self.pace.spacing)
-            self._flush_handle = loop.call_at(at, self._flush)
-
-    def _flush(self) -> None:
-        self._flush_handle = None
-        self._flushed_at = asyncio.get_running_loop().time()
-        self._publish(self.snapshot.link)
-
-    def _publish(self, link: ClusterLink) -> None:
-        """Takes a new snapshot, and passes the difference to subscribers."""
-        before, self.snapshot = self.snapshot, self._builder.snapshot(link)
-        diff = difference(before, self.snapshot)
-        if diff:
-            for subscriber in list(self._subscribers):
-                subscriber(self.snapshot, diff)
+            self._publisher.notify(data)
 
     async def _pause(self, seconds: float) -> bool:
         """Sleeps; returns early, with True, if a refresh is requested."""
