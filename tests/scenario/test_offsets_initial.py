@@ -110,7 +110,7 @@ def test_earlier_offsets_of_the_same_name_are_removed(connect: Connect, broker: 
 @pytest.mark.parametrize(
     "offsets", [{}, "x", [], [1], [{"partition": 1}], [{"partition": {}, "offset": []}], [{"offsets": []}], [{"o": 1}]]
 )
-def test_a_wrong_format_is_400(connect: Connect, broker: KafkaBroker, offsets: Any) -> None:
+def test_a_wrong_format_is_refused_with_400(connect: Connect, broker: KafkaBroker, offsets: Any) -> None:
     status, answer = _post(connect, "c", _counting("t"), offsets)
     assert status == 400
     assert "initial_offsets" in answer["message"]
@@ -126,10 +126,10 @@ def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Conn
     status, answer = _post(connect, "c", _counting(topic, "PickyOffsetsConnector"), [entry])
     assert status == 400
     assert "step 'validate offsets'" in answer["message"]
-    assert "only even numbers are welcome" in answer["message"]
+    assert "only even numbers are accepted" in answer["message"]
     status, answer = _post(connect, "c", _counting(topic, "FixedOffsetsConnector"), [entry])
     assert status == 400
-    assert "the numbers are what they are" in answer["message"]
+    assert "these offsets cannot be altered" in answer["message"]
     assert connect.ask("GET", "/connectors") == []
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []

@@ -144,14 +144,14 @@ def test_offsets_that_cannot_be_altered_at_all_are_refused(connect: Connect) -> 
     status, answer = patch(connect, name, (A, {"n": 2}))
     assert status == 400
     assert "does not support altering" in answer["message"]
-    assert "the numbers are what they are" in answer["message"]
+    assert "these offsets cannot be altered" in answer["message"]
     assert connect.offsets(name) == []
 
 
 def test_offsets_that_fail_the_connectors_own_validation_are_refused(connect: Connect) -> None:
     name = made(connect, "PickyOffsetsConnector")
     status, answer = patch(connect, name, (A, {"n": 2}), (B, {"n": 3}))
-    assert (status, answer["message"]) == (400, "only even numbers are welcome")
+    assert (status, answer["message"]) == (400, "only even numbers are accepted")
     assert connect.offsets(name) == []
     assert connect.ask("GET", f"/connectors/{name}/offsets/history") == {"history": []}
 

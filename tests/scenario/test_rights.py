@@ -227,7 +227,7 @@ async def test_positions_in_a_topic_need_describe(secured: SecuredBroker) -> Non
     assert await positions.ends([(name, 0)]) == {(name, 0): 0}
 
 
-async def test_previews_need_read(secured: SecuredBroker) -> None:
+async def test_previews_require_the_read_role(secured: SecuredBroker) -> None:
     name = secured.create_topic(unique("previewed"))
     produce(secured, name, b"sample")
     secured.grant([("TOPIC", name, "DESCRIBE")])

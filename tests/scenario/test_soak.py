@@ -1,4 +1,5 @@
-"""A minute of random kills: everything recovers, every line arrives, no process is left behind."""
+"""Random kills of each process: everything recovers, every line arrives, no process is left behind. `make soak` runs for
+longer."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from tests.soak.rig import VICTIMS
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_a_minute_of_kills(tmp_path: Path) -> None:
+def test_random_kills(tmp_path: Path) -> None:
     seed = random.randrange(1_000_000)
     print(f"\nseed {seed}")
-    account = soak(tmp_path, 60, seed)
+    account = soak(tmp_path, 20, seed)
     print(account.table())
     assert account.missing == 0
     assert account.failed == []

@@ -151,12 +151,12 @@ def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroke
     assert connect.offsets("possible")[0]["offset"] == {"n": 7}
     assert alter("picky", 8) == (200, "The offsets for this connector have been altered successfully")
     code, message = alter("picky", 7)
-    assert (code, message) == (400, "only even numbers are welcome")
+    assert (code, message) == (400, "only even numbers are accepted")
     assert connect.offsets("picky")[0]["offset"] == {"n": 8}
     code, message = alter("fixed", 1)
     assert code == 400
     assert "does not support" in message
-    assert "the numbers are what they are" in message
+    assert "these offsets cannot be altered" in message
     assert connect.offsets("fixed") == []
     assert "However" in connect.ask("DELETE", "/connectors/possible/offsets")["message"]
     assert connect.offsets("possible") == []

@@ -24,7 +24,7 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
     one.close()
 
 
-def test_far() -> None:
+def test_progress_from_the_answer_about_offsets() -> None:
     assert of_offsets(
         {"offsets": [{"lag": {"records": 7, "ms": 5}}, {"lag": {"records": 0, "ms": 0}}]}
     ) == ConnectorProgress(lag=7)

@@ -44,7 +44,7 @@ class Boxed(App[None]):
         self.push_screen(self.box, self.found.append)
 
 
-async def test_enter_before_the_preview_takes_it_on_arrival() -> None:
+async def test_enter_before_the_preview_accepts_it_on_arrival() -> None:
     slow = Slow()
     app = Boxed(slow)
     async with app.run_test() as pilot:

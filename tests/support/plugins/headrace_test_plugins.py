@@ -82,7 +82,7 @@ class FixedOffsetsConnector(CountingConnector):
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
-        raise UnsupportedOffsetsError("the numbers are what they are")
+        raise UnsupportedOffsetsError("these offsets cannot be altered")
 
 
 class PickyOffsetsConnector(CountingConnector):
@@ -92,7 +92,7 @@ class PickyOffsetsConnector(CountingConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         if any(o is not None and o["n"] % 2 for _, o in offsets):
-            raise ConnectError("only even numbers are welcome")
+            raise ConnectError("only even numbers are accepted")
         return True
 
 

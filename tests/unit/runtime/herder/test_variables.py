@@ -112,7 +112,7 @@ async def test_a_sources_own_offset_topic(rig: Rig) -> None:
     assert rig.topic_of({"offsets.storage.topic": "${env:HEADRACE_TEST_WORKERS_TOPIC}"}) != ""
 
 
-async def test_offsets_in_a_topic_that_cannot_be_resolved_are_a_400(rig: Rig) -> None:
+async def test_offsets_in_a_topic_that_cannot_be_resolved_are_refused_with_400(rig: Rig) -> None:
     rig.offsets._stored_topic = lambda name: rig.topic_of(rig.herder.config(name))
     await rig.create("a", offsets_storage_topic="${env:a:b}")
 

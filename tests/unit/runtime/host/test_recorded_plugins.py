@@ -18,7 +18,7 @@ from runtime.host.settings import HostSettings
 
 RECORDING = Path(__file__).parents[3] / "contract" / "parity" / "reference-public-eos-disabled.json"
 ELSEWHERE = {"no config", "null config", "empty object", "name in config differs"}
-"""Steps that the herder answers before anybody validates."""
+"""Steps that the herder refuses before validation."""
 NOT_YET = {"create o"}
 """Needs `offsets.storage.topic`."""
 

@@ -15,7 +15,7 @@ def test_a_position_is_parsed(text: str, canonical: str) -> None:
 
 
 @pytest.mark.parametrize("canonical", sorted({canonical for _, canonical in POSITIONS}))
-def test_a_canonical_text_is_its_own(canonical: str) -> None:
+def test_a_canonical_text_is_unchanged(canonical: str) -> None:
     assert str(parse(canonical, NOW)) == canonical
 
 

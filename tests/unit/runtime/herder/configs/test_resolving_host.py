@@ -110,7 +110,7 @@ async def test_validation_adds_no_secrets_to_the_worker() -> None:
     assert rig.secrets.scrub("principal=root named-pin own-pin-1") == "principal=root named-pin own-pin-1"
 
 
-async def test_large_validations_slow_no_line_down() -> None:
+async def test_large_validations_do_not_slow_down_log_lines() -> None:
     rig = Rig()
     for i in range(5):
         body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(20_000)}}

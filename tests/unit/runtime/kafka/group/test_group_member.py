@@ -63,7 +63,7 @@ def other(broker: KafkaBroker, group: str) -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-async def test_joins_is_confirmed_and_leaves(member: Make, broker: KafkaBroker, group: str) -> None:
+async def test_a_member_joins_is_confirmed_and_leaves(member: Make, broker: KafkaBroker, group: str) -> None:
     one = member(times=Times())
     assert one.confirmed_until == 0.0
     place = await one.join()
@@ -140,7 +140,7 @@ async def test_joining_waits_for_an_unavailable_broker() -> None:
 
 
 async def test_unusable_keys_end_the_joining() -> None:
-    """If the thread died, the worker would wait for its group without end."""
+    """If the thread died, the worker would wait for its group forever."""
     settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
     one = Participant(settings, "g")
     with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):

@@ -31,7 +31,7 @@ def in_thread(work: Callable[[], None]) -> None:
     thread.join()
 
 
-async def test_thousands_of_calls_are_one_wake_up_and_keep_their_order() -> None:
+async def test_thousands_of_calls_cause_one_wake_up_and_keep_their_order() -> None:
     loop = CountingLoop()
     inbox, seen = LoopInbox(loop), list[int]()  # type: ignore[arg-type]
 
