@@ -220,7 +220,7 @@ async def test_the_alter_request_is_retried_a_limited_number_of_times(worker: Wo
 
 
 async def test_a_relative_position_is_resolved_again_after_the_stop(worker: Worker, store: ChangeStore) -> None:
-    """A running sink advances after the change was planned: `-5` is relative to its position after the stop."""
+    """A running sink advances after the plan: `-5` is relative to its position after the stop."""
     worker.late = 10
 
     async def replan() -> tuple[OffsetChange, ...]:
