@@ -1,5 +1,7 @@
-"""Random kills of each process: everything recovers, every line arrives, no process is left behind. `make soak` runs for
-longer."""
+"""Random kills of each process: everything recovers, every line arrives, no process is left behind.
+
+`make soak` runs for longer.
+"""
 
 from __future__ import annotations
 
