@@ -15,7 +15,7 @@ from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
-AWAY = 30.0
+AWAY = 12.0  # seconds after the leases have expired
 PIPELINES = 5
 
 

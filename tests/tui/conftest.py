@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,15 @@ class Cluster:
         file.write_text("".join(f"line {number:04}\n" for number in range(lines)))
         config = {"connector.class": "FileStreamSource", "file": str(file), "topic": name, "tasks.max": "1"}
         return self.create(name, config, state)
+
+    def running_sources(self, count: int, prefix: str) -> list[str]:
+        """The names of sources that are RUNNING, sorted. They are created at the same time: Apache's worker rebalances
+        for each of several connectors that are created one after another."""
+        with ThreadPoolExecutor(count) as pool:
+            names = sorted(pool.map(lambda _: self.source(prefix), range(count)))
+        for name in names:
+            self.wait(name, "RUNNING 1/1")
+        return names
 
     def sink(self, topic: str, prefix: str = "sink", **config: str) -> str:
         name = unique(prefix)
@@ -83,8 +93,8 @@ class Cluster:
         return wait_until(lambda: self.offsets(name), 90, f"offsets of {name}", every=0.2)[0][1]
 
     def close(self) -> None:
-        for name in self.made:
-            self.request("DELETE", f"/connectors/{name}")
+        with ThreadPoolExecutor(max(len(self.made), 1)) as pool:
+            list(pool.map(lambda name: self.request("DELETE", f"/connectors/{name}"), self.made))
 
 
 @pytest.fixture(scope="session")

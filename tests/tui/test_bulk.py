@@ -34,9 +34,7 @@ async def filtered(seen: Console, text: str, *names: str) -> None:
 
 async def test_marks_follow_names_and_bulk_operations_act_on_them_only(cluster: Cluster) -> None:
     prefix = unique("bulk")
-    names = sorted(cluster.source(prefix) for _ in range(4))
-    for name in names:
-        cluster.wait(name, "RUNNING 1/1")
+    names = cluster.running_sources(4, prefix)
     async with console(cluster.url) as seen:
         await filtered(seen, prefix, *names)
         await seen.go(names[0])
@@ -61,10 +59,8 @@ async def test_marks_follow_names_and_bulk_operations_act_on_them_only(cluster: 
 
 async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: Cluster) -> None:
     prefix = unique("bulk")
-    names = sorted(cluster.source(prefix) for _ in range(3))
-    other = cluster.source(unique("other"))
-    for name in [*names, other]:
-        cluster.wait(name, "RUNNING 1/1")
+    names = cluster.running_sources(3, prefix)
+    (other,) = cluster.running_sources(1, unique("other"))
     cluster.request("PUT", f"/connectors/{names[1]}/stop")
     cluster.wait(names[1], "STOPPED 0/0")
     async with console(cluster.url, 120, 40) as seen:
@@ -89,9 +85,7 @@ async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: 
 async def test_failed_targets_are_retried(cluster: Cluster) -> None:
     """The cluster becomes unreachable between question and answer. Failed requests are retried when it is back."""
     prefix = unique("bulk")
-    names = sorted(cluster.source(prefix) for _ in range(6))
-    for name in names:
-        cluster.wait(name, "RUNNING 1/1")
+    names = cluster.running_sources(6, prefix)
     gate = Gate(cluster.url)
     await gate.open()
     try:
