@@ -156,6 +156,24 @@ async def test_a_member_that_hangs_does_not_end_the_leases_of_others(broker: Kaf
         await until(partial(group.shared, healthy))
 
 
+async def test_a_rebalance_requested_during_another_one_follows_it(broker: KafkaBroker) -> None:
+    """Units that stop while a slow rebalance is under way would otherwise belong to nobody after it."""
+    async with a_group(broker, view(4)) as group:
+        first = group.add()
+        await until(partial(group.shared, first))
+        slow = group.add()
+        await until(lambda: slow.owned and group.shared(first, slow))
+        generation = first.places[-1].generation
+        slow.member.hangs.set()
+        first.member.rejoin()
+        await until(lambda: first.member._coordinator.join_sent)
+        first.member.rejoin()
+        await asyncio.sleep(1.2)  # the member checks requests twice a second
+        assert first.places[-1].generation == generation
+        slow.member.hangs.clear()
+        await until(lambda: first.places[-1].generation >= generation + 2)
+
+
 async def test_a_worker_of_apache_leads_ours_and_is_led_by_ours(broker: KafkaBroker, tmp_path: Path) -> None:
     overrides = {"scheduled.rebalance.max.delay.ms": "0", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
     java = java_worker(tmp_path, broker.bootstrap, overrides)

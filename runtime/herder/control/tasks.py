@@ -183,7 +183,8 @@ class Tasks:
             except (ConfigError, ClientConfigError) as e:
                 self._fail_task(order, paused, e)
                 continue
-            if not self._group.owns(self._name, order.task):
+            if not self._group.owns(self._name, order.task):  # taken away meanwhile; it may have run before
+                self._services.board.task(spec.id, State.UNASSIGNED, self.version)
                 continue
             self._running[order.task] = AssignedTask(spec.epoch, order.task_config, order.connector_config, paused)
             if not self._services.engine.has_slots:

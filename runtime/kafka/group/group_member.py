@@ -187,7 +187,7 @@ class GroupMember:
         return coordinator(
             client,
             self.ownership,
-            self._events.describe,
+            self._describe,
             self._events.lead,
             group_id=self.group_id,
             api_version=client._manager.broker_version,
@@ -195,6 +195,11 @@ class GroupMember:
             heartbeat_interval_ms=int(self._times.heartbeat_interval * 1000),
             max_poll_interval_ms=int(self._times.rebalance_timeout * 1000),
         )
+
+    def _describe(self) -> WorkerMetadata:
+        """The JoinGroup that is about to be sent serves all earlier requests for a rebalance."""
+        self._rejoin.clear()
+        return self._events.describe()
 
     def _check_members(self) -> None:
         """Remove members whose process on this machine has ended, and refuse groups of other implementations."""
@@ -248,9 +253,10 @@ class GroupMember:
 
     def _stay(self) -> None:
         coordinator = self._coordinator
-        if self._rejoin.is_set() or time.monotonic() >= self._rejoin_at:
-            self._rejoin.clear()
+        if time.monotonic() >= self._rejoin_at:
             self._rejoin_at = float("inf")
+            self._rejoin.set()
+        if self._rejoin.is_set() and coordinator.stable():  # a request during a rebalance would be forgotten at its end
             coordinator.request_rejoin()
         joined = coordinator.ensure_active_group(timeout_ms=500)
         self._note_loss()
