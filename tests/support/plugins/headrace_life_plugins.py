@@ -5,8 +5,8 @@ A life lasts from start() to the last call of the task object. Each life has an 
 - Marks: a line for start(), for poll() or put() at least every 50 ms, and for the end of stop(), appended to the file
   `marks` by one write() call, so that neither a kill nor an expired lease can lose a mark that counts. Their times are
   the machine's CLOCK_MONOTONIC, which is the same in all processes.
-- Records: the source writes `life number` with consecutive numbers to its topic, and the sink appends the values to its
-  file, after its own life. If two lives ever wrote at the same time, lives would alternate there.
+- Records: the source writes `life number time` with consecutive numbers to its topic, and the sink appends the values
+  to its file, after its own life. If two lives ever wrote at the same time, lives would alternate there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class LifeSourceTask(SourceTask):
         if now < self._next or self._done.exists():
             return None
         self._next = now + _BETWEEN_RECORDS
-        value = f"{self._life.id} {self._number}"
+        value = f"{self._life.id} {self._number} {now:.6f}"
         self._number += 1
         return [SourceRecord(self._partition, {"number": self._number}, self._topic, value, STRING_SCHEMA)]
 

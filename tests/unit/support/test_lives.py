@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.lives import HANDED_OVER, alternations, lives, overlaps
+from tests.support.lives import HANDED_OVER, alternations, late_records, lives, overlaps
 
 
 def mark(life: str, event: str, at: float, task: int = 0) -> str:
@@ -39,3 +39,10 @@ def test_a_late_stop_counts_only_where_work_is_handed_over() -> None:
 def test_a_life_that_writes_again_after_its_successor_alternates() -> None:
     assert alternations("aabbb") == []
     assert alternations("aabba") == ["a"]
+
+
+def test_records_are_late_only_if_they_were_polled_after_the_successor_had_started() -> None:
+    starts = {"a": 1.0, "b": 5.0}
+    assert late_records(["a 0 1.5", "a 1 2.0", "b 1 5.5", "b 2 6.0"], starts) == []
+    assert late_records(["a 0 1.5", "b 1 5.5", "a 1 2.0", "b 2 6.0"], starts) == []
+    assert len(late_records(["a 0 1.5", "b 1 5.5", "a 1 5.2"], starts)) == 1
