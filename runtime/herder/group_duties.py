@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State
 from runtime.storage.statuses import StatusStore
@@ -21,27 +22,22 @@ _log = logging.getLogger(__name__)
 
 
 class GroupDuties:
-    """A GroupListener. Event loop only. Until the worker has started, only the generation is noted: the worker's start
-    runs the connectors and finishes the changes of offsets itself."""
+    """A GroupListener. Event loop only. Duties of the leader begin when the stores have been read (start())."""
 
     def __init__(
         self, connectors: Connectors, statuses: StatusStore, board: StatusBoard, changes: OffsetChanges,
-        loads: TaskLoads, started: Callable[[], bool],
+        loads: TaskLoads, read_stores: Callable[[], Awaitable[None]],
     ) -> None:  # fmt: skip
+        """`read_stores` applies everything that is in the config topic and the journal now."""
         self._connectors, self._statuses, self._board, self._changes = connectors, statuses, board, changes
-        self._loads, self._started = loads, started
-        self._leads = False
+        self._loads, self._read_stores = loads, read_stores
+        self._leads = self._started = False
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
 
     def subscribe(self, on_refused: Callable[[str], None]) -> None:
         """Call this function with the reason if the worker must end."""
         self._on_refused = on_refused
-
-    @property
-    def leads(self) -> bool:
-        """Whether the worker is the leader since the last rebalance."""
-        return self._leads
 
     # GroupListener
 
@@ -55,8 +51,8 @@ class GroupDuties:
         began, self._leads = leads and not self._leads, leads
         if not leads:
             self._changes.close()
-        elif began and self._started():
-            self._beginning = asyncio.create_task(self.lead(), name="lead")
+        elif began and self._started:
+            self._begin()
         if leads:
             self._unassign(unassigned)
 
@@ -73,17 +69,29 @@ class GroupDuties:
     def refused(self, reason: str) -> None:
         self._on_refused(reason)
 
-    async def lead(self) -> None:
+    async def start(self) -> None:
+        """The worker is about to start its connectors. Publishes what other workers report from now on. The first
+        leader of a cluster finishes the changes of offsets before any connector starts."""
+        self._started = True
+        self._loads.start()
+        self._statuses.subscribe(self._board.changed_elsewhere)
+        if self._leads:
+            await self._begin()
+
+    def _begin(self) -> asyncio.Task[None]:
+        self._beginning = asyncio.create_task(self._lead(), name="lead")
+        return self._beginning
+
+    async def _lead(self) -> None:
         """Take over as the leader: finish the changes of offsets that the last leader has begun, and remove what
         deleted connectors left behind."""
+        try:
+            await self._read_stores()
+        except KafkaProblem as e:  # the stores follow the topics anyway, so this is the last leader's last second
+            _log.warning("Cannot read what the last leader has written: %s", e)
         if not await self._changes.finish():
             self._changes.finish_later()
         self._connectors.remove_deleted()
-
-    def start(self) -> None:
-        """The worker is ready: measure the loads of its tasks, and publish what other workers report."""
-        self._loads.start()
-        self._statuses.subscribe(self._board.changed_elsewhere)
 
     def close(self) -> None:
         """The worker ends."""

@@ -150,7 +150,8 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     callers = SignedCallers(keys)
     clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
     copies = RequestCopies(worker_id, callers)
-    forwarding = Forwarding(group, clients, copies, SharedStores(configs, journal))
+    shared = SharedStores(configs, journal)
+    forwarding = Forwarding(group, clients, copies, shared)
     peers = Peers(group, clients, copies)
     leader = LeaderClient(group, clients, keys, configs)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
@@ -170,7 +171,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
     locks = ConnectorLocks()
     stored_offsets = StoredOffsets(offsets, groups)
-    changes = OffsetChanges(journal, configs, stored_offsets, settling, locks)
+    changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
     offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes)
@@ -197,7 +198,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
         internal, keys, workers, forwarding, peers,
     ))  # fmt: skip
-    duties = GroupDuties(connectors, statuses, board, changes, loads, lambda: health.ready)
+    duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]

@@ -149,8 +149,7 @@ class Worker:
             self._fail(str(e))
             return
         parts.configs.subscribe(logger_levels=parts.loggers.set_cluster_level)  # not earlier requests (KIP-976)
-        if parts.duties.leads:
-            await parts.duties.lead()
+        await parts.duties.start()
         parts.configs.subscribe(restarts=parts.herder.restart_requested)
         parts.connectors.start(parts.task_services)
         await parts.connectors.take_over()
@@ -163,7 +162,6 @@ class Worker:
         parts.health.ready = True
         if parts.peers is not None:
             parts.peers.start()
-        parts.duties.start()
         parts.progress.start()
         log.info("Worker %s is ready with %d connector(s)", self.id, len(parts.configs.names()))
 

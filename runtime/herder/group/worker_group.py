@@ -332,6 +332,16 @@ class WorkerGroup:
         self._newest = place
         if self._entering is None or self._entering.done():
             self._entering = asyncio.create_task(self._enter_newest(), name="enter group")
+            self._entering.add_done_callback(self._entered)
+
+    def _entered(self, entering: asyncio.Task[None]) -> None:
+        """A worker that cannot apply an assignment must end: it would neither run nor release what it owns."""
+        if entering.cancelled() or (error := entering.exception()) is None:
+            return
+        _log.error("The assignment could not be applied", exc_info=error)
+        self._on_refused(
+            GroupOccupied(f"an assignment of group {self._member.group_id} could not be applied: {error!r}")
+        )
 
     async def _enter_newest(self) -> None:
         entered = None

@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 RETRY_DELAY, MAX_RETRY_DELAY = 2.0, 30.0
 """Seconds before an unfinished change is retried: the first delay, and the longest; each retry doubles it."""
 
+_DEPOSED = "this worker is not known to lead its group; the change of the offsets of connector {name} is finished later"
+
 _Step = tuple[str, Callable[[PlannedChange], Awaitable[None]]]
 
 
@@ -43,10 +45,11 @@ class OffsetChanges:
 
     def __init__(
         self, journal: OffsetJournal, configs: ConfigStore, offsets: StoredOffsets, settling: GroupSettling,
-        locks: ConnectorLocks, retry_delay: float = RETRY_DELAY,
+        locks: ConnectorLocks, leads: Callable[[], bool] = lambda: True, retry_delay: float = RETRY_DELAY,
     ) -> None:  # fmt: skip
+        """`leads`: whether this worker leads its group, and thus may change offsets."""
         self._journal, self._configs, self._offsets, self._settling = journal, configs, offsets, settling
-        self._locks, self._retry_delay = locks, retry_delay
+        self._locks, self._leads, self._retry_delay = locks, leads, retry_delay
         self._finishing: asyncio.Task[None] | None = None
         self._being_finished: set[str] = set()  # connectors whose interrupted change is being finished
         self._unconfirmed: dict[str, PlannedChange] = {}  # changes that may or may not have reached the journal
@@ -74,7 +77,9 @@ class OffsetChanges:
             raise _conflict(intent)
 
     async def finish(self) -> bool:
-        """Finish every interrupted change; False if some must wait for Kafka."""
+        """Finish every interrupted change; False if some must wait for Kafka, or until this worker is known to lead."""
+        if not self._leads():
+            return False
         for name in sorted({*(intent.connector for intent in self._journal.all_pending()), *self._unconfirmed}):
             await self._finish(name)
         return not self._journal.all_pending() and not self._unconfirmed
@@ -85,9 +90,10 @@ class OffsetChanges:
             self._finishing = asyncio.create_task(self._finish_all(), name="finish offsets")
 
     def close(self) -> None:
-        """Stop finishing changes; the next worker continues."""
+        """Stop finishing changes; the next worker, or the next leader, continues."""
         if self._finishing is not None:
             self._finishing.cancel()
+        self._unconfirmed.clear()
 
     async def _finish_all(self) -> None:
         delay = self._retry_delay
@@ -143,6 +149,8 @@ class OffsetChanges:
 
     async def _take_each_step(self, intent: PlannedChange) -> None:
         for name, step in self._steps(intent):
+            if not self._leads():
+                raise BrokerUnavailable(_DEPOSED.format(name=intent.connector))
             try:
                 await step(intent)
             except BrokerUnavailable:

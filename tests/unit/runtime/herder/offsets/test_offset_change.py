@@ -32,7 +32,7 @@ class Rig:
         self.stored_offsets = StoredOffsets(own, cast(Groups, None))
         configs = ConfigStore(logs, topic("configs"))
         self.changes = OffsetChanges(
-            self.journal, configs, self.stored_offsets, cast(GroupSettling, None), self.locks, 0.0
+            self.journal, configs, self.stored_offsets, cast(GroupSettling, None), self.locks, retry_delay=0.0
         )
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 
