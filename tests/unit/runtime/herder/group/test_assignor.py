@@ -68,8 +68,8 @@ class Group:
         return decision
 
     def settle(self) -> Decision:
-        """Runs generations until nothing changes; fails after six."""
-        for _ in range(6):
+        """Runs generations until nothing changes; fails after twelve."""
+        for _ in range(12):
             decision = self.generation()
             if not any(decision.assigned.values()) and not any(decision.revoked.values()):
                 return decision
