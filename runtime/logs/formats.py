@@ -77,5 +77,6 @@ def to_stderr(log_format: str, scrub: Scrub) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(FORMATS[log_format](scrub))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    for library in ("uvicorn", "httpx"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # runtime.kafka logs its errors in our wording

@@ -40,7 +40,7 @@ class StatusBoard:
         trace = self._scrubbed(trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
-        if old != new:
+        if _differ(old, new):
             self._statuses.put_connector(name, new)
             self.meters.connector_state(state, old.state if old else None)
             self._announce(name, state, None, trace)
@@ -50,7 +50,7 @@ class StatusBoard:
         trace = self._scrubbed(trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
-        if old != new:
+        if _differ(old, new):
             self._statuses.put_task(task, new)
             self._announce(task.connector, state, task.task, trace)
 
@@ -134,6 +134,11 @@ class StatusBoard:
 
     def _status(self, state: State, version: str | None, trace: str | None) -> StatusRecord:
         return StatusRecord(state, trace, self._worker_id, self._generation, version)
+
+
+def _differ(old: StatusRecord | None, new: StatusRecord) -> bool:
+    """Whether a status is news. A rebalance alone is not, so that it does not write the statuses of all connectors."""
+    return old is None or replace(old, generation=new.generation) != new
 
 
 def _reason(trace: str) -> str:

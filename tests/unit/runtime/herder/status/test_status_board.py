@@ -78,3 +78,16 @@ async def test_followers_receive_what_other_workers_report_once() -> None:
     copy()
     seen = [(event.kind, event.data["name"]) for event in events._events]
     assert seen == [("connector", "mine"), ("connector", "theirs"), ("connector", "theirs"), ("removed", "theirs")]
+
+
+async def test_a_rebalance_alone_writes_no_statuses() -> None:
+    logs = TestLogs()
+    statuses = StatusStore(logs, topic("statuses"))
+    board = StatusBoard(statuses, EventLog(), "w:1", Secrets(), lambda name: None)
+    for generation in (1, 2):
+        board.joined(generation)
+        board.connector("c", State.RUNNING, None)
+        board.task(TaskId("c", 0), State.RUNNING, None)
+    assert statuses.changes("c") == 2
+    board.task(TaskId("c", 0), State.PAUSED, None)
+    assert statuses.task_statuses("c")[0] == StatusRecord(State.PAUSED, None, "w:1", 2)
