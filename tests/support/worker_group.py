@@ -204,10 +204,13 @@ class GroupConnect(Connect):
             time.sleep(0.1)
 
     def _once(self, method: str, path: str, body: Any) -> tuple[int, Any] | None:
-        """The answer of the first living worker that accepts the connection."""
+        """The answer of the first living worker that accepts the connection and has started."""
         for worker in self._group.living:
             try:
-                return worker.request(method, path, body)
+                answer = worker.request(method, path, body)
+                if answer[0] == 503:
+                    continue
+                return answer
             except ConnectionRefusedError:
                 continue
             except OSError as error:
