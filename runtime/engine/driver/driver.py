@@ -26,6 +26,7 @@ from runtime.engine.driver.archive import archive_path, keep, record_options, us
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, spark_properties, write_files
+from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings, SlotSettings
 from runtime.engine.slot.slot import serve
 
@@ -90,10 +91,12 @@ class Driver:
     def _report_ready(self, version: str) -> None:
         archive = archive_path() if self._settings.local and self._settings.archive else None
         self._report(
-            op="ready",
-            seconds=round(time.monotonic() - self._started, 2),
-            version=version,
-            archive=archive is not None and archive.exists(),
+            {
+                "op": "ready",
+                "seconds": round(time.monotonic() - self._started, 2),
+                "version": version,
+                "archive": archive is not None and archive.exists(),
+            }
         )
 
     def _properties(self) -> Path:
@@ -161,8 +164,9 @@ class Driver:
 
     def _watch_worker(self) -> None:
         for line in sys.stdin.buffer:
+            message: SlotsMessage = json.loads(line)
             with self._slots:
-                self._wanted = set(json.loads(line)["slots"])
+                self._wanted = set(message["slots"])
             if self._context is not None:
                 self._start_keepers()
         self.leave()
@@ -183,9 +187,9 @@ class Driver:
 
     def _log(self, level: str, message: str) -> None:
         if not self._lock.locked():  # failures during the shutdown are expected
-            self._report(op="log", level=level, message=message)
+            self._report({"op": "log", "level": level, "message": message})
 
-    def _report(self, **message: Any) -> None:
+    def _report(self, message: FromDriver) -> None:
         with contextlib.suppress(OSError):  # the worker has died: _watch_worker ends this process
             self._reports.write(json.dumps(message) + "\n")
 

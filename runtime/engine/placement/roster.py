@@ -13,9 +13,10 @@ from runtime.engine.placement.extra_slots import ExtraSlots
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import Suspects
 from runtime.engine.port import SlotInfo
-from runtime.engine.protocol.channel import Message, encode
+from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.descriptors import needed
 from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.messages import ToSlot
 from runtime.engine.protocol.task_specs import Key
 from runtime.model.states import TaskId
 from runtime.model.task_spec import TaskSpec
@@ -81,7 +82,7 @@ class SlotLink:
         self.leaving = True
         self.send({"op": "leave"})
 
-    def send(self, message: Message) -> None:
+    def send(self, message: ToSlot) -> None:
         """Send a message without waiting; ignored if the connection is closing. FrameError or TypeError if the message
         cannot be encoded."""
         if not self.writer.is_closing():

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from runtime.engine.protocol.messages import FromSlot, HelloMessage, ToSlot
 from runtime.system import frames
 from runtime.system.frames import MAX_FRAME, FrameError
-
-Message = dict[str, Any]
 
 _HANG_UP = getattr(select, "POLLRDHUP", select.POLLHUP)
 
@@ -23,7 +23,7 @@ MAX_HELLO = 4096
 """Bytes of the first message of a peer, which has not proved its identity yet."""
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Mapping[str, object]) -> bytes:
     """A frame with the message; dataclasses in it become objects. FrameError if it is too long, TypeError for values
     that the channel does not support."""
     return frames.encode_exact(message, _as_object)
@@ -35,15 +35,15 @@ def _as_object(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be sent between worker and slots")
 
 
-def _checked(message: Any) -> Message:
+def _checked(message: Any) -> Any:
     if not isinstance(message, dict):
         raise FrameError("a frame is not a JSON object")
     return message
 
 
-async def read_message(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Message:
-    """The next message, of at most `limit` bytes. asyncio.IncompleteReadError at the end of the stream, FrameError if
-    the peer violates the protocol."""
+async def read_message(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
+    """The next message, a JSON object of at most `limit` bytes. asyncio.IncompleteReadError at the end of the stream,
+    FrameError if the peer violates the protocol."""
     return _checked(await frames.receive(reader, limit))
 
 
@@ -66,11 +66,12 @@ class BlockingChannel:
         hang_up.register(self._socket, _HANG_UP)
         return bool(hang_up.poll(0))
 
-    def send(self, message: Message) -> None:
+    def send(self, message: HelloMessage | FromSlot) -> None:
         """Blocks until the socket has taken the message. OSError if the worker has closed it."""
         self._socket.sendall(encode(message))
 
-    def receive(self) -> Message | None:
+    def receive(self) -> ToSlot | None:
         """The next message; None at the end of the stream. FrameError if the worker violates the protocol."""
         found = frames.read(self._stream)
-        return None if found is None else _checked(found[0])
+        message: ToSlot | None = None if found is None else _checked(found[0])
+        return message

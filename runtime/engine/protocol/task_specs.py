@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import RunPart
 from runtime.model.states import TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec, TopicGroup
 
@@ -24,11 +24,11 @@ def spec_from_json(data: dict[str, Any]) -> TaskSpec:
     return TaskSpec(**{**data, **converters, "offsets": offsets, "topic_groups": groups})
 
 
-def about(op: str, spec: TaskSpec, **more: Any) -> Message:
-    """A message about one run of a task."""
-    return {"op": op, "connector": spec.connector, "task": spec.task, "epoch": spec.epoch, **more}
+def about(spec: TaskSpec) -> RunPart:
+    """The part of a message that names this run of the task."""
+    return {"connector": spec.connector, "task": spec.task, "epoch": spec.epoch}
 
 
-def key_of(message: Message) -> Key:
+def key_of(message: RunPart) -> Key:
     """The run that a message is about."""
     return TaskId(message["connector"], message["task"]), message["epoch"]

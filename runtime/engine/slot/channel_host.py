@@ -49,18 +49,18 @@ class ChannelHost:
             return self._producers
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        self._outbox.put(about("state", spec, state=state, trace=trace))
+        self._outbox.put({"op": "state", **about(spec), "state": state, "trace": trace})
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
-        self._outbox.put(about("topic", spec, topic=topic))
+        self._outbox.put({"op": "topic", **about(spec), "topic": topic})
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
-        self._outbox.put(about("member", spec, member_id=member_id))
+        self._outbox.put({"op": "member", **about(spec), "member_id": member_id})
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         number = next(self._commits)
         self._answers[number] = answered
-        self._outbox.put(about("offsets", spec, number=number, records=records))
+        self._outbox.put({"op": "offsets", **about(spec), "number": number, "records": records})
 
     def offsets_answered(self, number: int, error: str | None) -> None:
         """The worker has stored the offsets of this commit, or has failed with `error`."""
@@ -68,11 +68,11 @@ class ChannelHost:
 
     def no_room(self, spec: TaskSpec, reason: str) -> None:
         """The task was not started: this slot has no room for it."""
-        self._outbox.put(about("no_room", spec, reason=reason))
+        self._outbox.put({"op": "no_room", **about(spec), "reason": reason})
 
     def ended(self, spec: TaskSpec) -> None:
         """The task's thread has ended. The last report of this run."""
-        self._outbox.put(about("ended", spec))
+        self._outbox.put({"op": "ended", **about(spec)})
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         self._outbox.log(level, logger, message, context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import ErrorsMessage
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
@@ -15,7 +15,7 @@ REPORT_INTERVAL = 1.0  # seconds
 class ErrorReports:
     """Polls the counts of every task, so that reporting costs the tasks nothing."""
 
-    def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
+    def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[ErrorsMessage], None]) -> None:
         self._tasks, self._put = tasks, put
         self._reported: dict[TaskThread, int] = {}
 
@@ -42,4 +42,4 @@ class ErrorReports:
         if errors is None or errors.changes == self._reported.get(task, 0):
             return
         self._reported[task] = errors.changes
-        self._put(about("errors", task.spec, counts=errors.snapshot()))
+        self._put({"op": "errors", **about(task.spec), "counts": errors.snapshot()})

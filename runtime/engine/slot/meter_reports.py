@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import MeterPart, MetersMessage
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
@@ -15,7 +15,7 @@ REPORT_INTERVAL = 1.0  # seconds
 class MeterReports:
     """Polls the meter of every task: an idle task costs one comparison and no message."""
 
-    def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[Message], None]) -> None:
+    def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[MetersMessage], None]) -> None:
         self._tasks, self._put = tasks, put
         self._reported: dict[TaskThread, int] = {}
 
@@ -28,12 +28,12 @@ class MeterReports:
         tasks = list(self._tasks())
         self._reported = {task: self._reported.get(task, 0) for task in tasks}
         if changed := [task for task in tasks if self._has_changed(task)]:
-            self._put({"op": "meters", "tasks": [self._message(task) for task in changed]})
+            self._put({"op": "meters", "tasks": [self._part(task) for task in changed]})
 
     def report(self, task: TaskThread) -> None:
         """Report the final meter of a task that has ended."""
         if self._has_changed(task):
-            self._put({"op": "meters", "tasks": [self._message(task)]})
+            self._put({"op": "meters", "tasks": [self._part(task)]})
 
     def _run(self) -> None:
         pause = threading.Event()
@@ -43,8 +43,8 @@ class MeterReports:
     def _has_changed(self, task: TaskThread) -> bool:
         return task.meter is not None and task.meter.changes != self._reported.get(task, 0)
 
-    def _message(self, task: TaskThread) -> Message:
+    def _part(self, task: TaskThread) -> MeterPart:
         meter = task.meter
         assert meter is not None
         self._reported[task] = meter.changes
-        return about("meter", task.spec, meter=meter.snapshot())
+        return {"op": "meter", **about(task.spec), "meter": meter.snapshot()}

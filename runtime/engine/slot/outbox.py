@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import FromSlot, LogMessage
 from runtime.system.memory import resident
 
 MAX_LOG_LINES = 1000
@@ -22,12 +22,12 @@ class Outbox:
     """
 
     def __init__(
-        self, send: Callable[[Message], None], alive_every: float, clock: Callable[[], float] = time.monotonic
+        self, send: Callable[[FromSlot], None], alive_every: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._send = send
         self._every = alive_every
         self._clock = clock
-        self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[FromSlot] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._lines = 0
         self._dropped = 0
@@ -36,7 +36,7 @@ class Outbox:
         """Start the thread."""
         threading.Thread(target=self._run, name="outbox", daemon=True).start()
 
-    def put(self, message: Message) -> None:
+    def put(self, message: FromSlot) -> None:
         """Queue a message that is never dropped. Thread-safe."""
         self._queue.put(message)
 
@@ -74,5 +74,5 @@ class Outbox:
             self._send(_line("WARN", __name__, f"{dropped} log lines were dropped: the worker could not keep up", ""))
 
 
-def _line(level: str, logger: str, message: str, context: str) -> Message:
+def _line(level: str, logger: str, message: str, context: str) -> LogMessage:
     return {"op": "log", "level": level, "logger": logger, "message": message, "context": context}

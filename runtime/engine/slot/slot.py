@@ -11,10 +11,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 
-from runtime.engine.protocol.channel import BlockingChannel, Message
+from runtime.engine.protocol.channel import BlockingChannel
 from runtime.engine.protocol.descriptors import NoRoomError, check_room, room
 from runtime.engine.protocol.lease import Lease, dump_stacks_on_request
 from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.messages import CallPart, RunPart, ToSlot
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
 from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
@@ -26,6 +27,7 @@ from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
+from runtime.system.frames import FrameError
 from runtime.system.processes import end_with_parent
 
 CONNECT_TIMEOUT = 5.0
@@ -67,17 +69,6 @@ class Slot:
         self._host = ChannelHost(self._outbox, self._lease, lambda: channel.closed)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
-        self._handlers: dict[str, Callable[[Message], None]] = {
-            "start": self._start,
-            "stop": lambda message: self._with_task(message, TaskThread.stop),
-            "revoke": lambda message: self._with_task(message, TaskThread.revoke),
-            "forget_topics": lambda message: self._with_task(message, TaskThread.forget_topics),
-            "pause": lambda message: self._with_task(message, lambda task: task.pause(message["paused"])),
-            "offsets": lambda message: self._host.offsets_answered(message["number"], message["error"]),
-            "levels": lambda message: set_levels(message["levels"]),
-            "stack": lambda message: self._with_task(message, lambda task: self._stack_of(task, message["number"])),
-            "leave": lambda message: os._exit(0),
-        }
 
     def run(self) -> None:
         """Connect and handle messages until the worker closes the channel, or refuses the slot."""
@@ -92,7 +83,7 @@ class Slot:
             }
         )
         welcome = self._channel.receive()
-        if welcome is None:  # refused
+        if welcome is None or welcome["op"] != "welcome":  # refused
             return
         self._route_logs()
         self._outbox.start()
@@ -100,16 +91,38 @@ class Slot:
         self._errors.start()
         self._meters.start()
         while (message := self._channel.receive()) is not None:
-            self._handlers[message["op"]](message)
+            self._handle(message)
+
+    def _handle(self, message: ToSlot) -> None:
+        match message["op"]:
+            case "start":
+                self._start(spec_from_json(message["spec"]))
+            case "stop":
+                self._with_task(message, TaskThread.stop)
+            case "revoke":
+                self._with_task(message, TaskThread.revoke)
+            case "forget_topics":
+                self._with_task(message, TaskThread.forget_topics)
+            case "pause":
+                self._with_task(message, lambda task: task.pause(message["paused"]))
+            case "offsets":
+                self._host.offsets_answered(message["number"], message["error"])
+            case "levels":
+                set_levels(message["levels"])
+            case "stack":
+                self._with_task(message, lambda task: self._stack_of(task, message["number"]))
+            case "leave":
+                os._exit(0)
+            case other:
+                raise FrameError(f"the worker has sent an unexpected message: {other}")
 
     def _route_logs(self) -> None:
         root = logging.getLogger()
         root.addHandler(SlotLogHandler(self._host))
         root.setLevel(logging.INFO)
 
-    def _start(self, message: Message) -> None:
-        spec = spec_from_json(message["spec"])
-        self._outbox.put(about("starting", spec))
+    def _start(self, spec: TaskSpec) -> None:
+        self._outbox.put({"op": "starting", **about(spec)})
         try:
             check_room()
         except NoRoomError as error:
@@ -128,18 +141,20 @@ class Slot:
             self._host.ended(spec)
 
     def _stuck(self, task: TaskThread, call: PluginCall | None) -> None:
-        self._outbox.put(about("stuck", task.spec, **_described(call)))
+        self._outbox.put({"op": "stuck", **about(task.spec), **_described(call)})
 
     def _stack_of(self, task: TaskThread, number: int) -> None:
         described = _described(task.call)
-        self._outbox.put(about("stack", task.spec, number=number, stack=stack_of(task.thread), **described))
+        self._outbox.put(
+            {"op": "stack", **about(task.spec), "number": number, "stack": stack_of(task.thread), **described}
+        )
 
-    def _with_task(self, message: Message, action: Callable[[TaskThread], None]) -> None:
+    def _with_task(self, message: RunPart, action: Callable[[TaskThread], None]) -> None:
         task = self._tasks.get(key_of(message))
         if task is not None:  # the task may have ended meanwhile
             action(task)
 
 
-def _described(call: PluginCall | None) -> Message:
-    """The call as part of a message; `call` is empty if the task is not in a call of the connector."""
+def _described(call: PluginCall | None) -> CallPart:
+    """The call as part of a message."""
     return {"call": call.method if call else "", "seconds": round(time.monotonic() - call.since, 3) if call else 0.0}

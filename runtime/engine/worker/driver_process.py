@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
+from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.logs.output import OutputLines
 
-Report = Callable[[dict[str, Any]], None]
+Report = Callable[[FromDriver], None]
 Line = Callable[[str], None]
 
 END_TIMEOUT = 6.0
@@ -69,7 +69,8 @@ class DriverProcess:
     def request_slots(self, slots: Sequence[int]) -> None:
         """Tell the driver which slots to keep from now on."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
-            self._process.stdin.write(json.dumps({"slots": list(slots)}).encode() + b"\n")
+            message: SlotsMessage = {"slots": list(slots)}
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def leave(self) -> None:
         """Tell the driver to end by closing its standard input; run() returns soon after."""

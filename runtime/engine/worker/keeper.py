@@ -7,8 +7,8 @@ import contextlib
 import logging
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from runtime.engine.protocol.messages import FromDriver
 from runtime.engine.protocol.settings import DriverSettings, EngineSettings
 from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
@@ -116,7 +116,7 @@ class DriverKeeper:
             record=record,
         )
 
-    def _report(self, report: dict[str, Any]) -> None:
+    def _report(self, report: FromDriver) -> None:
         if report["op"] == "log":
             self._line(report["level"], report["message"])
         elif report["op"] == "ready":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import MetersMessage, OffsetsMessage, RunReport, TaskReport
 from runtime.engine.protocol.task_specs import key_of
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
@@ -32,19 +32,19 @@ class TaskReports:
         self._place, self._clock = place, clock
         self._commits: set[asyncio.Task[None]] = set()
 
-    def take(self, link: SlotLink, message: Message) -> None:
+    def take(self, link: SlotLink, message: TaskReport) -> None:
         """Handle a message about one task, or the meters of all tasks that have changed."""
         if message["op"] == "meters":
             self._meters(link, message)
         elif (task := link.tasks.get(key_of(message))) is not None:
             self._of_task(task, link, message)
 
-    def _meters(self, link: SlotLink, message: Message) -> None:
+    def _meters(self, link: SlotLink, message: MetersMessage) -> None:
         for one in message["tasks"]:
             if (task := link.tasks.get(key_of(one))) is not None:
                 self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
 
-    def _of_task(self, task: TaskRun, link: SlotLink, message: Message) -> None:
+    def _of_task(self, task: TaskRun, link: SlotLink, message: RunReport) -> None:
         current = self._roster.tasks.get(task.spec.id) is task  # otherwise the herder has stopped it
         match message["op"]:
             case "starting":
@@ -93,7 +93,7 @@ class TaskReports:
         if self._roster.has_waiting:
             self._place()
 
-    async def _keep_offsets(self, task: TaskRun, link: SlotLink, message: Message) -> None:
+    async def _keep_offsets(self, task: TaskRun, link: SlotLink, message: OffsetsMessage) -> None:
         records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
         error = None
         try:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from runtime.engine.placement.roster import SlotLink
-from runtime.engine.protocol.channel import MAX_HELLO, Message, read_message
+from runtime.engine.protocol.channel import MAX_HELLO, read_message
+from runtime.engine.protocol.messages import FromSlot, HelloMessage
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
 
@@ -32,7 +33,7 @@ class SlotLinkListener(Protocol):
     def link_up(self, link: SlotLink) -> bool:
         """A slot has connected. Return False to refuse the connection."""
 
-    def link_message(self, link: SlotLink, message: Message) -> None:
+    def link_message(self, link: SlotLink, message: FromSlot) -> None:
         """A slot has sent a message."""
 
     def link_down(self, link: SlotLink) -> None:
@@ -77,7 +78,8 @@ class SlotServer:
             if uid != os.getuid() or not self._listener.is_slot(pid):
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
-                hello = await read_message(reader, MAX_HELLO)
+                hello: HelloMessage = await read_message(reader, MAX_HELLO)
+            room = hello.get("room")
             link = SlotLink(
                 slot=int(hello["slot"]),
                 attempt=int(hello["attempt"]),
@@ -85,7 +87,7 @@ class SlotServer:
                 process=OwnProcess(pid),
                 writer=writer,
                 heard=self._clock(),
-                room=math.inf if hello.get("room") is None else float(hello["room"]),
+                room=math.inf if room is None else float(room),
             )
         except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
             _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
@@ -98,7 +100,7 @@ class SlotServer:
     async def _follow(self, link: SlotLink, reader: asyncio.StreamReader) -> None:
         try:
             while True:
-                message = await read_message(reader)
+                message: FromSlot = await read_message(reader)
                 try:
                     self._listener.link_message(link, message)
                 except Exception:  # a message that cannot be handled must not end the slot

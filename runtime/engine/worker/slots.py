@@ -15,9 +15,9 @@ from runtime.engine.placement.roster import Roster, SlotLink
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo
-from runtime.engine.protocol.channel import Message
 from runtime.engine.protocol.lease import DUMP_SIGNAL, stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.messages import FromSlot, TaskReport
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
@@ -44,7 +44,7 @@ class Slots:
         lease: Callable[[], float],
         clock: Callable[[], float],
         place: Callable[[], None],
-        report: Callable[[SlotLink, Message], None],
+        report: Callable[[SlotLink, TaskReport], None],
     ) -> None:
         self._settings, self._roster, self._listener = settings, roster, listener
         self._lease, self._clock = lease, clock
@@ -174,7 +174,7 @@ class Slots:
     def _is_expected(self, link: SlotLink, generation: int) -> bool:
         return not self._closing and self._roster.extras.is_wanted(link.slot) and link.generation == generation
 
-    def link_message(self, link: SlotLink, message: Message) -> None:
+    def link_message(self, link: SlotLink, message: FromSlot) -> None:
         """Handle a message of a slot."""
         match message["op"]:
             case "alive":

@@ -7,7 +7,7 @@ import itertools
 
 from runtime.engine.placement.roster import TaskRun
 from runtime.engine.port import SlotSilentError, TaskStack
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import StackMessage
 from runtime.engine.protocol.task_specs import about
 
 
@@ -16,7 +16,7 @@ class Stacks:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Message]] = {}
+        self._waiting: dict[int, asyncio.Future[StackMessage]] = {}
 
     async def ask(self, task: TaskRun, within: float) -> TaskStack:
         """The stack of a task that is on a slot. SlotSilentError without an answer within `within` seconds."""
@@ -24,7 +24,7 @@ class Stacks:
         assert link is not None
         number = next(self._numbers)
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
-        link.send(about("stack", task.spec, number=number))
+        link.send({"op": "stack", **about(task.spec), "number": number})
         try:
             async with asyncio.timeout(within):
                 answer = await future
@@ -36,7 +36,7 @@ class Stacks:
             del self._waiting[number]
         return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"])
 
-    def answered(self, message: Message) -> None:
+    def answered(self, message: StackMessage) -> None:
         """A slot has answered a request."""
         future = self._waiting.get(message["number"])
         if future is not None and not future.done():

@@ -89,7 +89,7 @@ class SparkEngine:
         stopping = self._roster.tasks.pop(task, None)
         if stopping is None or stopping.link is None or stopping.ended.is_set():
             return True
-        stopping.link.send(about("stop", stopping.spec))
+        stopping.link.send({"op": "stop", **about(stopping.spec)})
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(graceful):
                 await stopping.ended.wait()
@@ -106,12 +106,12 @@ class SparkEngine:
             return
         found.spec = replace(found.spec, paused=paused)  # for another slot, too, if this one has no room
         if found.link is not None:
-            found.link.send(about("pause", found.spec, paused=paused))
+            found.link.send({"op": "pause", **about(found.spec), "paused": paused})
 
     def forget_topics(self, connector: str) -> None:
         for task in self._roster.tasks.values():
             if task.spec.connector == connector and task.link is not None and not task.ended.is_set():
-                task.link.send(about("forget_topics", task.spec))
+                task.link.send({"op": "forget_topics", **about(task.spec)})
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
         found = self._roster.tasks.get(task)
@@ -125,7 +125,7 @@ class SparkEngine:
     def _revoke(self, task: TaskRun) -> None:
         if task.link is not None and not task.ended.is_set():
             task.link.revoked(task, self._clock())
-            task.link.send(about("revoke", task.spec))
+            task.link.send({"op": "revoke", **about(task.spec)})
 
     # Placing
 

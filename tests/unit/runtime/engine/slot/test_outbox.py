@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
+from typing import Any
 
-from runtime.engine.protocol.channel import Message
+from runtime.engine.protocol.messages import FromSlot, TopicMessage
 from runtime.engine.slot.outbox import MAX_LOG_LINES, Outbox
 
 
@@ -13,18 +14,22 @@ class Channel:
     """A channel that sends into a queue, and can be delayed."""
 
     def __init__(self) -> None:
-        self.sent: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self.sent: queue.SimpleQueue[FromSlot] = queue.SimpleQueue()
         self.open = threading.Event()
         self.open.set()
 
-    def send(self, message: Message) -> None:
+    def send(self, message: FromSlot) -> None:
         self.open.wait()
         self.sent.put(message)
 
-    def next(self, op: str) -> Message:
+    def next(self, op: str) -> Any:
         while (message := self.sent.get(timeout=5.0))["op"] != op:
             pass
         return message
+
+
+def report(topic: str) -> TopicMessage:
+    return {"op": "topic", "connector": "c", "task": 0, "epoch": 1, "topic": topic}
 
 
 def test_a_slot_reports_immediately_and_repeatedly_that_it_is_alive() -> None:
@@ -38,9 +43,9 @@ def test_reports_keep_their_order() -> None:
     channel = Channel()
     outbox = Outbox(channel.send, alive_every=60.0)
     for number in range(5000):
-        outbox.put({"op": "state", "number": number})
+        outbox.put(report(f"t{number}"))
     outbox.start()
-    assert [channel.next("state")["number"] for _ in range(5000)] == list(range(5000))
+    assert [channel.next("topic")["topic"] for _ in range(5000)] == [f"t{number}" for number in range(5000)]
 
 
 def test_log_lines_beyond_the_limit_are_dropped_and_their_number_is_logged() -> None:
@@ -48,8 +53,8 @@ def test_log_lines_beyond_the_limit_are_dropped_and_their_number_is_logged() -> 
     outbox = Outbox(channel.send, alive_every=60.0)
     for number in range(MAX_LOG_LINES + 7):
         outbox.log("INFO", "plugin", f"line {number}", "[c|task-0]")
-    outbox.put({"op": "state"})
+    outbox.put(report("t"))
     outbox.start()
     assert channel.next("log")["message"] == "line 0"
     assert channel.next("log")["message"].startswith("7 log lines were dropped")
-    assert channel.next("state"), "a report is never dropped"
+    assert channel.next("topic"), "a report is never dropped"

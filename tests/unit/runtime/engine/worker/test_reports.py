@@ -24,8 +24,8 @@ def running() -> tuple[Roster, SlotLink, TaskRun, Recorder, TaskReports]:
 def test_a_task_that_reports_unassigned_before_its_end_is_lost() -> None:
     roster, link, task, listener, reports = running()
     task.member_id = "m-1"
-    reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
-    reports.take(link, about("ended", task.spec))
+    reports.take(link, {"op": "state", **about(task.spec), "state": State.UNASSIGNED, "trace": "its producer failed"})
+    reports.take(link, {"op": "ended", **about(task.spec)})
     assert not roster.tasks and not link.tasks and task.ended.is_set()
     assert listener.lost == [(task.spec.id, task.spec.epoch, "m-1", "its producer failed")]
     assert [entry[:4] for entry in listener.states] == [
@@ -35,14 +35,14 @@ def test_a_task_that_reports_unassigned_before_its_end_is_lost() -> None:
 
 def test_a_task_that_ends_without_a_request_is_failed() -> None:
     _, link, task, listener, reports = running()
-    reports.take(link, about("ended", task.spec))
+    reports.take(link, {"op": "ended", **about(task.spec)})
     assert [entry[:4] for entry in listener.states] == [(task.spec.id, task.spec.epoch, State.FAILED, UNEXPECTED_END)]
     assert not listener.lost
 
 
 def test_a_task_that_was_stopped_meanwhile_is_not_restarted() -> None:
     roster, link, task, listener, reports = running()
-    reports.take(link, about("state", task.spec, state=State.UNASSIGNED, trace="its producer failed"))
+    reports.take(link, {"op": "state", **about(task.spec), "state": State.UNASSIGNED, "trace": "its producer failed"})
     del roster.tasks[task.spec.id]
-    reports.take(link, about("ended", task.spec))
+    reports.take(link, {"op": "ended", **about(task.spec)})
     assert not listener.lost and task.ended.is_set()

@@ -11,9 +11,10 @@ from typing import Any, cast
 import pytest
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
-from runtime.engine.protocol.channel import Message, encode
+from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.messages import FromSlot
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
@@ -47,7 +48,7 @@ class RefusingListener:
         self.refused += 1
         return False
 
-    def link_message(self, link: SlotLink, message: Message) -> None:
+    def link_message(self, link: SlotLink, message: FromSlot) -> None:
         raise AssertionError("a refused slot has no messages")
 
     def link_down(self, link: SlotLink) -> None:

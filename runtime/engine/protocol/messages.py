@@ -1,0 +1,208 @@
+"""The messages between the worker, its driver and its slots, told apart by `op`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+
+class RunPart(TypedDict):
+    """Names one run of a task."""
+
+    connector: str
+    task: int
+    epoch: int
+
+
+class CallPart(TypedDict):
+    """The connector's method that has been running for `seconds`; an empty `call`: none."""
+
+    call: str
+    seconds: float
+
+
+# From the worker to a slot
+
+
+class WelcomeMessage(TypedDict):
+    """The first message: the slot has been accepted."""
+
+    op: Literal["welcome"]
+    stuck_after: float
+
+
+class StartMessage(TypedDict):
+    op: Literal["start"]
+    spec: Any  # a TaskSpec; the slot receives it as a JSON object
+
+
+class RunRequest(RunPart):
+    op: Literal["stop", "revoke", "forget_topics"]
+
+
+class PauseMessage(RunPart):
+    op: Literal["pause"]
+    paused: bool
+
+
+class StackRequest(RunPart):
+    """The slot answers with a StackMessage of the same number."""
+
+    op: Literal["stack"]
+    number: int
+
+
+class OffsetsAnswer(TypedDict):
+    """The answer to an OffsetsMessage of the same number."""
+
+    op: Literal["offsets"]
+    number: int
+    error: str | None
+
+
+class LevelsMessage(TypedDict):
+    op: Literal["levels"]
+    levels: dict[str, str]  # by logger
+
+
+class LeaveMessage(TypedDict):
+    op: Literal["leave"]
+
+
+ToSlot = (
+    WelcomeMessage
+    | StartMessage
+    | RunRequest
+    | PauseMessage
+    | StackRequest
+    | OffsetsAnswer
+    | LevelsMessage
+    | LeaveMessage
+)
+
+# From a slot to the worker
+
+
+class HelloMessage(TypedDict):
+    """The first message of a slot. `room`: file descriptors for all its tasks; None: unlimited."""
+
+    op: Literal["hello"]
+    generation: int
+    slot: int
+    attempt: int
+    room: int | None
+
+
+class AliveMessage(TypedDict):
+    op: Literal["alive"]
+    memory: int  # bytes
+
+
+class LogMessage(TypedDict):
+    op: Literal["log"]
+    level: str
+    logger: str
+    message: str
+    context: str
+
+
+class RunEvent(RunPart):
+    op: Literal["starting", "ended"]
+
+
+class StateMessage(RunPart):
+    op: Literal["state"]
+    state: str
+    trace: str | None
+
+
+class TopicMessage(RunPart):
+    op: Literal["topic"]
+    topic: str
+
+
+class MemberMessage(RunPart):
+    op: Literal["member"]
+    member_id: str
+
+
+class OffsetsMessage(RunPart):
+    op: Literal["offsets"]
+    number: int
+    records: Sequence[tuple[str, str | None]]  # keys and values of the offsets topic
+
+
+class NoRoomMessage(RunPart):
+    op: Literal["no_room"]
+    reason: str
+
+
+class StuckMessage(RunPart, CallPart):
+    op: Literal["stuck"]
+
+
+class StackMessage(RunPart, CallPart):
+    op: Literal["stack"]
+    number: int
+    stack: str
+
+
+class ErrorsMessage(RunPart):
+    op: Literal["errors"]
+    counts: Mapping[str, Any]  # Counts.snapshot()
+
+
+class MeterPart(RunPart):
+    op: Literal["meter"]
+    meter: Mapping[str, Any]  # Meter.snapshot()
+
+
+class MetersMessage(TypedDict):
+    op: Literal["meters"]
+    tasks: list[MeterPart]
+
+
+RunReport = (
+    RunEvent
+    | StateMessage
+    | TopicMessage
+    | MemberMessage
+    | OffsetsMessage
+    | NoRoomMessage
+    | StuckMessage
+    | StackMessage
+    | ErrorsMessage
+)
+"""Messages about one run of a task."""
+
+TaskReport = RunReport | MetersMessage
+"""Messages about tasks."""
+
+FromSlot = AliveMessage | LogMessage | TaskReport
+"""All messages after the first one."""
+
+# Between the worker and the driver, after the settings
+
+
+class SlotsMessage(TypedDict):
+    """To the driver: the numbers of the slots to keep."""
+
+    slots: list[int]
+
+
+class DriverLogMessage(TypedDict):
+    op: Literal["log"]
+    level: str
+    message: str
+
+
+class ReadyMessage(TypedDict):
+    """Spark has started, after `seconds`. `archive`: whether the class-data-sharing archive exists."""
+
+    op: Literal["ready"]
+    seconds: float
+    version: str
+    archive: bool
+
+
+FromDriver = DriverLogMessage | ReadyMessage
