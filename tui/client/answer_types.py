@@ -9,6 +9,14 @@ from typing import Any, NotRequired, TypedDict
 Json = Any
 
 
+class RootAnswer(TypedDict, total=False):
+    """`GET /`."""
+
+    version: str | None
+    commit: str | None
+    kafka_cluster_id: str | None
+
+
 class OffsetEntry(TypedDict, total=False):
     """An entry of the history; `offset` is None for a reset."""
 
@@ -155,6 +163,40 @@ PluginAnswer = TypedDict("PluginAnswer", {"class": str, "type": str, "version": 
 """An element of `GET /connector-plugins`; older workers have no versions."""
 
 
+class KeyAnswer(TypedDict, total=False):
+    """An element of `GET /connector-plugins/{class}/config`: the definition of a config key."""
+
+    name: str
+    type: str | None
+    required: bool | None
+    default_value: Json
+    importance: str | None
+    documentation: str | None
+    group: str | None
+    order_in_group: int | None
+
+
+class ValueAnswer(TypedDict, total=False):
+    """The value of a config key, as validated."""
+
+    name: str | None
+    recommended_values: list[Json] | None
+    errors: list[str] | None
+    visible: bool | None
+
+
+class ValidatedKey(TypedDict, total=False):
+    definition: KeyAnswer | None
+    value: ValueAnswer | None
+
+
+class ValidationAnswer(TypedDict, total=False):
+    """`PUT /connector-plugins/{class}/config/validate`."""
+
+    error_count: int | None
+    configs: list[ValidatedKey] | None
+
+
 class HealthAnswer(TypedDict, total=False):
     """`GET /health` (KIP-1017)."""
 
@@ -211,9 +253,40 @@ class FailuresAnswer(TypedDict, total=False):
     last: list[dict[str, Json]]
 
 
+class PreviewFate(TypedDict):
+    """What happens to a record; `by`: the transformation or converter that decides."""
+
+    result: str
+    by: NotRequired[Json]
+
+
+class PreviewChange(TypedDict):
+    """A changed part of a record; `before` or `after` is missing where the part does not exist."""
+
+    at: str
+    before: NotRequired[Json]
+    after: NotRequired[Json]
+
+
+class PreviewStage(TypedDict):
+    alias: str
+    changes: NotRequired[list[PreviewChange] | None]
+
+
+class PreviewRecord(PreviewFate):
+    """A record before and after the transformations. `now` is its fate with the current config."""
+
+    before: dict[str, Json] | None
+    after: dict[str, Json] | None
+    stages: list[PreviewStage]
+    kafka: NotRequired[dict[str, Json] | None]
+    now: NotRequired[PreviewFate | None]
+    error: NotRequired[Json]
+
+
 class PreviewAnswer(TypedDict):
     """`POST /connectors/{name}/preview`."""
 
-    records: list[dict[str, Json]]
+    records: list[PreviewRecord]
     summary: dict[str, int]
     warnings: list[str]

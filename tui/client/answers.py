@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tui.client.shapes import TIME, Flag, ListOf, MapOf, Maybe, Number, Object, Shape, Text, parsed
 from tui.errors import MalformedAnswer
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import ListedAnswer
 
 Json = Any
 ANYTHING, TEXT, FLAG, COUNT = Shape(), Text(), Flag(), Number()
@@ -172,8 +175,6 @@ WORKERS = Object(
     },
 )
 HEALTH = Object(optional={"status": TEXT, "message": TEXT})
-MESSAGE = Object(optional={"message": TEXT})
-CREATED = Object(optional={"initial_offsets_response": MESSAGE})
 
 PROGRESS = MapOf(
     Object(
@@ -207,7 +208,7 @@ def fitting(answer: Json, shape: Shape, what: str) -> Json:
     return answer
 
 
-def listed(answer: Json) -> dict[str, Json]:
+def listed(answer: Json) -> dict[str, ListedAnswer]:
     """Connectors with status and info. There may be thousands, so they are checked quickly first."""
     if isinstance(answer, dict) and all(type(part) is dict for part in answer.values()):
         return answer

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         HealthAnswer,
         HistoryAnswer,
         InfoAnswer,
+        KeyAnswer,
+        ListedAnswer,
         LoggedLine,
         LoggerAnswer,
         OffsetsAnswer,
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
         PluginAnswer,
         PreviewAnswer,
         ResolvedAnswer,
+        RootAnswer,
         StatusAnswer,
         TaskAnswer,
         TopicsAnswer,
+        ValidationAnswer,
         WorkersAnswer,
     )
 
@@ -57,8 +61,8 @@ def is_transient(error: Conflict) -> bool:
 class Connect:
     """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
 
-    Answers to reads are checked for their shape; answers to changes are not, since the change has been made in any
-    case. Requests raise the errors of `tui.errors`.
+    Answers to reads are checked for their shape; answers to changes (`object`) are not, since the change has been made
+    in any case. Requests raise the errors of `tui.errors`.
     """
 
     def __init__(
@@ -70,10 +74,11 @@ class Connect:
     def url(self) -> str:
         return without_user(self.transport.url)
 
-    async def root(self) -> Json:
-        return await self._send("GET", "/", shape=answers.ROOT)
+    async def root(self) -> RootAnswer:
+        found: RootAnswer = await self._send("GET", "/", shape=answers.ROOT)
+        return found
 
-    async def expanded(self) -> dict[str, Json]:
+    async def expanded(self) -> dict[str, ListedAnswer]:
         """`{name: {"status": …, "info": …}}` in one request; workers before 2.3 need one for each connector."""
         answer = await self._send("GET", EXPANDED_LIST)
         if isinstance(answer, list):
@@ -92,7 +97,7 @@ class Connect:
     async def names(self) -> list[str]:
         return list(await self._send("GET", "/connectors", shape=answers.NAMES))
 
-    async def create(self, body: Mapping[str, Json]) -> Json:
+    async def create(self, body: Mapping[str, Json]) -> object:
         return await self._send("POST", "/connectors", body)
 
     async def info(self, name: str) -> InfoAnswer:
@@ -106,10 +111,10 @@ class Connect:
     async def config(self, name: str) -> dict[str, str]:
         return model.config_text(await self._send("GET", _of(name, "config"), shape=answers.CONFIG))
 
-    async def configure(self, name: str, config: Mapping[str, Json]) -> Json:
+    async def configure(self, name: str, config: Mapping[str, Json]) -> object:
         return await self._send("PUT", _of(name, "config"), config)
 
-    async def patch_config(self, name: str, changed: Mapping[str, str | None]) -> Json:
+    async def patch_config(self, name: str, changed: Mapping[str, str | None]) -> object:
         """Changes only these keys; None removes a key. Refused with 405 by workers without KIP-477."""
         return await self._send("PATCH", _of(name, "config"), changed)
 
@@ -138,7 +143,7 @@ class Connect:
     async def resume(self, name: str) -> None:
         await self._send("PUT", _of(name, "resume"))
 
-    async def restart(self, name: str, tasks: bool = False, only_failed: bool = False) -> Json:
+    async def restart(self, name: str, tasks: bool = False, only_failed: bool = False) -> object:
         query = f"?includeTasks={str(tasks).lower()}&onlyFailed={str(only_failed).lower()}"
         return await self._send("POST", _of(name, "restart") + (query if tasks or only_failed else ""))
 
@@ -148,7 +153,7 @@ class Connect:
     async def delete(self, name: str) -> None:
         await self._send("DELETE", _of(name))
 
-    async def delete_with_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
+    async def delete_with_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> object:
         """Headrace workers only: Apache's worker ignores the parameter and keeps the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
@@ -161,11 +166,11 @@ class Connect:
         found: OffsetsAnswer = await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
         return found
 
-    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> Json:
+    async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> object:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
         return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
 
-    async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> Json:
+    async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> object:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
     async def offset_history(self, name: str) -> HistoryAnswer:
@@ -178,7 +183,7 @@ class Connect:
         found: OrphansAnswer = await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
         return found
 
-    async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> Json:
+    async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> object:
         """Deletes orphaned offsets of a source, or with `group` those of a sink; Headrace workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
@@ -208,17 +213,20 @@ class Connect:
         found: list[PluginAnswer] = await self._send("GET", path, shape=answers.PLUGINS)
         return found
 
-    async def plugin_config(self, plugin: str) -> Json:
-        return await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
+    async def plugin_config(self, plugin: str) -> list[KeyAnswer]:
+        found: list[KeyAnswer] = await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
+        return found
 
-    async def validate(self, plugin: str, config: Mapping[str, Json]) -> Json:
-        return await self._send("PUT", _plugin(plugin, "config/validate"), config, shape=answers.VALIDATION)
+    async def validate(self, plugin: str, config: Mapping[str, Json]) -> ValidationAnswer:
+        path = _plugin(plugin, "config/validate")
+        found: ValidationAnswer = await self._send("PUT", path, config, shape=answers.VALIDATION)
+        return found
 
     async def loggers(self) -> dict[str, LoggerAnswer]:
         """`{name: {"level", "last_modified"}}` of the worker that answers."""
         return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
 
-    async def set_level(self, logger: str, level: str, scope: str = "worker") -> Json:
+    async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
         """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself."""
         return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-Json = Any
+if TYPE_CHECKING:
+    from tui.client.answer_types import KeyAnswer, ValidationAnswer, ValueAnswer
 
 # Keys that the worker or another plugin reads, not the connector.
 _FOREIGN = re.compile(
@@ -60,30 +61,31 @@ class Validation(NamedTuple):
         return {key.name: key.errors for key in self.keys.values() if key.errors}
 
 
-def of_plugin(answer: Iterable[Json]) -> dict[str, KeyDefinition]:
+def of_plugin(answer: Iterable[KeyAnswer]) -> dict[str, KeyDefinition]:
     """The definitions in an answer of `GET /connector-plugins/{class}/config`."""
-    return {entry["name"]: _key(entry, {}) for entry in answer or ()}
+    return {entry["name"]: _key(entry, {}) for entry in answer}
 
 
-def of_validation(answer: Json) -> Validation:
-    entries = (answer or {}).get("configs") or ()
+def of_validation(answer: ValidationAnswer) -> Validation:
+    """The definitions, values and errors in an answer of `PUT /connector-plugins/{class}/config/validate`."""
+    entries = answer.get("configs") or ()
     found = (_key(entry.get("definition") or {}, entry.get("value") or {}) for entry in entries)
-    return Validation({key.name: key for key in found}, int((answer or {}).get("error_count") or 0))
+    return Validation({key.name: key for key in found}, answer.get("error_count") or 0)
 
 
-def _key(definition: Mapping[str, Json], value: Mapping[str, Json]) -> KeyDefinition:
+def _key(definition: KeyAnswer, value: ValueAnswer) -> KeyDefinition:
     default = definition.get("default_value")
     return KeyDefinition(
-        name=str(definition.get("name") or value.get("name") or ""),
-        type=str(definition.get("type") or "STRING"),
+        name=definition.get("name") or value.get("name") or "",
+        type=definition.get("type") or "STRING",
         required=bool(definition.get("required")),
         default=None if default is None else str(default),
-        importance=str(definition.get("importance") or ""),
-        documentation=str(definition.get("documentation") or ""),
-        group=str(definition.get("group") or ""),
-        order=int(definition.get("order_in_group") or 0),
+        importance=definition.get("importance") or "",
+        documentation=definition.get("documentation") or "",
+        group=definition.get("group") or "",
+        order=definition.get("order_in_group") or 0,
         recommended=tuple(str(one) for one in value.get("recommended_values") or ()),
-        errors=tuple(str(one) for one in value.get("errors") or ()),
+        errors=tuple(value.get("errors") or ()),
         visible=bool(value.get("visible", True)),
     )
 

@@ -74,3 +74,9 @@ class NewConnector:
         if not self.name:
             found["name"] = ("a connector needs a name",)
         return found
+
+
+def offsets_message(answer: object) -> str:
+    """Connect's message about the initial offsets (KIP-995) in the answer to `POST /connectors`; empty without one."""
+    message = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
+    return message if isinstance(message, str) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tui.commands.arguments import option, positional
 from tui.commands.base import Command, CommandContext
@@ -12,7 +12,8 @@ from tui.commands.targets import compile_regex
 from tui.errors import NotFound, about
 from tui.formatting import one_line
 
-Json = Any
+if TYPE_CHECKING:
+    from tui.client.answer_types import KeyAnswer
 
 
 class GetPlugins(Command):
@@ -64,13 +65,13 @@ class DescribePlugin(Command):
         return Result(ranked, Table(columns, rows, frozenset({"IMPORTANCE"})), names=tuple(k["name"] for k in ranked))
 
 
-def _row(key: Json) -> tuple[str, str, str, str, str, str]:
+def _row(key: KeyAnswer) -> tuple[str, str, str, str, str, str]:
     default = key.get("default_value")
     return (
         key["name"],
-        str(key.get("type") or "").lower(),
+        (key.get("type") or "").lower(),
         "yes" if key.get("required") else "",
         "" if default is None else str(default),
-        str(key.get("importance") or "").lower(),
-        one_line(str(key.get("documentation") or "")),
+        (key.get("importance") or "").lower(),
+        one_line(key.get("documentation") or ""),
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from tui import model
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
@@ -15,6 +15,7 @@ from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import compile_regex, is_glob, matches, select_names
 from tui.errors import MalformedAnswer, NotFound, Refused, about
 
+T = TypeVar("T")
 Json = Any
 VERBS_WITHOUT_NOUN = ("get", "list")  # a word behind these may be meant as a noun
 STATES = ("RUNNING", "FAILED", "UNASSIGNED", "PAUSED", "STOPPED", "RESTARTING")
@@ -189,7 +190,7 @@ class DescribeConnector(Command):
         return Result(raw, text=description(name, raw), names=(name,))
 
 
-async def _or_none(answer: Any) -> Json:
+async def _or_none(answer: Awaitable[T]) -> T | None:
     """The answer, or None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status yet."""
     try:
         return await answer

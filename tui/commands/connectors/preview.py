@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Awaitable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tui.commands.arguments import flag, integer, option, options, positional
 from tui.commands.base import Command, CommandContext, refuse
@@ -13,6 +13,9 @@ from tui.commands.connectors.side_by_side import side_by_side
 from tui.commands.result import Result
 from tui.errors import NotFound, UsageError
 from tui.formatting import counted
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import PreviewAnswer, PreviewChange, PreviewFate, PreviewRecord
 
 Json = Any
 _RESULTS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
@@ -57,7 +60,7 @@ class Preview(Command):
         answer = await self._ask(context, body)
         return Result(answer, text="\n".join(_lines(answer, self.full)))
 
-    async def _ask(self, context: CommandContext, body: dict[str, Json]) -> Json:
+    async def _ask(self, context: CommandContext, body: dict[str, Json]) -> PreviewAnswer:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
             return await _answer(context.connect.preview(self.name, {**body, "config": changes}))
@@ -74,7 +77,7 @@ class Preview(Command):
         return await _answer(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
 
 
-async def _answer(answer: Any) -> Json:
+async def _answer(answer: Awaitable[PreviewAnswer]) -> PreviewAnswer:
     try:
         return await answer
     except NotFound as error:
@@ -103,7 +106,7 @@ def _line(line: str) -> Json:
     return found if isinstance(found, dict) and "value" in found else line
 
 
-def _lines(answer: Json, full: bool) -> Iterator[str]:
+def _lines(answer: PreviewAnswer, full: bool) -> Iterator[str]:
     for number, record in enumerate(answer["records"]):
         yield from _record(number, record, full)
     yield ""
@@ -115,7 +118,7 @@ def _lines(answer: Json, full: bool) -> Iterator[str]:
     yield from (f"note: {warning}" for warning in answer["warnings"])
 
 
-def _record(number: int, record: Json, full: bool) -> Iterator[str]:
+def _record(number: int, record: PreviewRecord, full: bool) -> Iterator[str]:
     by = record["by"] if record["result"] not in ("CHANGED",) else f"by {record['by']}"
     yield f"{number:>3}  {_place(record):<24}  {record['result'].replace('_', ' '):<11}  {by}".rstrip()
     now = record.get("now")
@@ -123,34 +126,36 @@ def _record(number: int, record: Json, full: bool) -> Iterator[str]:
         yield f"     now: {_result(now).replace('_', ' ')} {now.get('by', '')}".rstrip()
     if full:
         yield from (f"     {line}" for line in side_by_side(_shown(record, "before"), _shown(record, "after")))
-        if record.get("kafka") is not None and "offset" not in record["kafka"]:
-            yield f"     written: {json.dumps(record['kafka'], ensure_ascii=False)}"
+        kafka = record.get("kafka")
+        if kafka is not None and "offset" not in kafka:
+            yield f"     written: {json.dumps(kafka, ensure_ascii=False)}"
         return
     for stage in record["stages"]:
         yield from (_change(stage["alias"], change) for change in stage.get("changes") or ())
 
 
-def _result(record: Json) -> str:
+def _result(record: PreviewFate) -> str:
     """Whether the record passes, and if not, what happens to it."""
     return "PASSES" if record["result"] in ("CHANGED", "UNCHANGED") else str(record["result"])
 
 
-def _place(record: Json) -> str:
+def _place(record: PreviewRecord) -> str:
     """The offset of a sink's record; the topic of a source's."""
     kafka = record.get("kafka")
     if kafka is not None and "offset" in kafka:
         return f"{kafka['topic']}-{kafka['partition']}@{kafka['offset']}"
-    return str((record["after"] or record["before"])["topic"])
+    one = record["after"] or record["before"]
+    return "" if one is None else str(one["topic"])
 
 
-def _shown(record: Json, side: str) -> Json:
+def _shown(record: PreviewRecord, side: str) -> Json:
     """The record before or after; a sink's record that cannot be converted is shown as stored in Kafka."""
     if side == "before":
         return record["before"] if record["before"] is not None else record.get("kafka")
     return record["after"] if record["after"] is not None else record.get("error") or record["result"]
 
 
-def _change(alias: str, change: Json) -> str:
+def _change(alias: str, change: PreviewChange) -> str:
     before, after = (_compact(change[side]) if side in change else _ABSENT for side in ("before", "after"))
     return f"     {alias:<12}  {change['at']:<20}  {before}  →  {after}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tui import model
 from tui.commands.arguments import option, positionals
@@ -12,7 +12,8 @@ from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import NotFound
 
-Json = Any
+if TYPE_CHECKING:
+    from tui.client.answer_types import OrphansAnswer
 
 
 class GetOrphans(Command):
@@ -66,7 +67,7 @@ class DeleteOrphans(ChangingCommand):
         return confirmation(would)
 
 
-async def _orphans(context: CommandContext) -> Json:
+async def _orphans(context: CommandContext) -> OrphansAnswer:
     try:
         return await context.connect.orphaned_offsets()
     except NotFound as error:

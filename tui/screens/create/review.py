@@ -13,8 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
-from tui import model
-from tui.config.new_connector import STATES, NewConnector
+from tui.config.new_connector import STATES, NewConnector, offsets_message
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.errors import HeadraceError
@@ -150,8 +149,7 @@ class ReviewScreen(ModalScreen[str]):
         try:
             async with self.services.tracked("create", name, (), self.passwords) as (operation, connect):
                 answer = await connect.create(self.new.body())
-                response = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
-                self.services.operations.note(operation, model.verdict(response).message or "created")
+                self.services.operations.note(operation, offsets_message(answer) or "created")
         except HeadraceError as error:
             self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
         else:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tui.config import draft
 from tui.config.definitions import of_validation
 from tui.config.secrets import MASK
 from tui.config.text import ConfigFormat
 
+if TYPE_CHECKING:
+    from tui.client.answer_types import ValidatedKey
+
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "tasks.max": "1"}
 
 
-def entry(name: str, *errors: str, **more: Any) -> dict[str, Any]:
-    return {"definition": {"name": name, **more}, "value": {"name": name, "errors": list(errors)}}
+def entry(name: str, *errors: str) -> ValidatedKey:
+    return {"definition": {"name": name}, "value": {"name": name, "errors": list(errors)}}
 
 
 def test_an_unedited_draft_changes_nothing_and_hides_secrets() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.config.definitions import KeyDefinition, of_validation
-from tui.config.new_connector import NewConnector
+from tui.config.new_connector import NewConnector, offsets_message
 
 KEYS = {
     key.name: key
@@ -46,3 +46,9 @@ def test_errors_of_the_worker_and_of_the_name() -> None:
     assert NewConnector("a.B").errors(validation, ()) == {"topic": ("missing",), "name": ("a connector needs a name",)}
     taken = NewConnector("a.B", {"name": "n"}).errors(None, ["n"])
     assert taken == {"name": ("a connector n exists already",)}
+
+
+def test_the_message_about_initial_offsets_is_read_from_the_answer() -> None:
+    message = "The initial offsets for this connector have been set successfully"
+    assert offsets_message({"name": "c", "initial_offsets_response": message}) == message
+    assert offsets_message({"name": "c"}) == offsets_message(None) == ""
