@@ -233,7 +233,7 @@ class Verdict(NamedTuple):
         )
 
 
-def verdict(answer: Json) -> Verdict:
+def verdict(answer: object) -> Verdict:
     """The verdict of an answer: DEFINITE only for Connect's exact messages of success."""
     text = answer.get("message") if isinstance(answer, dict) else None
     message = text if isinstance(text, str) else "" if text is None else json.dumps(text)

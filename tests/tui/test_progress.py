@@ -32,7 +32,7 @@ def test_progress_from_the_answer_about_offsets() -> None:
         "a lag of only some partitions is unknown"
     )
     assert of_offsets({"offsets": [{"age_ms": 9}, {"age_ms": 4}]}) == ConnectorProgress(age_ms=4)
-    assert not of_offsets({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not of_offsets(None).is_known
+    assert not of_offsets({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not of_offsets({}).is_known
 
 
 def test_short() -> None:

@@ -9,6 +9,7 @@ from tui import model
 from tui.errors import NotFound
 
 if TYPE_CHECKING:
+    from tui.client.answer_types import WorkerAnswer, WorkersAnswer
     from tui.client.client import Connect
 
 Json = Any
@@ -61,7 +62,7 @@ async def cluster_workers(connect: Connect) -> ClusterWorkers:
         return derived(model.connectors(await connect.expanded()).values())
 
 
-def reported(answer: Mapping[str, Json]) -> ClusterWorkers:
+def reported(answer: WorkersAnswer) -> ClusterWorkers:
     """The workers of an answer to `GET /workers`."""
     workers = [_worker(one) for one in answer["workers"]]
     return ClusterWorkers(
@@ -76,7 +77,7 @@ def reported(answer: Mapping[str, Json]) -> ClusterWorkers:
     )
 
 
-def _worker(one: Mapping[str, Json]) -> ClusterWorker:
+def _worker(one: WorkerAnswer) -> ClusterWorker:
     connectors = tuple(one["connectors"])
     tasks = tuple((task["connector"], task["task"]) for task in one["tasks"])
     state = one.get("state") or ""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.client.shapes import Number
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import DetailedOffset, LagAnswer, OffsetsAnswer
 
 Json = Any
 NUMBER = Number((int, float))
@@ -44,14 +47,14 @@ class Sample(NamedTuple):
         return max((place.behind_ms for place in self.places.values() if place.behind_ms is not None), default=None)
 
 
-def sample(at: float, answer: Json, shown: Mapping[int, str]) -> Sample:
+def sample(at: float, answer: OffsetsAnswer, shown: Mapping[int, str]) -> Sample:
     """A sample from an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
-    entries = (answer or {}).get("offsets") or ()
+    entries = answer.get("offsets") or ()
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
 
-def _place(entry: Mapping[str, Json]) -> PartitionSample:
-    lag = entry.get("lag") or {}
+def _place(entry: DetailedOffset) -> PartitionSample:
+    lag: LagAnswer = entry.get("lag") or {}
     return PartitionSample(
         position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
     )
@@ -67,10 +70,10 @@ def position(offset: Json) -> float | None:
     return None
 
 
-def unit(answer: Json) -> str:
+def unit(answer: OffsetsAnswer) -> str:
     """The unit of positions: records, bytes or positions."""
-    first: Mapping[str, Json] = next(iter((answer or {}).get("offsets") or ({},)))
-    offset, partition = first.get("offset"), first.get("partition")
+    offsets: list[DetailedOffset] = answer.get("offsets") or [{}]
+    offset, partition = offsets[0].get("offset"), offsets[0].get("partition")
     if isinstance(offset, dict) and "kafka_offset" in offset:
         return "records"
     if isinstance(partition, dict) and "filename" in partition:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError
 from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
 from tui.metrics.rate_history import RateHistory
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import OffsetsAnswer
 
 POLL_INTERVAL = 8.0  # seconds between two requests for one connector
 MAX_REQUESTS = 4  # concurrent requests
@@ -40,12 +43,12 @@ class ConnectorProgress(NamedTuple):
         return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
-def of_offsets(answer: Json) -> ConnectorProgress:
+def of_offsets(answer: OffsetsAnswer) -> ConnectorProgress:
     """Progress from `GET offsets?detail=true`; unknown unless the worker reports it for every partition."""
-    entries = (answer or {}).get("offsets") or ()
+    entries = answer.get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
-    ages = [entry["age_ms"] for entry in entries if entry.get("age_ms") is not None]
-    stalled = tuple((answer or {}).get("stalled") or ())
+    ages = [age for entry in entries if (age := entry.get("age_ms")) is not None]
+    stalled = tuple(answer.get("stalled") or ())
     return ConnectorProgress(
         sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled
     )

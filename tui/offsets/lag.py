@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.formatting import span
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.brokers import Brokers
 
-Json = Any
+if TYPE_CHECKING:
+    from tui.client.answer_types import LagAnswer, OffsetsAnswer
 
 
 class Lag(NamedTuple):
@@ -45,18 +46,17 @@ class OffsetWarnings(NamedTuple):
 NO_WARNINGS = OffsetWarnings()
 
 
-def warnings(answer: Json) -> OffsetWarnings:
+def warnings(answer: OffsetsAnswer) -> OffsetWarnings:
     """Warnings from `GET offsets?detail=true`."""
-    answer = answer or {}
     return OffsetWarnings(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
 
 
-def of_answer(answer: Json) -> dict[str, Lag]:
+def of_answer(answer: OffsetsAnswer) -> dict[str, Lag]:
     """Lag from `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
     found = {}
-    for entry in (answer or {}).get("offsets") or ():
+    for entry in answer.get("offsets") or ():
         if entry.get("lag") is not None or entry.get("age_ms") is not None:
-            lag = entry.get("lag") or {}
+            lag: LagAnswer = entry.get("lag") or {}
             one = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
             found[partitions.key(entry.get("partition"))] = one
     return found

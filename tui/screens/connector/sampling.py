@@ -13,6 +13,7 @@ from tui.offsets import partitions
 from tui.screens.services.cluster_services import ClusterServices
 
 if TYPE_CHECKING:
+    from tui.client.answer_types import OffsetsAnswer
     from tui.offsets.brokers import Brokers
 
 
@@ -32,14 +33,14 @@ class Sampler:
         answer = await self.services.connect.offsets_in_detail(one.name)
         if one.type == "sink" and self.services.profile.bootstrap:
             await asyncio.to_thread(self._ends, answer)
-        entries = (answer or {}).get("offsets") or ()
+        entries = answer.get("offsets") or ()
         shown = {place: partitions.shown(entry.get("partition")) for place, entry in enumerate(entries)}
         self.of(one.name).add(offset_rates.sample(time.time(), answer, shown))
         return offset_rates.unit(answer)
 
-    def _ends(self, answer: Any) -> None:
+    def _ends(self, answer: OffsetsAnswer) -> None:
         """Adds end offsets and lag from the brokers to entries for which the worker reports no lag."""
-        entries = [entry for entry in (answer or {}).get("offsets") or () if entry.get("lag") is None]
+        entries = [entry for entry in answer.get("offsets") or () if entry.get("lag") is None]
         at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
         if not any(at.values()):
             return

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui.metrics import offset_rates
 from tui.metrics.offset_rates import SampleHistory
 from tui.widgets.plot import peak, plot, short, spark
 
+if TYPE_CHECKING:
+    from tui.client.answer_types import DetailedOffset, OffsetsAnswer
 
-def sink(position: int, **more: object) -> dict[str, object]:
+
+def sink(position: int, detail: DetailedOffset | None = None) -> OffsetsAnswer:
     partition = {"kafka_topic": "t", "kafka_partition": 0}
-    return {"offsets": [{"partition": partition, "offset": {"kafka_offset": position}, **more}]}
+    return {"offsets": [{**(detail or {}), "partition": partition, "offset": {"kafka_offset": position}}]}
 
 
 def test_the_rate_of_a_commit_covers_the_time_since_the_previous_commit() -> None:
@@ -31,13 +36,13 @@ def test_a_decrease_of_the_offset_has_no_rate() -> None:
 def test_samples_of_apaches_and_of_headrace_workers() -> None:
     history = SampleHistory()
     history.add(offset_rates.sample(0.0, sink(10), {0: "t-0"}))
-    history.add(offset_rates.sample(2.0, sink(30, end=50, lag={"records": 20, "ms": 1500}), {0: "t-0"}))
+    history.add(offset_rates.sample(2.0, sink(30, {"end": 50, "lag": {"records": 20, "ms": 1500}}), {0: "t-0"}))
     assert history.rate == history.rate_of("t-0") == 10.0
     assert history.lags() == [None, 20.0]
     assert history.last is not None and history.last.behind_ms == 1500
     assert offset_rates.unit(sink(1)) == "records"
     assert offset_rates.unit({"offsets": [{"partition": {"filename": "x"}, "offset": {"position": 1}}]}) == "bytes"
-    assert offset_rates.unit({"offsets": []}) == offset_rates.unit(None) == "positions"
+    assert offset_rates.unit({"offsets": []}) == offset_rates.unit({}) == "positions"
 
 
 def test_positions_of_connectors_with_their_own_offset_format() -> None:

@@ -55,5 +55,5 @@ def test_progress_is_taken_from_events() -> None:
 
 
 def test_stalled_tasks_in_offsets_and_in_events() -> None:
-    assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets(None).stalled == ()
+    assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets({}).stalled == ()
     assert of_event({}, 1.0).lag is None

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tui.offsets.lag import Lag, OffsetWarnings, of_answer, time_of, total, warnings
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import DetailedOffset, OffsetsAnswer
 
 DAY = 86_400_000
 
 
-def entry(partition: int, **detail: object) -> dict[str, object]:
+def entry(partition: int, end: int, records: int, ms: int) -> DetailedOffset:
     where = {"kafka_topic": "t", "kafka_partition": partition}
-    return {"partition": where, "offset": {"kafka_offset": 5}, **detail}
+    return {"partition": where, "offset": {"kafka_offset": 5}, "end": end, "lag": {"records": records, "ms": ms}}
 
 
 def test_the_lag_of_a_sink_is_the_sum_of_its_partitions() -> None:
-    answer = {
-        "offsets": [entry(0, end=9, lag={"records": 4, "ms": 61_000}), entry(1, end=5, lag={"records": 0, "ms": 0})]
-    }
+    answer: OffsetsAnswer = {"offsets": [entry(0, 9, 4, 61_000), entry(1, 5, 0, 0)]}
     lags = of_answer(answer)
     assert lags["kafka t 0"] == Lag(9, 4, 61_000)
     assert total(lags) == Lag(None, 4, 61_000)
@@ -23,13 +26,14 @@ def test_the_lag_of_a_sink_is_the_sum_of_its_partitions() -> None:
 
 
 def test_the_age_of_a_source_is_that_of_its_newest_offset() -> None:
-    answer = {"offsets": [{"partition": {"f": n}, "offset": {}, "age_ms": n * 1000} for n in (50, 3)]}
+    answer: OffsetsAnswer = {"offsets": [{"partition": {"f": n}, "offset": {}, "age_ms": n * 1000} for n in (50, 3)]}
     assert total(of_answer(answer)).age_ms == 3000
     assert time_of(of_answer(answer)['{"f": 3}']) == "3 s old"
 
 
 def test_a_worker_that_reports_no_lag() -> None:
-    assert of_answer({"offsets": [entry(0)]}) == {} and warnings({"offsets": []}) == OffsetWarnings()
+    plain: OffsetsAnswer = {"offsets": [{"partition": {"f": 1}, "offset": {"n": 5}}]}
+    assert of_answer(plain) == {} and warnings({"offsets": []}) == OffsetWarnings()
     assert total({}) == Lag() and OffsetWarnings().lines(0) == []
 
 
