@@ -84,14 +84,17 @@ class GroupDuties:
 
     async def _lead(self) -> None:
         """Take over as the leader: finish the changes of offsets that the last leader has begun, and remove what
-        deleted connectors left behind."""
+        deleted connectors left behind. A connector that is not read yet would look deleted."""
+        is_read = True
         try:
             await self._read_stores()
         except KafkaProblem as e:  # the stores follow the topics anyway, so this is the last leader's last second
+            is_read = False
             _log.warning("Cannot read what the last leader has written: %s", e)
-        if not await self._changes.finish():
+        if not await self._changes.finish() and self._leads:
             self._changes.finish_later()
-        self._connectors.remove_deleted()
+        if is_read and self._leads:
+            self._connectors.remove_deleted()
 
     def close(self) -> None:
         """The worker ends."""

@@ -164,20 +164,24 @@ class ConnectorLoop:
                 self._idle.set()
 
     async def _step(self, requested: PendingRequests) -> None:
-        stored = self._configs.connector(self.name)
         if self._closing:
             return
+        try:
+            await self._approach(requested)
+        finally:  # a step that fails again and again must not keep from other workers what has stopped here
+            self._release()
+
+    async def _approach(self, requested: PendingRequests) -> None:
+        stored = self._configs.connector(self.name)
         if stored is None:
             await self._remove()
         elif not self._group.owns_any(self.name):
             await self._hand_over()
         elif stored.target is TargetState.STOPPED:
             await self._stop(stored, requested)
-        elif stored.target is TargetState.PAUSED:
-            await self._pause(stored, requested)
         else:
-            await self._start_in_turn(stored, requested)
-        self._release()
+            await self._yield_moved(stored)
+            await (self._pause if stored.target is TargetState.PAUSED else self._start_in_turn)(stored, requested)
 
     def _release(self) -> None:
         """Other workers may start what has stopped here."""
@@ -221,6 +225,12 @@ class ConnectorLoop:
             self._end()
         else:
             self.wake()
+
+    async def _yield_moved(self, stored: StoredConnector) -> None:
+        """Stop what other workers own now, before a start here that may fail or wait."""
+        await self._tasks.yield_moved(stored)
+        if not self._group.owns(self.name):
+            await self._yield_instance()
 
     async def _yield_instance(self) -> None:
         """Another worker owns the connector now."""

@@ -12,7 +12,7 @@ class OwnedUnits(Protocol):
     """Connectors and tasks that the group has assigned to this worker. Event loop only."""
 
     def owned(self) -> Sequence[str]:
-        """The connectors of which this worker owns anything."""
+        """The connectors of which this worker owns anything, or must stop anything."""
 
     def owns(self, connector: str, task: int = CONNECTOR) -> bool:
         """Whether this worker owns a task, or the connector itself."""

@@ -74,8 +74,8 @@ class Tasks:
         `restart` are restarted. `keep_configs`: running tasks keep outdated configurations, because the connector has
         not started with the new configuration. NoLeaseError if a task must start but the worker's membership is not
         confirmed."""
+        await self.yield_moved(stored)
         wanted = {i: config for i, config in enumerate(stored.tasks) if self._group.owns(self._name, i)}
-        await self._yield({i for i in self._running if i not in wanted and i < len(stored.tasks)})
         await self._stop({i for i in self._running if i not in wanted})
         self._forget_statuses_except(len(stored.tasks))
         old = {} if keep_configs else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
@@ -103,6 +103,11 @@ class Tasks:
     async def stop_all(self) -> None:
         """Stop every task; tasks commit their offsets first."""
         await self._stop(set(self._running))
+
+    async def yield_moved(self, stored: StoredConnector) -> None:
+        """Stop tasks that this worker no longer owns, so that other workers can run them."""
+        count = len(stored.tasks)
+        await self._yield({i for i in self._running if i < count and not self._group.owns(self._name, i)})
 
     async def yield_all(self) -> None:
         """Stop every task, so that other workers can run them."""

@@ -34,18 +34,20 @@ class Unit(NamedTuple):
 class GroupWorker:
     """A worker in the group. `worker_id` (host:port of its REST API) survives its restarts, `member_id` does not.
 
-    A cordoned worker receives no new work; a draining worker also hands over its work to others."""
+    A cordoned worker receives no new work; a draining worker also hands over its work to others. A `starting` worker
+    receives none yet, but what waits for its return goes on waiting for it."""
 
     member_id: str
     worker_id: str
     capacity: float = 1.0
     cordoned: bool = False
     draining: bool = False
+    starting: bool = False
 
     @property
     def accepts(self) -> bool:
         """Whether the member may be given work."""
-        return not self.cordoned and not self.draining
+        return not (self.cordoned or self.draining or self.starting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class _Assignment:
     def _wait(self, free: Iterable[Unit]) -> tuple[list[Unit], set[Unit], float | None]:
         """Units whose last worker may still return wait for that worker (`scheduled.rebalance.max.delay.ms`)."""
         situation = self._situation
-        present = {member.worker_id for member in self._members.values()}
+        present = {member.worker_id for member in self._members.values() if not member.starting}
         deadlines = {w: t + situation.delay for w, t in situation.departed.items() if w not in present}
         now_free, waiting, soonest = [], set(), None
         for unit in free:

@@ -141,9 +141,9 @@ def _member(name: str, metadata: WorkerMetadata, view: GroupView, ready: bool) -
     details, state = metadata.details, _state(metadata, view)
     draining = state is WorkerState.DRAINING
     starting = ready and details is not None and not details.slots
-    cordoned = starting or state in (WorkerState.CORDONED, WorkerState.FOREIGN)
+    cordoned = state in (WorkerState.CORDONED, WorkerState.FOREIGN)
     capacity = FOREIGN_CAPACITY if details is None else float(max(details.slots, 1))
-    return GroupWorker(name, worker_id(metadata.url), capacity, cordoned, draining)
+    return GroupWorker(name, worker_id(metadata.url), capacity, cordoned, draining, starting)
 
 
 def _state(metadata: WorkerMetadata, view: GroupView) -> WorkerState:

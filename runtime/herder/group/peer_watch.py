@@ -2,8 +2,9 @@
 
 The leader connects to every other worker twice a second, the others to the leader. A refused connection means that no
 process listens at the address, unlike silence, which may be a slow network: the session timeout decides about that. A
-Headrace worker listens until its tasks have ended and it has left the group; other implementations stop listening
-earlier, so they are not checked."""
+Headrace worker listens until its tasks have ended; other implementations stop listening earlier, so they are not
+checked. A worker that advertises a wrong address would be refused, too, so a worker on another machine is removed only
+if its address has accepted a connection before."""
 
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ class PeerWatch:
     def __init__(self, group: WorkerGroup) -> None:
         self._group = group
         self._watching: asyncio.Task[None] | None = None
+        self._reached: set[str] = set()  # ids of present members whose address has accepted a connection
 
     def start(self) -> None:
         """Start to check."""
@@ -42,11 +44,16 @@ class PeerWatch:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(INTERVAL)
-            watched = self._watched()
-            gone = await asyncio.gather(*(_has_ended(worker) for worker in watched))
-            dead = [worker for worker, ended in zip(watched, gone, strict=True) if ended]
-            if dead:
-                await self._evict(dead)
+            await self.check()
+
+    async def check(self) -> None:
+        """Remove the watched workers that have ended."""
+        watched = self._watched()
+        self._reached &= {worker.member_id for worker in self._group.peers()}
+        gone = await asyncio.gather(*(self._has_ended(worker) for worker in watched))
+        dead = [worker for worker, ended in zip(watched, gone, strict=True) if ended]
+        if dead:
+            await self._evict(dead)
 
     def _watched(self) -> list[GroupWorkerInfo]:
         peers = self._group.peers()
@@ -62,27 +69,32 @@ class PeerWatch:
         except KafkaProblem as e:
             _log.warning("Could not remove worker(s) %s from the group: %s", names, e)
 
+    async def _has_ended(self, worker: GroupWorkerInfo) -> bool:
+        """Whether nothing listens at the worker's address, twice in a row, and its process is not known to be alive."""
+        accepts = await _accepts(worker.url)
+        if accepts:
+            self._reached.add(worker.member_id)
+        if accepts is not False:
+            return False
+        await asyncio.sleep(CONFIRMATION)
+        if await _accepts(worker.url) is not False:
+            return False
+        if process_identity.is_here(worker.process):
+            return process_identity.is_gone(worker.process)
+        return worker.member_id in self._reached
 
-async def _has_ended(worker: GroupWorkerInfo) -> bool:
-    """Whether nothing listens at the worker's address, twice in a row, and its process is not known to be alive."""
-    if not await _refuses(worker.url):
-        return False
-    await asyncio.sleep(CONFIRMATION)
-    if not await _refuses(worker.url):
-        return False
-    return not process_identity.is_here(worker.process) or process_identity.is_gone(worker.process)
 
-
-async def _refuses(url: str) -> bool:
+async def _accepts(url: str) -> bool | None:
+    """Whether a process listens at the address; None without an answer."""
     parts = urlsplit(url)
     try:
         async with asyncio.timeout(TIMEOUT):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     except (ConnectionRefusedError, ConnectionResetError):
-        return True
-    except (OSError, TimeoutError):
         return False
+    except (OSError, TimeoutError):
+        return None
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
-    return False
+    return True

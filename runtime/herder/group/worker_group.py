@@ -160,8 +160,8 @@ class WorkerGroup:
         return bool(self._owned.get(connector))
 
     def owned(self) -> list[str]:
-        """The connectors of which this worker owns anything."""
-        return [name for name, tasks in self._owned.items() if tasks]
+        """The connectors of which this worker owns anything, or must stop anything."""
+        return [*{**self._owned, **self._stopping}]
 
     def units(self, connector: str) -> frozenset[int]:
         """The units that this worker owns, and those that must stop here before another worker may start them."""
@@ -374,9 +374,9 @@ class WorkerGroup:
         self._notify()
         self._balance_later(place)
         if place.leads:
-            await self._sources.departures.note(
-                known, {w.worker_id for w in self._snapshot.workers}, self._settings.delay
-            )
+            present = {w.worker_id for w in self._snapshot.workers}
+            starting = {w.worker_id for w in self._snapshot.workers if w.implementation == "headrace" and not w.slots}
+            await self._sources.departures.note(known - starting, present - starting, self._settings.delay)
         else:
             await self._read_members(place)
 

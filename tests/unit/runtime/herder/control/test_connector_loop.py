@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 import pytest
 
 from runtime.herder.control.start_control import StartTimes
 from runtime.herder.control.start_gate import MAX_STARTING
+from runtime.herder.group.group import SoleWorker
 from runtime.host.port import HOST_ABSENT, HostError
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder_rig import HerderRig, died
 
@@ -335,3 +337,34 @@ async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> N
     assert rig.plugins.starts == ["a"]
     assert rig.state("a") is State.UNASSIGNED
     assert rig.tasks("a") == {0: State.UNASSIGNED}
+
+
+class Shrinking(SoleWorker):
+    """Owns everything except the units in `revoked`, which must stop here."""
+
+    def __init__(self, worker_id: str, connectors: Callable[[], Sequence[str]]) -> None:
+        super().__init__(worker_id, connectors)
+        self.revoked: set[int] = set()
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        return task not in self.revoked
+
+    def units(self, connector: str) -> frozenset[int]:
+        return frozenset(self.revoked)
+
+    def stopped(self, connector: str, tasks: Collection[int]) -> None:
+        self.revoked -= set(tasks)
+
+
+async def test_what_moves_to_another_worker_is_released_although_the_rest_cannot_be_started(rig: HerderRig) -> None:
+    async def absent(cls: str) -> None:
+        raise HostError(HOST_ABSENT, "The plugin host is absent", "trace")
+
+    rig.connectors._group = group = Shrinking("w:1", rig.configs.names)
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: _runs(rig, "a", 2))
+    rig.plugins.on_resolve = absent
+    group.revoked = {1}
+    rig.connectors.ownership_changed()
+    await rig.until(lambda: not group.revoked)
+    assert set(rig.engine.running) == {TaskId("a", 0)}

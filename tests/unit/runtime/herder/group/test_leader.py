@@ -57,6 +57,15 @@ def test_the_next_rebalance_is_announced_while_work_waits_for_its_worker() -> No
     assert {8000 <= a.delay <= 9001 for a in found.values()} == {True}
 
 
+def test_what_waits_for_a_worker_goes_on_waiting_while_its_slots_start() -> None:
+    view = GroupView(5, WEIGHTS, dict.fromkeys(WEIGHTS, "127.0.0.1:3"), {"127.0.0.1:3": time.time() - 1}, delay=10)
+    found = lead("a", {"a": ours(1), "b": ours(2), "c": ours(3, slots=0)}, view)
+    assert not any(a.assigned for a in found.assignments.values())
+    assert found.snapshot is not None and set(found.snapshot.waiting) == set(WEIGHTS)
+    ready = lead("a", {"a": ours(1), "b": ours(2), "c": ours(3)}, view).assignments
+    assert units(ready["c"]) == set(WEIGHTS)
+
+
 def test_revocations_are_sent_to_the_member_that_holds_the_work() -> None:
     held = Assignment("x", "", 5, {"c0": (-1, 0), "gone": (0,)})
     found = lead("a", {"a": ours(1, held)}, GroupView(5, WEIGHTS)).assignments

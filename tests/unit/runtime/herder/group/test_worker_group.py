@@ -212,6 +212,35 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     assert not rig.group.owns("a"), "the only worker adopts what is new, not what waits for another worker"
 
 
+async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
+    rig = Rig(delay=60.0)
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    await rig.member.rebalance()
+    times = rig.group._sources.departures.times
+    await until(lambda: set(times()) == {"w:2"})
+    starting = replace(rig.other(), details=Details("test", 0))
+    await rig.member.rebalance({"you": starting})
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    assert set(times()) == {"w:2"}
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: not times())
+
+
+async def test_units_that_were_taken_away_before_they_were_seen_here_must_still_be_released() -> None:
+    rig = Rig()
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.peers())
+    await rig.herder.create("a")
+    rig.member.ownership.apply(Assignment("me", URL, 0, {"a": (CONNECTOR,)}))
+    rig.member.given(Assignment("me", URL, 0, revoked={"a": (CONNECTOR,)}))
+    await until(lambda: rig.group.units("a"))
+    assert not rig.group.owns("a")
+    assert rig.group.owned() == ["a"], "its owner asks for what it must stop"
+
+
 async def test_a_lost_membership_takes_everything_away() -> None:
     rig = Rig()
     await rig.herder.create("a")
