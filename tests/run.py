@@ -1,8 +1,8 @@
 """`make test`: all tests in two processes, each with its own broker; failed tests run once more, alone.
 
-Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of a processor. A second try must not
-hide that: the last lines list the tests that passed only then, with their first failure, and more than MAX_SECOND_TRIES
-of them fail the run. Exit codes are pytest's.
+Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of processor time. A second try must
+not hide that: the last lines list the tests that passed only then, with their first failure, and more than
+MAX_SECOND_TRIES of them fail the run. Exit codes are pytest's.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Screen:
             self.seen += self.read(1.0)
             if found(self.seen):
                 return time.perf_counter()
-        raise SystemExit(f"not within {within:g} s; the last that was seen: {self.seen[-500:]!r}")
+        raise SystemExit(f"timed out after {within:g} s; last output: {self.seen[-500:]!r}")
 
     def drain(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
@@ -225,7 +225,7 @@ def commands(runs: int, connectors: int) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             program = rival(Path(folder))
             if isinstance(program, str):
-                print(f"{RIVAL} is left out: {program}", file=sys.stderr)
+                print(f"{RIVAL} is skipped: {program}", file=sys.stderr)
                 return
             yield Row(
                 f"`{RIVAL}`: its list of connectors", case, _timed([str(program), "--url", url, "list"], runs), "s"

@@ -37,7 +37,7 @@ async def _around(app: HeadraceApp) -> float:
         if app.home.snapshot.link.heard_at != before:
             await asyncio.sleep(0)
             break
-    settled = time.perf_counter() + 0.3  # drawing follows the snapshot
+    settled = time.perf_counter() + 0.3  # the screen is drawn after the snapshot
     while last < settled:
         await asyncio.sleep(TICK)
         now = time.perf_counter()

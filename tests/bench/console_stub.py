@@ -29,7 +29,7 @@ CONFIG = {
 
 @dataclass(slots=True)
 class Worker:
-    """The connectors as encoded texts, so that the list is a join."""
+    """The connectors as encoded JSON, so that the answer is built by one join."""
 
     count: int
     changes: int

@@ -27,7 +27,7 @@ def idle(bench: Bench, connect: Connect) -> dict[str, float]:
             create(connect, name, config(str(file), topic) if len(names) % 2 else _sink(bench, name, topic))
             names.append(name)
         wait_until(lambda: running(connect, names) == len(names), 120, every=0.2)
-        time.sleep(SETTLE)  # a fixed pause: the measurement starts after the starts
+        time.sleep(SETTLE)  # a fixed pause, so that the starts are not measured
         before = usage(connect.worker.pid)
         time.sleep(WATCH)
         after = usage(connect.worker.pid)

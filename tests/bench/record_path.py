@@ -24,7 +24,7 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from tests.support.transforms import made, tolerance
+from tests.support.transforms import tolerance, transformation
 
 _BATCH = 2000
 _FORMAT, _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSX", b"2023-11-05T10:11:12.123Z"
@@ -68,9 +68,9 @@ def _json(schemas: bool) -> JsonConverter:
 
 def _three() -> list[ChainStep]:
     return [
-        ChainStep(made("HoistField$Value", {"field": "line"})),
-        ChainStep(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
-        ChainStep(made("ReplaceField$Value", {"renames": "line:text"})),
+        ChainStep(transformation("HoistField$Value", {"field": "line"})),
+        ChainStep(transformation("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        ChainStep(transformation("ReplaceField$Value", {"renames": "line:text"})),
     ]
 
 
@@ -131,13 +131,13 @@ def main() -> None:
     envelope = _json(True).from_connect("t", STRING_SCHEMA, line.decode())
     assert envelope is not None
     extracted = [
-        ChainStep(made("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
-        ChainStep(made("ReplaceField$Value", {"renames": "line:text"})),
-        ChainStep(made("ExtractField$Value", {"field": "text"})),
+        ChainStep(transformation("InsertField$Value", {"static.field": "source", "static.value": "bench"})),
+        ChainStep(transformation("ReplaceField$Value", {"renames": "line:text"})),
+        ChainStep(transformation("ExtractField$Value", {"field": "text"})),
     ]
     router = [
-        ChainStep(made("TimestampRouter", {})),
-        ChainStep(made("InsertHeader", {"header": "h", "value.literal": "17"})),
+        ChainStep(transformation("TimestampRouter", {})),
+        ChainStep(transformation("InsertHeader", {"header": "h", "value.literal": "17"})),
     ]
     _measure("source, String", records, _source([], StringConverter(), records))
     _measure("source, JSON with schemas", records, _source([], _json(True), records))
@@ -151,7 +151,9 @@ def main() -> None:
     _measure("sink, JSON with schemas, 3 SMTs", records, _sink(_three(), _json(True), envelope, records))
     _measure("sink, JSON without schemas, router, header", records, _sink(router, _json(False), plain, records))
     _measure("sink, JSON, 3 SMTs, two topics", records, _sink(_three(), _json(True), envelope, records, "tv"))
-    times = [ChainStep(made("TimestampConverter$Value", {"field": "at", "target.type": "unix", "format": _FORMAT}))]
+    times = [
+        ChainStep(transformation("TimestampConverter$Value", {"field": "at", "target.type": "unix", "format": _FORMAT}))
+    ]
     _measure(
         "sink, JSON without schemas, times read", records, _sink(times, _json(False), b'{"at":"%s"}' % _TIME, records)
     )

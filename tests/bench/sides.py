@@ -18,7 +18,9 @@ JAVA, OURS = "java", "ours"
 # the JVM options of Apache's connect-distributed.sh, except the size of the log
 _JAVA_JVM = ("-Xms256M", "-Xmx2G", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 _BOTH = {"offset.flush.interval.ms": "10000"}
-_JAVA = _BOTH | {"plugin.discovery": "service_load"}  # the default searches every class for plugins: 8 s more
+_JAVA = _BOTH | {
+    "plugin.discovery": "service_load"
+}  # the default scans every class for plugins, which takes 8 s longer
 
 
 class Refused(Exception):

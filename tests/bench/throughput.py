@@ -132,7 +132,7 @@ def _until(connect: Connect, name: str, done: Callable[[], bool], every: float =
         except AssertionError:
             if "FAILED" in connect.states(name)[1]:
                 raise Refused(f"{name}: {connect.status(name)['tasks'][0].get('trace', '')[:300]}") from None
-    raise Refused(f"{name} was not done after 180 s")
+    raise Refused(f"{name} did not finish within 180 s")
 
 
 def _lines(bench: Bench) -> Path:

@@ -1,4 +1,4 @@
-"""The fields of each answer have the order of Apache Connect's: both workers are asked."""
+"""The fields of each answer have the order of Apache Connect's, as returned by a worker of each kind."""
 
 from __future__ import annotations
 

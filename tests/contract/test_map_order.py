@@ -1,4 +1,4 @@
-"""Configs and names have the order of Apache Connect's maps: both workers are asked."""
+"""Configs and names have the order of Apache Connect's maps, as returned by a worker of each kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def configs(seed: int) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def created(connect: Connect, prefix: str) -> Iterator[dict[str, list[list[str]]]]:
-    """Creates connectors; the orders of keys in the answers about each."""
+    """Creates connectors; returns the order of keys in each answer about each connector."""
     found: dict[str, list[list[str]]] = {}
     try:
         for i, config in enumerate(configs(COUNT)):

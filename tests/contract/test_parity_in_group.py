@@ -1,4 +1,4 @@
-"""Two of our workers in a group answer as a worker of Apache does, whichever of them is asked."""
+"""Two of our workers in a group give the answers of an Apache worker, whichever worker receives the request."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ async def test_status_records(stores: MakeStores) -> None:
 
 
 async def test_offset_records(stores: MakeStores) -> None:
-    """Recorded for a PATCH whose keys were in another order: Java's maps have their own."""
+    """Recorded for a PATCH whose keys were in another order: Java's maps reorder them."""
     one = await stores()
     await one.offsets.alter(
         "par875b7c-a",

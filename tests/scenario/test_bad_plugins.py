@@ -83,38 +83,38 @@ class Bad:
 
 RUNNING, TASK_FAILED, FAILED = ("RUNNING", ["RUNNING"]), ("RUNNING", ["FAILED"]), ("FAILED", list[str]())
 TABLE = [
-    Bad("headrace_bad_plugins.UndefinedSource", "config", "raise", None, "no definition today"),
-    Bad(SOURCE, "validate", "raise", None, "no validate today"),
+    Bad("headrace_bad_plugins.UndefinedSource", "config", "raise", None, "the definition cannot be read"),
+    Bad(SOURCE, "validate", "raise", None, "validate fails as configured"),
     Bad(SOURCE, "validate", "garbage", None),
-    Bad(SOURCE, "validate", "exit", None, "left in validate"),
-    Bad(SOURCE, "start", "raise", FAILED, "no start today"),
-    Bad(SOURCE, "start", "exit", FAILED, "left in start"),
-    Bad(SOURCE, "task_configs", "raise", FAILED, "no task_configs today"),
+    Bad(SOURCE, "validate", "exit", None, "exit in validate"),
+    Bad(SOURCE, "start", "raise", FAILED, "start fails as configured"),
+    Bad(SOURCE, "start", "exit", FAILED, "exit in start"),
+    Bad(SOURCE, "task_configs", "raise", FAILED, "task_configs fails as configured"),
     Bad(SOURCE, "task_configs", "garbage", FAILED),
     Bad(SOURCE, "stop", "raise", RUNNING),
     Bad(SOURCE, "stop", "exit", RUNNING),
-    Bad(SOURCE, "task.start", "raise", TASK_FAILED, "no task.start today"),
-    Bad(SOURCE, "task.start", "exit", TASK_FAILED, "left in task.start"),
+    Bad(SOURCE, "task.start", "raise", TASK_FAILED, "task.start fails as configured"),
+    Bad(SOURCE, "task.start", "exit", TASK_FAILED, "exit in task.start"),
     Bad(SOURCE, "task.start", "block", ("RUNNING", [])),
-    Bad(SOURCE, "task.poll", "raise", TASK_FAILED, "no task.poll today"),
+    Bad(SOURCE, "task.poll", "raise", TASK_FAILED, "task.poll fails as configured"),
     Bad(SOURCE, "start", "mute", FAILED, "(no message: str() raised ValueError)"),
     Bad(SOURCE, "task.poll", "mute", TASK_FAILED, "(no message: str() raised ValueError)"),
     Bad(SOURCE, "task.poll", "verbose", TASK_FAILED, "(80000000 characters)"),
     Bad(SOURCE, "task.poll", "garbage", TASK_FAILED),
-    Bad(SOURCE, "task.poll", "exit", TASK_FAILED, "left in task.poll"),
+    Bad(SOURCE, "task.poll", "exit", TASK_FAILED, "exit in task.poll"),
     Bad(SOURCE, "task.poll", "block", RUNNING),
     Bad(SOURCE, "task.poll", "leak", RUNNING),
     Bad(SOURCE, "task.commit", "raise", RUNNING),
     Bad(SOURCE, "task.stop", "raise", RUNNING),
     Bad(SOURCE, "task.stop", "block", RUNNING),
-    Bad(SINK, "task.start", "raise", TASK_FAILED, "no task.start today"),
-    Bad(SINK, "task.open", "raise", TASK_FAILED, "no task.open today"),
-    Bad(SINK, "task.put", "raise", TASK_FAILED, "no task.put today"),
-    Bad(SINK, "task.put", "exit", TASK_FAILED, "left in task.put"),
+    Bad(SINK, "task.start", "raise", TASK_FAILED, "task.start fails as configured"),
+    Bad(SINK, "task.open", "raise", TASK_FAILED, "task.open fails as configured"),
+    Bad(SINK, "task.put", "raise", TASK_FAILED, "task.put fails as configured"),
+    Bad(SINK, "task.put", "exit", TASK_FAILED, "exit in task.put"),
     Bad(SINK, "task.put", "block", RUNNING),
     Bad(SINK, "task.pre_commit", "garbage", RUNNING),
-    Bad(SINK, "task.pre_commit", "raise", TASK_FAILED, "no task.pre_commit today"),
-    Bad(SINK, "task.flush", "raise", TASK_FAILED, "no task.flush today"),
+    Bad(SINK, "task.pre_commit", "raise", TASK_FAILED, "task.pre_commit fails as configured"),
+    Bad(SINK, "task.flush", "raise", TASK_FAILED, "task.flush fails as configured"),
     Bad(SINK, "task.close", "raise", RUNNING),
     Bad(SINK, "task.stop", "raise", RUNNING),
 ]
@@ -179,12 +179,12 @@ def test_a_task_that_keeps_killing_its_slot_gets_its_own_slot(
     wait_until(lambda: isolated.search(connect.worker.log.read_text()), 60, "the second death")
     calm: list[float] = []
 
-    def apart() -> bool:
+    def neighbours_keep_running() -> bool:
         """Whether the neighbours have been running for a while although the task keeps killing its slot."""
         calm.append(time.monotonic()) if neighbours.running() else calm.clear()
         return bool(calm) and calm[-1] - calm[0] > QUICK
 
-    wait_until(apart, 60, "the neighbours to keep running")
+    wait_until(neighbours_keep_running, 60, "the neighbours to keep running")
     neighbours.flow(60)
     connect.ask("DELETE", f"/connectors/{name}")
     wait_until(neighbours.running, QUICK)

@@ -24,13 +24,13 @@ NOTHING = ("NONE", 0)
 
 
 @dataclass
-class Mortal:
+class CrashingWorker:
     """A worker that dies at a given record."""
 
     process: WorkerProcess
     orders: Path
 
-    def ask_dying(self, records: int, method: str, path: str, body: Any = None) -> None:
+    def request_and_crash(self, records: int, method: str, path: str, body: Any = None) -> None:
         """Sends a request during which the worker dies, after `records` of its records are in Kafka."""
         self.orders.write_text(str(records))
         with contextlib.suppress(OSError):
@@ -44,11 +44,11 @@ class Mortal:
 
 
 @pytest.fixture
-def mortal(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Mortal:
+def crashing(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CrashingWorker:
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     process, orders = worker({"headrace.slots": "1"}, start=False), tmp_path / "orders"
     process._command = [sys.executable, config_write_crasher.__file__, process._command[-1], str(orders)]
-    return Mortal(process, orders)
+    return CrashingWorker(process, orders)
 
 
 def shown(connect: Connect, name: str) -> tuple[str, int]:
@@ -66,11 +66,13 @@ def shown(connect: Connect, name: str) -> tuple[str, int]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_connector_is_in_its_old_or_its_requested_state(
+    crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
     topic = broker.create_topic()
     base: Config = {"connector.class": SINK, "topics": topic, "file": str(tmp_path / "o"), "tasks.max": "2", **STRINGS}
     wide: Config = {**base, "tasks.max": "3"}
-    connect = mortal.again()
+    connect = crashing.again()
 
     def crash(records: int, before: tuple[str, int], method: str, verb: str, body: Any, after: tuple[str, int]) -> None:
         """A connector's state, a request during which the worker dies, and the state that the next worker shows."""
@@ -81,10 +83,10 @@ def test_a_connector_is_in_its_old_or_its_requested_state(mortal: Mortal, broker
             connect.create(name, base, initial_state="STOPPED" if state == "STOPPED" else None)
             wait_until(lambda: shown(connect, name) == before, 30, f"{name} {before}")
         if before == NOTHING:
-            mortal.ask_dying(records, POST, "/connectors", {"name": name, **body})
+            crashing.request_and_crash(records, POST, "/connectors", {"name": name, **body})
         else:
-            mortal.ask_dying(records, method, f"/connectors/{name}{verb}", body)
-        connect = mortal.again()
+            crashing.request_and_crash(records, method, f"/connectors/{name}{verb}", body)
+        connect = crashing.again()
         wait_until(lambda: shown(connect, name) == after, 30, f"{method} {verb} after {records}: {after}")
         if after == NOTHING:  # the next connector of that name is not affected
             connect.create(name, base)

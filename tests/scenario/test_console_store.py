@@ -54,7 +54,7 @@ async def watching(url: str) -> AsyncIterator[Watch]:
 
 
 async def _life(watch: Watch, topic: str, file: Path) -> None:
-    """The states of a connector's life as the store sees them."""
+    """The states of a connector from creation to deletion, as the store observes them."""
     name = unique("seen")
     config = {"connector.class": "FileStreamSource", "file": str(file), "topic": topic, "tasks.max": "1"}
     await watch.connect.create({"name": name, "config": config})

@@ -1,4 +1,4 @@
-"""Listeners of a real worker: https, users and roles, /admin on its own, CORS, headers, the audit log, loggers."""
+"""Listeners of a real worker: https, users and roles, a listener for /admin, CORS, headers, the audit log, loggers."""
 
 from __future__ import annotations
 

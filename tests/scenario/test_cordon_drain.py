@@ -1,4 +1,4 @@
-"""Cordon and drain of a worker in a group of two: what moves, what stays, and that no record is lost."""
+"""Cordon and drain of a worker in a group of two: units move or stay as documented, and no record is lost."""
 
 from __future__ import annotations
 

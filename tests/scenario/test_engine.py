@@ -157,7 +157,7 @@ async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: Rig) -> None:
     await rig.ready()
 
 
-async def test_a_flood_of_log_lines_is_cut_and_counted(rig: Rig) -> None:
+async def test_excess_log_lines_are_dropped_and_counted(rig: Rig) -> None:
     await rig.running("flood", behaviour="flood")
     await until(lambda: any("log lines were dropped" in line[2] for line in rig.heard.lines))
 
@@ -246,11 +246,11 @@ async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
     assert rig.heard.leases == [False, True]
 
 
-async def test_a_task_that_holds_the_interpreter_is_ended_with_its_stack(rig: Rig) -> None:
+async def test_a_task_that_holds_the_gil_is_ended_and_its_stack_is_logged(rig: Rig) -> None:
     hog = TaskId("hog", 0)
     rig.engine.start_task(task_spec("hog", behaviour="hog"))  # it may never report RUNNING
     took = await until(lambda: (hog, 1) in rig.heard.lost_tasks(), TTL * 2)
-    print(f"a slot whose interpreter is held was ended after {took:.2f} s; time to live {TTL} s")
+    print(f"a slot whose GIL was held was ended after {took:.2f} s; time to live {TTL} s")
     await until(lambda: any("_hog" in line[2] for line in rig.heard.lines))
 
 
@@ -291,14 +291,14 @@ async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:
     spec = replace(task_spec("proud"), dedicated=True)
     rig.engine.start_task(spec)
     took = await until(lambda: rig.heard.has(spec.id, 1, State.RUNNING))
-    print(f"a slot of its own was there after {took:.2f} s")
+    print(f"a dedicated slot was up after {took:.2f} s")
     others = [await rig.running(f"plain-{number}") for number in range(3)]
     assert rig.slot_of(spec.id).tasks == (spec.id,)
     assert not rig.slot_of(spec.id).slot < 2
     assert all(rig.slot_of(task).slot != rig.slot_of(spec.id).slot for task in others)
 
 
-async def test_memory_of_a_slot(rig: Rig) -> None:
+async def test_the_memory_of_a_slot_is_below_120_mb(rig: Rig) -> None:
     await rig.pair("measured")
     pss = {pid: _pss(pid) for slot in rig.engine.slots for pid in [slot.pid]}
     below = descendants(os.getpid())
@@ -385,7 +385,7 @@ async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folde
         owner.stdin.write(b"\n")
     await owner.wait()
     await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
-    print(f"worker {end}: nothing left after {time.perf_counter() - started:.2f} s")
+    print(f"worker {end}: no process remained after {time.perf_counter() - started:.2f} s")
     await until(lambda: not _folders(short_folder), 5.0)
 
 

@@ -52,13 +52,15 @@ async def test_the_archive_is_recorded_once_and_replaced_if_damaged(
 
 
 def _damage(archive: Path) -> None:
-    """A JVM that crashes."""
+    """Truncates the archive, so that the JVM crashes."""
     half = archive.read_bytes()[: archive.stat().st_size // 2]
     archive.unlink()
     archive.write_bytes(half)
 
 
-async def test_closing_ends_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_the_engine_ends_the_recording_of_the_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     await seconds_to_slots()

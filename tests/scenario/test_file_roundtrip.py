@@ -25,7 +25,7 @@ LINES = 1_000_000
 
 @pytest.fixture(scope="module")
 def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A million different lines of about 99 bytes, some empty-ish, some not UTF-8."""
+    """A million different lines of about 99 bytes, some of them not UTF-8."""
     file = tmp_path_factory.mktemp("big") / "in.txt"
     filler = "abcdefghij" * 9
     with file.open("wb") as f:

@@ -45,7 +45,7 @@ def by_role(one: WorkerProcess, other: WorkerProcess) -> tuple[WorkerProcess, Wo
 
 
 class Session:
-    """Requests for one connector to one worker; answers without what differs between workers and connectors."""
+    """Requests for one connector to one worker; answers without parts that differ between workers and connectors."""
 
     def __init__(self, worker: WorkerProcess, folder: Path) -> None:
         self.worker, self.name = worker, unique("c")
@@ -138,7 +138,7 @@ def test_both_workers_give_the_same_answers(pair: tuple[WorkerProcess, WorkerPro
     assert altered[0] == 200, altered
 
 
-def test_location_and_history_are_those_of_the_client(
+def test_location_and_history_refer_to_the_worker_that_the_client_called(
     pair: tuple[WorkerProcess, WorkerProcess], tmp_path: Path
 ) -> None:
     session = Session(pair[1], tmp_path)
@@ -157,7 +157,9 @@ def test_location_and_history_are_those_of_the_client(
         assert (past["who"], past["why"]) == ("ann@127.0.0.1", "again")
 
 
-def test_logs_and_stacks_are_found_at_either_worker(pair: tuple[WorkerProcess, WorkerProcess], tmp_path: Path) -> None:
+def test_logs_and_stacks_are_available_on_both_workers(
+    pair: tuple[WorkerProcess, WorkerProcess], tmp_path: Path
+) -> None:
     session = Session(pair[0], tmp_path)
     session.ask("POST", "/connectors", {"name": session.name, "config": session.config})
     session.wait("RUNNING", "RUNNING")
@@ -202,7 +204,7 @@ def _with_https(group: WorkerGroup, properties: dict[str, str]) -> WorkerProcess
     return worker
 
 
-def test_a_rotated_session_key_disturbs_no_request(group: WorkerGroup, tmp_path: Path) -> None:
+def test_requests_succeed_while_the_session_key_is_rotated(group: WorkerGroup, tmp_path: Path) -> None:
     workers = [group.ours({"inter.worker.key.ttl.ms": "1000"}) for _ in range(2)]
     group.start(*workers)
     _, other = by_role(*workers)

@@ -157,7 +157,7 @@ async def test_a_member_that_hangs_does_not_end_the_leases_of_others(broker: Kaf
 
 
 async def test_a_rebalance_requested_during_another_one_follows_it(broker: KafkaBroker) -> None:
-    """Units that stop while a slow rebalance is under way would otherwise belong to nobody after it."""
+    """Units that stop while a slow rebalance is under way would otherwise have no owner afterwards."""
     async with a_group(broker, view(4)) as group:
         first = group.add()
         await until(partial(group.shared, first))
@@ -174,7 +174,9 @@ async def test_a_rebalance_requested_during_another_one_follows_it(broker: Kafka
         await until(lambda: first.places[-1].generation >= generation + 2)
 
 
-async def test_a_worker_of_apache_leads_ours_and_is_led_by_ours(broker: KafkaBroker, tmp_path: Path) -> None:
+async def test_apache_and_headrace_workers_share_a_group_whichever_of_them_leads(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
     overrides = {"scheduled.rebalance.max.delay.ms": "0", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
     java = java_worker(tmp_path, broker.bootstrap, overrides)
     java.start()

@@ -30,7 +30,7 @@ def test_nothing_leaks_over_many_cycles(
     source, sink = unique("src"), unique("snk")
     connect.source(source, str(file), topic)
     connect.sink(sink, str(tmp_path / "out.txt"), topic)
-    for _ in range(10):  # everything that is created once exists now
+    for _ in range(10):  # objects that are created only once exist by now
         _cycle(connect, source, sink)
     before = usage(connect.worker.pid)
     for _ in range(CYCLES):

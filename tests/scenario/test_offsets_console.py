@@ -22,7 +22,7 @@ def connect(worker: Callable[..., WorkerProcess]) -> Connect:
     return Connect(worker({"plugin.path": PLUGINS}))
 
 
-def test_time_travel_of_a_running_sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_running_sink_is_set_to_an_earlier_time(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     from confluent_kafka import Producer
 
     console, name = Console(connect.worker.url, tmp_path), unique("snk")

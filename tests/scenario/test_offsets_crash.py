@@ -23,13 +23,13 @@ Entries = list[dict[str, Any]]
 
 
 @dataclass
-class Mortal:
-    """A worker that stays alive, and a worker with the same file that dies at a step."""
+class CrashingWorker:
+    """A worker, and another one with the same file that dies at a step."""
 
     whole: WorkerProcess
 
-    def ask_dying(self, step: int, method: str, path: str, body: Any = None) -> None:
-        """Sends a request to the dying worker, which does not answer."""
+    def request_and_crash(self, step: int, method: str, path: str, body: Any = None) -> None:
+        """Sends a request during which the worker dies at the step."""
         command = self.whole._command
         self.whole.stop()
         self.whole._command = [sys.executable, offset_change_crasher.__file__, str(step), command[-1]]
@@ -42,101 +42,103 @@ class Mortal:
 
 
 @pytest.fixture
-def mortal(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch) -> Iterator[Mortal]:
+def crashing(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch) -> Iterator[CrashingWorker]:
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
-    yield Mortal(worker({"plugin.path": PLUGINS}))
+    yield CrashingWorker(worker({"plugin.path": PLUGINS}))
 
 
-def _again(mortal: Mortal) -> Connect:
+def _restarted(crashing: CrashingWorker) -> Connect:
     """Starts the next worker; returns the seconds until it answers requests for the offsets."""
     started = time.monotonic()
-    mortal.whole.start()
+    crashing.whole.start()
     print(f"\nready {time.monotonic() - started:.1f} s after the restart")
     assert time.monotonic() - started < soon()
-    return Connect(mortal.whole)
+    return Connect(crashing.whole)
 
 
-def _tool_keeps_away(mortal: Mortal, name: str) -> None:
+def _tool_refuses(crashing: CrashingWorker, name: str) -> None:
     """`headrace offsets` exports no incomplete change, and imports nothing that the next worker would overwrite."""
-    command = [sys.executable, "-m", "runtime", "offsets", f"--config={mortal.whole._command[-1]}", "--export"]
+    command = [sys.executable, "-m", "runtime", "offsets", f"--config={crashing.whole._command[-1]}", "--export"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert f"a change of the offsets of {name} was interrupted" in refused.stderr
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_altering_a_source(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
-    connect, topic = Connect(mortal.whole), broker.create_topic()
+def test_altering_a_source(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
     connect.alter("c", *(({"counter": str(i)}, {"n": 0}) for i in range(20)))
     new = [{"partition": {"counter": str(i)}, "offset": {"n": 5}} for i in range(20)]
-    mortal.ask_dying(step, "PATCH", "/connectors/c/offsets", {"offsets": new})
-    _tool_keeps_away(mortal, "c")
-    assert _sorted(_again(mortal).offsets("c")) == _sorted(new)
+    crashing.request_and_crash(step, "PATCH", "/connectors/c/offsets", {"offsets": new})
+    _tool_refuses(crashing, "c")
+    assert _sorted(_restarted(crashing).offsets("c")) == _sorted(new)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_changing_a_sink(mortal: Mortal, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
-    connect, topic, name = Connect(mortal.whole), broker.create_topic(partitions=3), unique("snk")
+def test_changing_a_sink(crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
+    connect, topic, name = Connect(crashing.whole), broker.create_topic(partitions=3), unique("snk")
     connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")
     connect.alter(name, *((_at(topic, p), {"kafka_offset": 1}) for p in range(3)))
     new = [{"partition": _at(topic, p), "offset": o} for p, o in ((0, {"kafka_offset": 9}), (1, None))]
-    mortal.ask_dying(step, "PATCH", f"/connectors/{name}/offsets", {"offsets": new})
-    connect = _again(mortal)
+    crashing.request_and_crash(step, "PATCH", f"/connectors/{name}/offsets", {"offsets": new})
+    connect = _restarted(crashing)
     kept = {"partition": _at(topic, 2), "offset": {"kafka_offset": 1}}
     assert connect.offsets(name) == [new[0], kept]
-    mortal.ask_dying(step, "DELETE", f"/connectors/{name}/offsets")
-    assert _again(mortal).offsets(name) == []
+    crashing.request_and_crash(step, "DELETE", f"/connectors/{name}/offsets")
+    assert _restarted(crashing).offsets(name) == []
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
-def test_creating_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
-    connect, topic = Connect(mortal.whole), broker.create_topic()
+def test_creating_with_initial_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
     connect.alter("c", ({"counter": "old"}, {"n": 1}))
     connect.ask("DELETE", "/connectors/c")
     new = [{"partition": {"counter": "new"}, "offset": {"n": 5}}]
     body = {"name": "c", "config": _counting(topic), "initial_offsets": new, "initial_state": "STOPPED"}
-    mortal.ask_dying(step, "POST", "/connectors", body)
-    connect = _again(mortal)
+    crashing.request_and_crash(step, "POST", "/connectors", body)
+    connect = _restarted(crashing)
     connect.wait("c", "STOPPED", [])
     assert connect.offsets("c") == new
 
 
 @pytest.mark.parametrize("step", [3, 4])  # offsets are set, and the config is written
-def test_creating_a_sink_with_initial_offsets(mortal: Mortal, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
-    connect, topic, name = Connect(mortal.whole), broker.create_topic(partitions=2), unique("snk")
+def test_creating_a_sink_with_initial_offsets(
+    crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path, step: int
+) -> None:
+    connect, topic, name = Connect(crashing.whole), broker.create_topic(partitions=2), unique("snk")
     connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")
     connect.alter(name, (_at(topic, 1), {"kafka_offset": 1}))
     connect.ask("DELETE", f"/connectors/{name}")
     new = [{"partition": _at(topic, 0), "offset": {"kafka_offset": 5}}]
     body = {"name": name, "config": _sink(topic, tmp_path), "initial_offsets": new, "initial_state": "STOPPED"}
-    mortal.ask_dying(step, "POST", "/connectors", body)
-    connect = _again(mortal)
+    crashing.request_and_crash(step, "POST", "/connectors", body)
+    connect = _restarted(crashing)
     connect.wait(name, "STOPPED", [])
     assert connect.offsets(name) == new
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])
-def test_deleting_with_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
-    connect, topic = Connect(mortal.whole), broker.create_topic()
+def test_deleting_with_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
     connect.alter("c", ({"counter": "old"}, {"n": 1}))
-    mortal.ask_dying(step, "DELETE", "/connectors/c?offsets=true")
-    connect = _again(mortal)
+    crashing.request_and_crash(step, "DELETE", "/connectors/c?offsets=true")
+    connect = _restarted(crashing)
     assert connect.ask("GET", "/connectors") == []
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_removing_orphaned_offsets(mortal: Mortal, broker: KafkaBroker, step: int) -> None:
-    connect, topic = Connect(mortal.whole), broker.create_topic()
+def test_removing_orphaned_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
+    connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
     connect.alter("c", *(({"counter": str(i)}, {"n": 1}) for i in range(10)))
     connect.ask("DELETE", "/connectors/c")
-    mortal.ask_dying(step, "DELETE", "/orphaned-offsets/c")
-    assert _again(mortal).ask("GET", "/orphaned-offsets")["sources"] == []
+    crashing.request_and_crash(step, "DELETE", "/orphaned-offsets/c")
+    assert _restarted(crashing).ask("GET", "/orphaned-offsets")["sources"] == []
 
 
 def _counting(topic: str) -> dict[str, str]:

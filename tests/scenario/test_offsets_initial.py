@@ -152,7 +152,7 @@ def test_a_failed_wipe_of_a_group_in_use_creates_nothing(connect: Connect, broke
     assert _post(connect, name, config, [entry], initial_state="STOPPED")[0] == 200
 
 
-def test_of_two_creations_of_one_name_one_wins(connect: Connect, broker: KafkaBroker) -> None:
+def test_only_one_of_two_concurrent_creations_succeeds(connect: Connect, broker: KafkaBroker) -> None:
     for round_ in range(5):
         name, topic = f"c{round_}", broker.create_topic()
         bodies = [
@@ -167,7 +167,9 @@ def test_of_two_creations_of_one_name_one_wins(connect: Connect, broker: KafkaBr
         assert connect.offsets(name) == [_entry({"counter": winner}, {"n": 1})]
 
 
-def test_of_two_creations_with_and_without_offsets_one_wins(connect: Connect, broker: KafkaBroker) -> None:
+def test_only_one_of_two_concurrent_creations_with_and_without_offsets_succeeds(
+    connect: Connect, broker: KafkaBroker
+) -> None:
     """The race that the KIP names."""
     for round_ in range(6):
         name, topic = f"c{round_}", broker.create_topic()

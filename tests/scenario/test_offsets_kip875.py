@@ -30,7 +30,7 @@ def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
     process.stop()
 
 
-def made(connect: Connect, cls: str, **config: str) -> str:
+def new_source(connect: Connect, cls: str, **config: str) -> str:
     """The name of a new STOPPED source that has never run."""
     name = unique("src")
     whole = {"connector.class": f"headrace_test_plugins.{cls}", "topic": "t", **STRINGS, **config}
@@ -99,13 +99,13 @@ def test_requests_are_rejected_while_there_are_tasks(connect: Connect, broker: K
 
 
 def test_success_is_answered_with_a_message(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
+    name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     assert patch(connect, name, (A, {"n": 1})) == (200, {"message": ALTERED})
     assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
 
 
 def test_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
+    name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}))
     for _ in range(3):
         assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
@@ -113,7 +113,7 @@ def test_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
 
 
 def test_the_hook_gets_all_partitions_and_null_for_those_that_are_reset(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
+    name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}), (B, {"n": 2}))
     patch(connect, name, (A, None), (B, {"n": 3}))
     connect.ask("DELETE", f"/connectors/{name}/offsets")
@@ -125,13 +125,13 @@ def test_the_hook_gets_all_partitions_and_null_for_those_that_are_reset(connect:
 
 
 def test_the_hook_may_be_called_before_start(connect: Connect, tmp_path: Path) -> None:
-    name = made(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
+    name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     patch(connect, name, (A, {"n": 1}))
     assert lines(tmp_path / "calls") == [[[A, {"n": 1}]]]  # start() was not called
 
 
-def test_a_connector_without_the_hook_is_a_possible_success(connect: Connect) -> None:
-    name = made(connect, "CountingConnector")
+def test_without_the_hook_the_result_is_a_possible_success(connect: Connect) -> None:
+    name = new_source(connect, "CountingConnector")
     status, answer = patch(connect, name, (A, {"n": 1}))
     assert status == 200
     assert MAYBE in answer["message"]
@@ -140,7 +140,7 @@ def test_a_connector_without_the_hook_is_a_possible_success(connect: Connect) ->
 
 
 def test_offsets_that_cannot_be_altered_at_all_are_refused(connect: Connect) -> None:
-    name = made(connect, "FixedOffsetsConnector")
+    name = new_source(connect, "FixedOffsetsConnector")
     status, answer = patch(connect, name, (A, {"n": 2}))
     assert status == 400
     assert "does not support altering" in answer["message"]
@@ -149,16 +149,16 @@ def test_offsets_that_cannot_be_altered_at_all_are_refused(connect: Connect) -> 
 
 
 def test_offsets_that_fail_the_connectors_own_validation_are_refused(connect: Connect) -> None:
-    name = made(connect, "PickyOffsetsConnector")
+    name = new_source(connect, "PickyOffsetsConnector")
     status, answer = patch(connect, name, (A, {"n": 2}), (B, {"n": 3}))
     assert (status, answer["message"]) == (400, "only even numbers are accepted")
     assert connect.offsets(name) == []
     assert connect.ask("GET", f"/connectors/{name}/offsets/history") == {"history": []}
 
 
-def test_altered_offsets_are_what_tasks_read(connect: Connect, broker: KafkaBroker) -> None:
+def test_tasks_read_the_altered_offsets(connect: Connect, broker: KafkaBroker) -> None:
     topic = broker.create_topic()
-    name = made(connect, "CountingConnector", topic=topic)
+    name = new_source(connect, "CountingConnector", topic=topic)
     patch(connect, name, ({"counter": topic}, {"n": 41}))
     connect.put(name, "resume")
     assert topics.values(broker.bootstrap, topic, 2) == [b"41", b"42"]
@@ -195,7 +195,7 @@ def test_an_offset_out_of_range_for_the_external_system_is_refused(
     assert connect.offsets(name) == []
 
 
-def test_a_plain_sink_resets_to_nothing(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_offsets_of_a_sink_that_never_ran_can_be_reset(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("snk"), broker.create_topic()
     config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
     connect.create(name, config, initial_state="STOPPED")
@@ -218,15 +218,15 @@ def test_partitions_that_do_not_exist_are_refused_and_nothing_is_changed(
     assert connect.offsets(name) == [{"partition": at(topic, 0), "offset": {"kafka_offset": 4}}]
 
 
-def test_of_a_partition_named_twice_only_the_last_entry_counts(connect: Connect, tmp_path: Path) -> None:
+def test_only_the_last_entry_for_a_partition_counts(connect: Connect, tmp_path: Path) -> None:
     """Earlier entries are not even validated."""
-    name = made(connect, "PickyOffsetsConnector")
+    name = new_source(connect, "PickyOffsetsConnector")
     assert patch(connect, name, (A, {"n": 3}), (A, {"n": 4}))[0] == 200
     assert connect.offsets(name) == [{"partition": A, "offset": {"n": 4}}]
     assert patch(connect, name, (A, {"n": 6}), (A, {"n": 5}))[0] == 400
 
 
-def test_there_is_nothing_to_reset_in_a_group_that_does_not_exist(
+def test_a_reset_of_single_partitions_fails_if_the_group_does_not_exist(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """As with Apache's workers: DELETE may be repeated, single partitions need a group."""

@@ -80,7 +80,7 @@ def move(line: Line, source: WorkerProcess, target: WorkerProcess, folder: Path)
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_offsets_between_javas_file_our_topic_and_javas_topic(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_offsets_move_between_javas_file_our_topic_and_javas_topic(broker: KafkaBroker, tmp_path: Path) -> None:
     line = Line(tmp_path, broker)
     for folder in ("first", "last"):
         (tmp_path / folder).mkdir()

@@ -110,7 +110,7 @@ def test_dry_run_shows_the_difference_and_changes_nothing(either: Tool) -> None:
     assert either.export() == before
 
 
-def test_from_beginning_includes_what_was_overwritten(cluster: Tool) -> None:
+def test_from_beginning_includes_overwritten_offsets(cluster: Tool) -> None:
     cluster.load({"old": [{**OLD[0], "offset": {"position": 7}}]})
     cluster.load({"old": [{**OLD[0], "offset": None}]})
     entries = cluster.export("--from-beginning")["old"]
@@ -266,7 +266,7 @@ def test_a_java_worker_continues_from_imported_offsets(cluster: Tool, broker: Ka
     assert _sorted(tool.export()["old"]) == OLD
 
 
-def test_an_import_that_is_killed_half_way_changes_nothing(
+def test_an_import_that_is_killed_before_its_transaction_changes_nothing(
     worker: Callable[..., WorkerProcess], tmp_path: Path
 ) -> None:
     process = worker({"plugin.path": PLUGINS})

@@ -76,7 +76,7 @@ _NO_OBJECTS = st.sampled_from(["1", '"text"', "[]", "true", "1.5"])
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=st.builds(lambda around, leaf: around % leaf, _AROUND, _BAD_LEAVES) | _NO_OBJECTS, in_offset=st.booleans())
-def test_other_values_are_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
+def test_other_values_are_refused_with_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
     connect.ask("DELETE", "/connectors/c/offsets")
     connect.alter("c", ({"a": 1}, {"n": 1}))
     good = '{"partition":{"a":1},"offset":{"n":2}}'

@@ -91,7 +91,7 @@ def test_history_keeps_the_offsets_before_each_change(worker: Callable[..., Work
     assert before["who"] == "127.0.0.1"
 
 
-def test_offsets_that_cannot_be_stored_are_400(connect: Connect) -> None:
+def test_offsets_that_cannot_be_stored_are_refused_with_400(connect: Connect) -> None:
     connect.create("c", _counting("t"), initial_state="STOPPED")
     good = {"a": [1, {"ü": None}], "i": -(2**63), "j": 2**63 - 1, "f": 1.5e300, "z": -0.0, "e": "😀", "t": True}
     connect.alter("c", (good, good))

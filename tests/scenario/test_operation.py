@@ -45,7 +45,7 @@ def test_a_json_log_and_the_last_lines_of_a_connector(worker: StartWorker, broke
     assert any(line["message"].startswith("Assigned") for line in of_task)
 
 
-def test_text_lines_carry_connects_contexts(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_text_lines_contain_connects_contexts(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     process = worker({"headrace.slots": "1"})
     connect = Connect(process)
     connect.sink("lines", str(tmp_path / "out"), broker.create_topic())

@@ -1,5 +1,5 @@
-"""The brokers are away longer than leases last: nothing fails or restarts in a loop, and everything continues when they
-return."""
+"""The brokers are unavailable for longer than leases last: nothing fails or restarts in a loop, and everything
+continues when the brokers return."""
 
 from __future__ import annotations
 

@@ -150,7 +150,9 @@ def test_a_sink_without_progress_is_stalled(
     connect.ask("DELETE", f"/connectors/{name}")
 
 
-def test_when_the_offsets_of_a_stopped_sink_expire(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     name, topic = unique("snk"), broker.create_topic()
     topics.produce(broker.bootstrap, topic, [b"x"])
     connect.sink(name, str(tmp_path / "out"), topic)

@@ -90,7 +90,7 @@ async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) ->
         await logs.close()
 
 
-async def test_a_topic_that_may_be_neither_described_nor_created(secured: SecuredBroker) -> None:
+async def test_a_topic_that_may_be_neither_described_nor_created_is_named(secured: SecuredBroker) -> None:
     prefix = unique("none")
     logs, _ = opened(secured, prefix)
     try:

@@ -70,7 +70,7 @@ def test_exit_codes(console: Console, stopped: str, tmp_path: Path) -> None:
     assert unreachable.err == f"headrace: cannot reach {unreachable.err.split()[3][:-1]}: Connection refused\n"
 
 
-def test_an_odd_name_works_everywhere(console: Console, stopped: str) -> None:
+def test_unusual_names_work_in_every_command(console: Console, stopped: str) -> None:
     entries = [{"partition": {"filename": "/ü"}, "offset": {"position": 3}}]
     result = console.script(
         f"""
@@ -141,7 +141,7 @@ def test_a_script_can_be_interrupted_while_it_waits(console: Console, stopped: s
         assert process.stderr.read() == ""
 
 
-def test_colour_only_on_a_terminal_and_a_question_before_delete(console: Console, stopped: str) -> None:
+def test_only_a_terminal_gets_colours_and_is_asked_before_delete(console: Console, stopped: str) -> None:
     colourful = on_terminal(console, f"get connectors '{stopped}'")
     assert "\x1b[2mSTOPPED\x1b[0m" in colourful
     plain = on_terminal(console, f"get connectors '{stopped}'", NO_COLOR="1")

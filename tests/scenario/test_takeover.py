@@ -35,7 +35,7 @@ KEYED = {
 
 
 @dataclass
-class Lane:
+class Pipeline:
     """A source, its topic, and a sink of that topic."""
 
     source: str
@@ -110,11 +110,11 @@ def settled(connect: Connect, names: dict[str, str]) -> dict[str, dict[str, Any]
     return {name: shown(connect, name) for name in names}
 
 
-def committed(connect: Connect, lane: Lane) -> bool:
+def committed(connect: Connect, pipeline: Pipeline) -> bool:
     """Waits until source and sink have committed all lines."""
-    source = [e["offset"]["position"] for e in connect.offsets(lane.source)]
-    sink = sum(e["offset"]["kafka_offset"] for e in connect.offsets(lane.sink))
-    return source == [lane.path("in").stat().st_size] and sink == len(lane.sent)
+    source = [e["offset"]["position"] for e in connect.offsets(pipeline.source)]
+    sink = sum(e["offset"]["kafka_offset"] for e in connect.offsets(pipeline.sink))
+    return source == [pipeline.path("in").stat().st_size] and sink == len(pipeline.sent)
 
 
 def partitions_of_keys(bootstrap: str, topic: str) -> dict[bytes, set[int | None]]:
@@ -125,15 +125,19 @@ def partitions_of_keys(bootstrap: str, topic: str) -> dict[bytes, set[int | None
 
 
 @pytest.mark.slow
-def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_path: Path) -> None:
-    lanes = {
-        kind: Lane(
+def test_a_cluster_is_taken_over_from_apaches_worker_and_returned(
+    cluster: Cluster, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    pipelines = {
+        kind: Pipeline(
             unique(f"{kind}-source"), unique(f"{kind}-sink"), tmp_path, broker.create_topic(partitions=PARTITIONS)
         )
         for kind in ("running", "paused", "stopped")
     }
-    running, paused, stopped = lanes.values()
-    everyone = {lane.source: "RUNNING" for lane in lanes.values()} | {lane.sink: "RUNNING" for lane in lanes.values()}
+    running, paused, stopped = pipelines.values()
+    everyone = {pipeline.source: "RUNNING" for pipeline in pipelines.values()} | {
+        pipeline.sink: "RUNNING" for pipeline in pipelines.values()
+    }
     at_rest = {**everyone, paused.source: "PAUSED", paused.sink: "PAUSED"}
     at_rest |= {stopped.source: "STOPPED", stopped.sink: "STOPPED"}
     batch = [
@@ -141,51 +145,51 @@ def test_takeover_and_the_way_back(cluster: Cluster, broker: KafkaBroker, tmp_pa
     ]  # ASCII, since in Java a position counts characters (docs/differences.md)
     small = batch[:500]
 
-    def exact(lane: Lane) -> None:
+    def exact(pipeline: Pipeline) -> None:
         """Checks that every line arrives exactly as often as it was sent, always on the partition of its key."""
-        wait_until(lane.has_all, 90, f"{len(lane.sent)} lines of {lane.source}", every=0.2)
-        assert Counter(lane.arrived()) == Counter(lane.sent)
-        assert topics.count(broker.bootstrap, lane.topic) == len(lane.sent)
-        spread = partitions_of_keys(broker.bootstrap, lane.topic)
+        wait_until(pipeline.has_all, 90, f"{len(pipeline.sent)} lines of {pipeline.source}", every=0.2)
+        assert Counter(pipeline.arrived()) == Counter(pipeline.sent)
+        assert topics.count(broker.bootstrap, pipeline.topic) == len(pipeline.sent)
+        spread = partitions_of_keys(broker.bootstrap, pipeline.topic)
         assert {len(on) for on in spread.values()} == {1}, "a key moved to another partition"
         assert len(set.union(*spread.values())) == PARTITIONS
 
     def hand_over(before: WorkerProcess, after: WorkerProcess) -> Connect:
-        """The next worker shows at its start what the last one showed, and processes everything sent from then on."""
+        """The next worker starts with the same answers as the last one, and processes everything sent from then on."""
         connect = Connect(before)
-        for lane in lanes.values():
-            wait_until(partial(committed, connect, lane), 60, f"offsets of {lane.source}", every=0.2)
+        for pipeline in pipelines.values():
+            wait_until(partial(committed, connect, pipeline), 60, f"offsets of {pipeline.source}", every=0.2)
         left = settled(connect, at_rest)
         assert before.stop() == (0 if before is cluster.ours else 143)
         after.start(120)
         connect = Connect(after)
         found = settled(connect, at_rest)
         assert {n: {k: v for k, v in d.items() if v != left[n][k]} for n, d in found.items()} == {n: {} for n in left}
-        for lane, lines in ((running, batch), (paused, small), (stopped, small)):
-            lane.append(lines)
+        for pipeline, lines in ((running, batch), (paused, small), (stopped, small)):
+            pipeline.append(lines)
         exact(running)
         assert not paused.has_all()
         assert not stopped.has_all()
         for name in (paused.source, paused.sink, stopped.source, stopped.sink):
             connect.put(name, "resume")
         settled(connect, everyone)
-        for lane in lanes.values():
-            exact(lane)
+        for pipeline in pipelines.values():
+            exact(pipeline)
         return connect
 
     def rest(connect: Connect) -> None:
-        for lane in lanes.values():
-            wait_until(partial(committed, connect, lane), 60, f"offsets of {lane.source}", every=0.2)
-        for verb, lane in (("pause", paused), ("stop", stopped)):
-            connect.put(lane.source, verb)
-            connect.put(lane.sink, verb)
+        for pipeline in pipelines.values():
+            wait_until(partial(committed, connect, pipeline), 60, f"offsets of {pipeline.source}", every=0.2)
+        for verb, pipeline in (("pause", paused), ("stop", stopped)):
+            connect.put(pipeline.source, verb)
+            connect.put(pipeline.sink, verb)
 
     cluster.java.start()
     connect = Connect(cluster.java)
-    for lane, lines in ((running, batch), (paused, small), (stopped, small)):
-        lane.append(lines)
-        lane.create(connect)
-        exact(lane)
+    for pipeline, lines in ((running, batch), (paused, small), (stopped, small)):
+        pipeline.append(lines)
+        pipeline.create(connect)
+        exact(pipeline)
     rest(connect)
     connect = hand_over(cluster.java, cluster.ours)
     rest(connect)

@@ -18,7 +18,9 @@ from tests.support.workers import WorkerProcess
 PLUGINS = str(Path(__file__).parents[1] / "support" / "plugins")
 
 
-def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_stuck_task_is_reported_with_its_stack(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
     connect = Connect(worker({"plugin.path": PLUGINS, "headrace.stuck.ms": "1000"}))
     notices = _notices(connect.worker.url)
     name, gate = unique("stuck"), tmp_path / "gate"
@@ -39,7 +41,9 @@ def test_a_stuck_task(worker: Callable[..., WorkerProcess], broker: KafkaBroker,
     assert connect.states(name) == ("RUNNING", ["RUNNING"])
 
 
-def test_requests_for_missing_stacks_are_404(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_requests_for_missing_stacks_are_answered_with_404(
+    worker: Callable[..., WorkerProcess], tmp_path: Path
+) -> None:
     connect = Connect(worker())
     assert connect.worker.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
     assert connect.worker.request("GET", "/health/live") == (200, {"status": "alive"})

@@ -143,7 +143,7 @@ class Rig:
             self.worker.stop()
         self.broker.stop()
         try:
-            wait_until(lambda: not any(map(alive, self._ours)), 15, "orphans")
+            wait_until(lambda: not any(map(alive, self._ours)), 15, "the end of orphaned processes")
         except AssertionError:
             return [command_line(pid)[:200] for pid in self._ours if alive(pid)]
         return []

@@ -17,7 +17,7 @@ class InMemory:
         raise NotImplementedError
 
     def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
-        raise AssertionError("nobody was to listen for events")
+        raise AssertionError("this transport has no events")
 
     async def sleep(self, seconds: float) -> None: ...
 

@@ -109,7 +109,7 @@ def task_spec(name: str, epoch: int = 1, **config: str) -> TaskSpec:
 
 def descendants(pid: int) -> dict[int, str]:
     """Command lines of all living processes of this process's engines: drivers and their descendants. Other
-    descendants, such as the broker of the test run and workers with their own engines, are left out."""
+    descendants, such as the broker of the test run and workers with their own engines, are excluded."""
     below = children(pid)
     drivers = [child for child in direct_children(pid) if "runtime.engine.driver.driver" in command_line(child)]
     engines = {*drivers, *(child for driver in drivers for child in children(driver))}

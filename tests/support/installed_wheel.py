@@ -35,7 +35,7 @@ class Installed:
         pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
         subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
         (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
-        lent = Path(sysconfig.get_path("purelib")) if runtime else _lend_base(folder / "lent")
+        lent = Path(sysconfig.get_path("purelib")) if runtime else _link_base(folder / "lent")
         (packages / "lent.pth").write_text(f"{lent}\n")
 
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -53,7 +53,7 @@ class Installed:
         )
 
 
-def _lend_base(folder: Path) -> Path:
+def _link_base(folder: Path) -> Path:
     """A folder with the base dependencies and nothing else."""
     folder.mkdir()
     for needed in _base({}, distribution("headrace")).values():

@@ -71,7 +71,7 @@ def alternations(ids: Iterable[str]) -> list[str]:
 
 def late_records(values: Iterable[str], starts: Mapping[str, float]) -> list[str]:
     """Records in a topic that a life polled after a later life had started. Records that the Kafka client of a frozen
-    process had queued before may arrive late: without transactions, nothing can call them back."""
+    process had queued before may arrive late: without transactions, they cannot be recalled."""
     found, newest = [], ""
     for value in values:
         life, number, polled = value.split()
@@ -97,7 +97,7 @@ class Pipeline:
 
 
 class Pipelines:
-    """Pipelines that share a file of marks, and what is known of them at the end."""
+    """Pipelines that share a file of marks, and their checks at the end."""
 
     def __init__(self, folder: Path, broker: KafkaBroker, count: int) -> None:
         self._broker = broker
@@ -151,13 +151,13 @@ class Pipelines:
         for name in self.names:
             connect.ask("DELETE", f"/connectors/{name}")
 
-    # What the traces prove
+    # Checks of the traces
 
     def lives(self) -> list[Life]:
         return lives(self.marks.read_text().splitlines())
 
     def finish(self, timeout: float = 60.0) -> int:
-        """Ends the counting and waits until the sinks have written what is in the topics; returns the number of
+        """Ends the counting and waits until the sinks have written all records of the topics; returns the number of
         records."""
         self._done.touch()
         self._values = contents(self._broker.bootstrap, [pipeline.topic for pipeline in self.all])

@@ -24,7 +24,7 @@ class TestLog(MemoryLog):
         self.failure: Callable[[bytes, bytes | None], Exception | None] = lambda key, value: None
         """The error of a write, if it fails."""
         self.queued: list[Record] = []  # unanswered, as in the producer's queue
-        self.refused = 0  # writes that failed because the broker was away
+        self.refused = 0  # writes that failed because the broker was unavailable
         self.written: list[Record] = []
 
     async def write_all(self, records: Sequence[Record]) -> None:

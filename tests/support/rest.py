@@ -9,7 +9,7 @@ from typing import Any
 
 
 def request(url: str, method: str = "GET", body: Any = None, timeout: float = 30.0) -> tuple[int, Any]:
-    """Status and decoded body (None if empty). URLError or OSError without an answer."""
+    """Status and decoded body (None if empty). Raises URLError or OSError without an answer."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"} if data is not None else {}
     ask = urllib.request.Request(url, data=data, headers=headers, method=method)

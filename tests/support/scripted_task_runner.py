@@ -18,7 +18,7 @@ from runtime.pipeline.task.errors import RevokedError
 
 
 class ScriptedRunner:
-    """`behaviour`: idle, end, fail, lose (returns its assignment), exit, talk, flood, hog (holds the interpreter), deaf
+    """`behaviour`: idle, end, fail, lose (returns its assignment), exit, talk, flood, hog (holds the GIL), deaf
     (ignores stop), hang (in stop), leak (ignores revoke, too), stick (in poll, until paused), grow (to 400 MB), kill
     (its process, on request), kill_group (its process group, on request)."""
 

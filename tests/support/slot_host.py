@@ -34,7 +34,7 @@ class RecordingHost:
         self.topics.append(topic)
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
-        raise AssertionError("these tasks keep their offsets themselves")
+        raise AssertionError("these tasks store their offsets themselves")
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self.members.append(member_id)

@@ -50,7 +50,7 @@ class StubWorker:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def asked(self, method: str, path: str, within: float = 20.0) -> None:
+    async def received(self, method: str, path: str, within: float = 20.0) -> None:
         """Waits until this request has been received."""
         async with asyncio.timeout(within):
             while (method, path) not in self.seen:

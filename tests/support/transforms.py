@@ -15,7 +15,7 @@ from runtime.plugins.registry import load
 _K = "org.apache.kafka.connect.transforms."
 
 
-def made(name: str, config: Mapping[str, str]) -> Transformation:
+def transformation(name: str, config: Mapping[str, str]) -> Transformation:
     """A configured transformation, by the end of its class name."""
     found: Transformation = load("transformation", _K + name)()
     found.configure(config)

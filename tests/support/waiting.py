@@ -18,7 +18,7 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
         if answer:
             return answer
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout:g} s: {what or condition!r} (last answer: {answer!r})")
+            raise AssertionError(f"timed out after {timeout:g} s: {what or condition!r} (last answer: {answer!r})")
         time.sleep(every)
 
 

@@ -93,11 +93,11 @@ class WorkerGroup:
             process.signal(signal.SIGSTOP)
 
     def thaw(self, worker: WorkerProcess) -> None:
-        """Sends SIGCONT to what was frozen, the worker itself last."""
+        """Sends SIGCONT to the frozen processes, to the worker itself last."""
         for process in reversed(self._frozen.pop(worker, [])):
             process.signal(signal.SIGCONT)
 
-    # Questions
+    # State of the group
 
     @property
     def living(self) -> list[WorkerProcess]:
@@ -110,8 +110,8 @@ class WorkerGroup:
         return GroupConnect(self)
 
     def wait_running(self, names: Iterable[str], timeout: float = 60.0, tasks: int = 1) -> float:
-        """Waits until these connectors have all their tasks, everything is RUNNING, and on living workers, as any of
-        them says; returns the seconds."""
+        """Waits until a living worker reports that these connectors and all their tasks are RUNNING on living workers;
+        returns the seconds."""
         started, wanted = time.monotonic(), set(names)
 
         def all_running() -> bool:
@@ -130,7 +130,7 @@ class WorkerGroup:
         return {name for name, entry in entries.items() if _is_running(entry.get("status"), ids, tasks)}
 
     def states(self, names: Iterable[str]) -> Counter[str]:
-        """How many connectors and tasks are in which state, and on which worker."""
+        """The number of connectors and tasks by state and worker."""
         found: Counter[str] = Counter()
         entries = self._entries()
         for name in names:
@@ -156,7 +156,7 @@ class WorkerGroup:
         entries: dict[str, Any] = self.connect.ask("GET", "/connectors?expand=status")
         return entries
 
-    # The end
+    # Cleanup
 
     def remember(self, worker: WorkerProcess) -> None:
         """Remembers the worker's current processes, for `close()`."""
@@ -164,7 +164,7 @@ class WorkerGroup:
             self._started |= {ProcessRef.of(worker.pid), *children(worker.pid)}
 
     def close(self) -> list[str]:
-        """Ends all workers; returns the command lines of processes that outlived theirs, which are killed."""
+        """Ends all workers; returns the command lines of processes that outlived their workers, after killing them."""
         for worker in list(self._frozen):
             self.thaw(worker)
         for worker in self.workers:

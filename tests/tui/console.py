@@ -38,7 +38,7 @@ class Console:
         deadline = asyncio.get_running_loop().time() + within
         while not (answer := condition()):
             if asyncio.get_running_loop().time() > deadline:
-                raise AssertionError(f"not within {within:g} s: {what or condition}\n{self.text}")
+                raise AssertionError(f"timed out after {within:g} s: {what or condition}\n{self.text}")
             await self.pilot.pause(0.02)
         return answer
 

@@ -79,7 +79,7 @@ class Terminal:
         deadline = time.monotonic() + within
         while not condition():
             shown = "\n".join(self.lines)
-            assert time.monotonic() < deadline, f"not within {within:g} s: {what}\n{shown}"
+            assert time.monotonic() < deadline, f"timed out after {within:g} s: {what}\n{shown}"
             if not self.process.isalive():
                 self._pump_the_rest()
                 assert condition(), f"the program has ended: {what}\n{shown}"

@@ -57,7 +57,7 @@ async def test_marks_follow_names_and_bulk_operations_act_on_them_only(cluster: 
         assert [cluster.state(name)[:7] for name in names] == ["STOPPED", "STOPPED", "RUNNING", "RUNNING"]
 
 
-async def test_bulk_on_the_filter_leaves_out_connectors_without_effect(cluster: Cluster) -> None:
+async def test_bulk_operations_on_a_filter_skip_connectors_that_would_not_change(cluster: Cluster) -> None:
     prefix = unique("bulk")
     names = cluster.running_sources(3, prefix)
     (other,) = cluster.running_sources(1, unique("other"))

@@ -18,16 +18,16 @@ def silent(scope: str, option: str) -> str:
     return ""
 
 
-def test_plain() -> None:
+def test_a_plain_terminal_gets_osc_52() -> None:
     assert sequence(TEXT, {"TERM": "xterm-256color"}) == OSC_52
 
 
-def test_tmux_gets_both() -> None:
+def test_tmux_gets_osc_52_with_and_without_passthrough() -> None:
     made = sequence(TEXT, {"TERM": "tmux-256color", "TMUX": "/run/tmux,1,0"})
     assert made == "\x1bPtmux;" + OSC_52.replace("\x1b", "\x1b\x1b") + "\x1b\\" + OSC_52
 
 
-def test_screen_gets_pieces() -> None:
+def test_screen_gets_short_sequences() -> None:
     made = sequence("x" * 3000, {"TERM": "screen", "STY": "1.pts"})
     pieces = made.split("\x1b\\")[:-1]
     assert len(pieces) == 8 and all(piece.startswith("\x1bP") and len(piece) <= 514 for piece in pieces)
@@ -50,7 +50,7 @@ def test_screen_gets_pieces() -> None:
         ({"TERM": "xterm", "VTE_VERSION": "7600"}, {}, ""),
     ],
 )
-def test_obstacles(environ: dict[str, str], answers: dict[str, str], why: str) -> None:
+def test_terminals_that_do_not_copy_are_detected(environ: dict[str, str], answers: dict[str, str], why: str) -> None:
     found = obstacle(10, environ, lambda scope, option: answers.get(option, ""))
     assert why in found and bool(why) == bool(found)
 
@@ -63,7 +63,7 @@ def test_a_long_text_is_written_to_a_private_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("takes", [True, False])
-def test_tmux_without_passthrough_copies_itself(tmp_path: Path, takes: bool) -> None:
+def test_without_passthrough_the_tmux_buffer_is_used(tmp_path: Path, takes: bool) -> None:
     loaded: list[bytes] = []
 
     def load(text: bytes) -> bool:

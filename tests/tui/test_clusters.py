@@ -52,7 +52,7 @@ async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
             lambda: seen.home.profile.name == "orders [/prod]" and failing in seen.home.connector_list.keys
         )
         await seen.sees("PRODUCTION", "READ-ONLY", failing)
-        assert not seen.home.marks, "marks belong to their cluster"
+        assert not seen.home.marks, "marks are kept for each cluster"
         await seen.press("s")
         await seen.sees("stop refused: the context orders [/prod] is read-only")
         left = seen.app.homes[cluster.url]
@@ -154,7 +154,7 @@ async def test_an_unreachable_cluster_is_polled_at_growing_intervals(monkeypatch
     assert summaries[-1].link.state is LinkState.LOST and summaries[-1].link.next_try_at == 160.0
 
 
-def test_kinds() -> None:
+def test_headrace_and_apache_workers_are_distinguished() -> None:
     assert about({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
     assert about({"version": "4.3.0", "commit": "a9ce"}) == {
         "version": "4.3.0",

@@ -33,7 +33,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-async def test_odd_names_and_traces_are_drawn_as_text(width: int) -> None:
+async def test_unusual_names_and_traces_are_drawn_as_text(width: int) -> None:
     async with console(NO_CLUSTER, width, 30) as seen:
         await detach_store(seen)
         update(seen, *(connector(name, tasks=("RUNNING", "FAILED"), key=name) for name in ODD))
@@ -49,7 +49,7 @@ async def test_odd_names_and_traces_are_drawn_as_text(width: int) -> None:
         "\n".join(seen.lines).encode()  # no unpaired surrogates, which cannot be sent to a terminal
 
 
-async def test_the_cursor_belongs_to_the_name() -> None:
+async def test_the_cursor_follows_the_connector() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         many = [connector(f"c{number:03}") for number in range(200)]
@@ -157,7 +157,7 @@ async def test_many_partitions_are_edited_without_delay() -> None:
         await seen.until(lambda: "t-0 " not in seen.text)
 
 
-def test_completion() -> None:
+def test_commands_and_names_are_completed() -> None:
     names = ["a b", "demo-sink", "x[1]"]
     assert complete("st", names) == ["stop connector"]
     assert complete("stop connector", names) == ["stop connector "]
@@ -170,14 +170,14 @@ def test_completion() -> None:
     assert "Stop connectors" in hint("stop connector demo-sink x", names)
 
 
-def test_columns_drop_by_rank_and_grow_by_need() -> None:
+def test_columns_are_hidden_by_rank_and_widened_for_their_content() -> None:
     columns = (Column("a", "A", 10, grows=True), Column("b", "B", 10, rank=2), Column("c", "C", 10, rank=1))
     assert [(one.key, width) for one, width in arrange(columns, {"a": 99}, 40)] == [("a", 16), ("b", 10), ("c", 10)]
     assert [one.key for one, _ in arrange(columns, {}, 30)] == ["a", "c"]
     assert [(one.key, width) for one, width in arrange(columns, {}, 6)] == [("a", 6)]
 
 
-def test_text() -> None:
+def test_text_is_fitted_to_a_width() -> None:
     assert fit("orders-postgres-eu-1", 11, middle=True) == "order…-eu-1" and fit("abcd", 1, middle=True) == "…"
     assert fit("日本語日本語", 6, middle=True) == "日…語 " and fit("abc", 3, middle=True) == "abc"
     assert fit("abcdef", 4) == "abc…" and fit("日本語", 5) == "日本…" and fit("日本語", 4) == "日… "
@@ -186,7 +186,7 @@ def test_text() -> None:
     assert [span(seconds) for seconds in (-1, 59, 60, 3600, 200000)] == ["0 s", "59 s", "1 min", "1 h", "2 d"]
 
 
-def test_secrets() -> None:
+def test_secret_keys_are_recognized_unless_they_are_references() -> None:
     assert is_secret("database.password", "x") and is_secret("sasl.jaas.config", "y")
     assert not is_secret("database.password", "${file:/etc/x:password}") and not is_secret("topics", "x")
 

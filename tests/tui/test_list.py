@@ -70,7 +70,7 @@ async def test_columns_by_width(cluster: Cluster) -> None:
         await seen.sees(name)
 
 
-async def test_the_page_is_beside_the_list_on_broad_screens(cluster: Cluster) -> None:
+async def test_the_page_is_beside_the_list_on_wide_screens(cluster: Cluster) -> None:
     cluster.source()
     name = cluster.source()
     async with console(cluster.url, 200, 50) as seen:

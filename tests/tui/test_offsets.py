@@ -76,7 +76,7 @@ async def test_alter_a_stopped_connector_and_undo(cluster: Cluster, stopped_sour
         await seen.sees("✓ definite success")
 
 
-async def test_in_one_step_from_running(cluster: Cluster, stopped_source: str) -> None:
+async def test_a_running_connector_is_altered_in_one_step(cluster: Cluster, stopped_source: str) -> None:
     name = stopped_source
     cluster.request("PUT", f"/connectors/{name}/resume")
     cluster.wait(name, "RUNNING 1/1")
@@ -163,7 +163,7 @@ async def test_refusals_of_the_server_are_shown_verbatim(cluster: Cluster, stopp
         assert seen.home.view.offsets.is_editing
 
 
-async def test_editor_and_review_are_side_by_side_on_broad_screens(cluster: Cluster, stopped_source: str) -> None:
+async def test_editor_and_review_are_side_by_side_on_wide_screens(cluster: Cluster, stopped_source: str) -> None:
     async with console(cluster.url, 260, 50) as seen:
         await edit(seen, stopped_source)
         editor = seen.home.view.offsets.editor.region
@@ -191,7 +191,7 @@ async def test_an_outage_longer_than_the_retries(
             await seen.press("ctrl+s")
         forwarder.dies_of = f"PUT /connectors/{name}/stop".encode()
         await seen.confirm("y")
-        await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "given up")
+        await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "failed")
         await seen.sees("cannot reach" if is_typed else "could not be resumed")
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list is shown as stale")

@@ -41,14 +41,16 @@ async def opened(seen: Console, name: str = "one") -> None:
     await seen.sees("t-0", "offset")
 
 
-@pytest.mark.parametrize("later", [Raw(b'{"message":"the broker is away"}', 500), HANG], ids=["refused", "silent"])
+@pytest.mark.parametrize(
+    "later", [Raw(b'{"message":"the broker is unavailable"}', 500), HANG], ids=["refused", "silent"]
+)
 async def test_outdated_offsets_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets.OffsetsPane, "interval", 0.2)
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await opened(seen)
         assert "ago" not in seen.text
         worker.answers[DETAIL] = later
-        await seen.sees("read 0 s ago", "the broker is away" if later is not HANG else "t-0")
+        await seen.sees("read 0 s ago", "the broker is unavailable" if later is not HANG else "t-0")
         asked = worker.seen.count(("GET", DETAIL))
         await seen.pilot.pause(0.6)
         if later is HANG:
@@ -156,7 +158,7 @@ async def test_the_overview_of_a_source_shows_that_its_file_is_missing() -> None
 
 
 async def test_a_dead_letter_topic_is_not_shown_as_unused() -> None:
-    """Workers do not track them."""
+    """Workers do not track the use of dead letter topics."""
     config = {"errors.deadletterqueue.topic.name": "dlq"}
     some = {**answers(10), LIST: {"one": listed("one", config=config)}}
     some["/connectors/one/topics"] = {"one": {"topics": []}}
@@ -174,7 +176,7 @@ async def test_status_lines_end_with_their_cause() -> None:
         await seen.press("e", "x", "ctrl+s")
         await seen.sees("not applied: fix line")
         await seen.press("right", "right", "right", "backspace")
-        await seen.until(lambda: seen.home.status.text == "", "mended")
+        await seen.until(lambda: seen.home.status.text == "", "the message to be cleared")
         await seen.press("ctrl+s")
         await seen.sees("nothing would change")
         await seen.press("backspace", "7")

@@ -35,7 +35,7 @@ def test_progress_from_the_answer_about_offsets() -> None:
     assert not of_offsets({"offsets": [{"partition": {}, "offset": {}}]}).is_known and not of_offsets({}).is_known
 
 
-def test_short() -> None:
+def test_large_numbers_are_abbreviated() -> None:
     assert [short(number) for number in (0, 999, 1000, 12_345, 999_999, 4_500_000)] == [
         *("0", "999", "1.0k", "12.3k", "999k", "4.5M")
     ]

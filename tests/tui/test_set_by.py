@@ -33,7 +33,7 @@ class Slow:
         return SeekPlan(BASE, tuple(made), 1)
 
 
-class Boxed(App[None]):
+class DialogApp(App[None]):
     """An app that shows only the dialog."""
 
     def __init__(self, seek_planner: Any) -> None:
@@ -46,7 +46,7 @@ class Boxed(App[None]):
 
 async def test_enter_before_the_preview_accepts_it_on_arrival() -> None:
     slow = Slow()
-    app = Boxed(slow)
+    app = DialogApp(slow)
     async with app.run_test() as pilot:
         await pilot.press(*"earliest", "enter")
         await asyncio.wait_for(slow.asked.wait(), 10)
@@ -60,7 +60,7 @@ async def test_enter_before_the_preview_accepts_it_on_arrival() -> None:
 
 async def test_typing_after_enter_cancels_it() -> None:
     slow = Slow()
-    app = Boxed(slow)
+    app = DialogApp(slow)
     async with app.run_test() as pilot:
         await pilot.press(*"earliest", "enter")
         await asyncio.wait_for(slow.asked.wait(), 10)
@@ -76,7 +76,7 @@ async def test_typing_after_enter_cancels_it() -> None:
 
 async def test_a_position_without_changes_keeps_the_dialog_open() -> None:
     slow = Slow(moves=False)
-    app = Boxed(slow)
+    app = DialogApp(slow)
     async with app.run_test() as pilot:
         await pilot.press(*"latest", "enter")
         slow.go.set()

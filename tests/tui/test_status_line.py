@@ -61,7 +61,7 @@ async def test_a_notice_is_cleared_with_its_cause() -> None:
         failed(seen, "bad")
         update(seen, connector("one"))
         assert status(seen) == ("", ""), "the connector was deleted"
-        seen.home.say("bad: no such file", "bad")  # the result of a key
+        seen.home.say("bad: no such file", "bad")  # the result of a key press
         update(seen, connector("one"), connector("bad"))
         update(seen, connector("one"))
         assert status(seen)[0] == "bad: no such file"
@@ -116,7 +116,7 @@ async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.home.say("not an answer that goes", "bad")
         seen.home.status = StatusText(*seen.home.status[:2], old)
         seen.home.tick()
-        assert status(seen)[0], "the result of a key remains until the next key"
+        assert status(seen)[0], "the result of a key press remains until the next key"
 
 
 def test_a_pause_reports_tasks_that_stay_failed() -> None:

@@ -81,7 +81,7 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
     )
 
 
-def test_in_one_step_from_running(cluster: Cluster, source: str) -> None:
+def test_a_running_connector_is_altered_in_one_step(cluster: Cluster, source: str) -> None:
     with Terminal(cluster.url) as terminal:
         find(terminal, source)
         terminal.press("e")

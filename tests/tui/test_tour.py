@@ -1,5 +1,5 @@
 """The first half of a newcomer's tour, on Apache's worker and on ours: find a failure, read its trace, fix the config,
-restart it; in a real terminal, and the same as a script judged by its exit codes. The second half: test_time_travel."""
+restart it; in a real terminal, and the same as a script judged by its exit codes. Second half: test_seek_by_time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
     assert cluster.request("GET", f"/connectors/{name}/config")[1]["value.converter"].endswith(RIGHT)
 
 
-def test_as_a_script(cluster: Cluster, tmp_path: Path) -> None:
+def test_the_same_tour_as_a_script(cluster: Cluster, tmp_path: Path) -> None:
     headrace = Console(cluster.url, tmp_path)
     source = cluster.source("tour")
     name = cluster.failing(source)

@@ -45,7 +45,7 @@ async def workers_page(answers: dict[str, Any], **profile: Any) -> AsyncIterator
         yield seen, worker
 
 
-async def test_a_worker_is_drained_after_a_question_and_its_units_are_seen_moving() -> None:
+async def test_a_worker_is_drained_after_confirmation_and_its_units_are_shown_as_moving() -> None:
     async with workers_page({"PUT /workers/w%3A8083/drain": Raw(b"", 202)}) as (seen, worker):
         await seen.press("d")
         await seen.until(lambda: isinstance(seen.app.screen, Dialog))
@@ -56,7 +56,7 @@ async def test_a_worker_is_drained_after_a_question_and_its_units_are_seen_movin
         await seen.press("d")
         worker.answers["/workers"] = group(w="DRAINING")
         await seen.confirm("y")
-        await worker.asked("PUT", "/workers/w%3A8083/drain")
+        await worker.received("PUT", "/workers/w%3A8083/drain")
         await seen.sees(f"✓ drain {W}: draining", "↻ DRAINING")
         worker.answers["/workers"] = group(w="DRAINING", owner=X)
         await seen.press("f5")
@@ -71,20 +71,20 @@ async def test_a_worker_is_drained_after_a_question_and_its_units_are_seen_movin
         assert operation.curl("http://h")[0].startswith("curl -sS -X PUT http://h/workers/w%3A8083/drain")
 
 
-async def test_cordon_and_uncordon_need_no_question() -> None:
+async def test_cordon_and_uncordon_need_no_confirmation() -> None:
     answers = {f"PUT /workers/x%3A8083/{verb}": Raw(b"", 202) for verb in ("cordon", "uncordon")}
     async with workers_page(answers) as (seen, worker):
         worker.answers["/workers"] = group(x="CORDONED")
         await seen.press("end", "c")
-        await worker.asked("PUT", "/workers/x%3A8083/cordon")
+        await worker.received("PUT", "/workers/x%3A8083/cordon")
         await seen.sees(f"✓ cordon {X}: cordoned", "‖ CORDONED")
         worker.answers["/workers"] = group()
         await seen.press("u")
-        await worker.asked("PUT", "/workers/x%3A8083/uncordon")
+        await worker.received("PUT", "/workers/x%3A8083/uncordon")
         await seen.sees(f"✓ uncordon {X}: uncordoned", f"{X} ● ACTIVE")
 
 
-async def test_what_the_worker_refuses_is_shown_and_what_cannot_work_is_not_sent() -> None:
+async def test_refusals_are_shown_and_invalid_requests_are_not_sent() -> None:
     refusal = Raw(b'{"error_code":409,"message":"%s"}' % REFUSED.encode(), 409)
     async with workers_page({"PUT /workers/w%3A8083/drain": refusal}) as (seen, worker):
         await seen.press("d")
@@ -117,5 +117,5 @@ async def test_workers_without_connectors_complete_after_a_verb() -> None:
         await seen.press(*"cordon x")
         await seen.until(lambda: seen.home.command_line.complete("cordon x") == [f"cordon {X}"])
         await seen.press("tab", "enter")
-        await worker.asked("PUT", "/workers/x%3A8083/cordon")
+        await worker.received("PUT", "/workers/x%3A8083/cordon")
         await seen.sees(f"{X}: cordoned")

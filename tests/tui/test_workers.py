@@ -72,8 +72,8 @@ def test_without_a_reported_group_units_belong_to_the_worker_of_their_status() -
     assert in_glyphs(counted_states(found["w:8083"], tasks=True)) == "✗ 1  ● 1"
 
 
-def test_units_that_change_their_worker_are_moving() -> None:
-    leaving = connector("leaving")  # stops on w, and nobody owns it
+def test_units_that_change_workers_are_shown_as_moving() -> None:
+    leaving = connector("leaving")  # is stopping on w and has no owner
     arriving = connector("arriving")  # owned by v, where it is about to start
     paused = connector("paused", "PAUSED", ("PAUSED",))
     orphan = connector("orphan", "UNASSIGNED", ())  # waits for w to return

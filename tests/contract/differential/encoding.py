@@ -2,7 +2,7 @@
 
 A value is null, a boolean, a string, or an object of one key: `i` (an integer in decimal), `f` (the bits of a double in
 hexadecimal), `b` (bytes in base64), `dec` (unscaled value and scale), `date` (milliseconds), `a` (array), `m` (map, as
-pairs), `st` (struct, as pairs). A schema is null or an object; attributes that are not set are left out.
+pairs), `st` (struct, as pairs). A schema is null or an object; attributes that are not set are omitted.
 """
 
 from __future__ import annotations

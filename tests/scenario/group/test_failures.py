@@ -30,12 +30,14 @@ def on_own_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Worker
 
 
 def started(group: WorkerGroup, workers: int, count: int = PIPELINES) -> Pipelines:
-    """Pipelines that run on this many workers, each of which has some of them."""
+    """Pipelines that run on this many workers; each worker runs some of them."""
     group.start(*(group.ours() for _ in range(workers)))
     pipelines = Pipelines(group.folder, group.broker, count)
     pipelines.create(group.connect)
     group.wait_running(pipelines.names)
-    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 30, "all have tasks")
+    wait_until(
+        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 30, "units on all workers"
+    )
     group.wait_running(pipelines.names)
     return pipelines
 
@@ -70,8 +72,8 @@ def test_a_frozen_slot_is_replaced_and_never_runs_again(group: WorkerGroup) -> N
 
 
 @pytest.mark.slow
-def test_a_slot_that_holds_the_interpreter_ends_before_its_tasks_run_elsewhere(group: WorkerGroup) -> None:
-    """The worker is frozen, so that only the slot's own lease can end tasks that do not look at it."""
+def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(group: WorkerGroup) -> None:
+    """The worker is frozen, so that only the slot's own lease can end tasks that do not check it."""
     pipelines = started(group, 2)
     victim = group.workers[1]
     held = next(p for p in pipelines.all if group.worker_of(p.source) is victim)
@@ -82,28 +84,36 @@ def test_a_slot_that_holds_the_interpreter_ends_before_its_tasks_run_elsewhere(g
     other = next(worker for worker in group.workers if worker is not holder)
     (slot,) = slots(holder)
     hold.touch()
-    wait_until(lambda: not hold.exists(), 10, "the task holds the interpreter")
+    wait_until(lambda: not hold.exists(), 10, "the task holds the GIL")
     group.freeze(holder)
     process = ProcessRef.of(slot)
     wait_until(lambda: group.running() >= set(pipelines.names), 60, "all RUNNING on the other worker")
     assert not process.alive(), "the slot outlived its lease"
     assert group.living == [other]
     group.thaw(holder)
-    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 60, "shared again")
+    wait_until(
+        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers),
+        60,
+        "units on all workers again",
+    )
     group.wait_running(pipelines.names)
     check(pipelines)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True], ids=["worker", "all its processes"])
-def test_a_worker_frozen_for_longer_than_its_session(group: WorkerGroup, whole: bool) -> None:
+def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group: WorkerGroup, whole: bool) -> None:
     pipelines = started(group, 2)
     victim = group.workers[1]
     group.freeze(victim, whole)
     waited = group.wait_running(pipelines.names, SESSION * 4)
     print(f"\nall RUNNING on the other worker after {waited:.1f} s")
     group.thaw(victim)
-    wait_until(lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 60, "shared again")
+    wait_until(
+        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers),
+        60,
+        "units on all workers again",
+    )
     group.wait_running(pipelines.names)
     check(pipelines)
 

@@ -23,7 +23,7 @@ MIXED = {"headrace.mixed.group": "true"}
 
 
 @dataclass
-class Lanes:
+class FilePipelines:
     """File sources whose files grow, their topics, and file sinks: all of classes that both programs have."""
 
     folder: Path
@@ -78,24 +78,24 @@ class Lanes:
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_java_to_ours_to_java(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_apache_workers_are_replaced_by_ours_and_ours_by_apache_workers(broker: KafkaBroker, tmp_path: Path) -> None:
     with worker_group(tmp_path, broker) as group:
         members = [group.java(), group.java()]
         group.start(*members)
-        lanes = Lanes(tmp_path, broker)
-        lanes.create(group)
-        lanes.start()
+        pipelines = FilePipelines(tmp_path, broker)
+        pipelines.create(group)
+        pipelines.start()
         client = RetryingClient(lambda: list(members), tmp_path, java=True)
         client.start()
         try:
             for number, make in ((0, ours), (1, ours), (0, java), (1, java)):
                 replace(group, members, number, make(group))
-                group.wait_running(lanes.all_names, 90)
+                group.wait_running(pipelines.all_names, 90)
         finally:
             client.stop()
-            lanes.stop()
+            pipelines.stop()
         print(f"\n{client.summary}")
-        lanes.check()
+        pipelines.check()
         assert two_owners(broker, group) == []
         assert client.lost == []
         assert client.forgotten(group.connect) == {}

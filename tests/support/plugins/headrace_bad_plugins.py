@@ -44,7 +44,7 @@ class MuteError(Exception):
     """An error whose message cannot be read."""
 
     def __str__(self) -> str:
-        raise ValueError("nothing to say")
+        raise ValueError("the message cannot be read")
 
 
 class Behaviour:
@@ -63,13 +63,13 @@ class Behaviour:
             return False
         _log.warning("misbehaving in %s", method)
         if self._how == "raise":
-            raise RuntimeError(f"no {method} today")
+            raise RuntimeError(f"{method} fails as configured")
         if self._how == "mute":
             raise MuteError
         if self._how == "verbose":
             raise RuntimeError("x" * 80_000_000)
         if self._how == "exit":
-            raise SystemExit(f"left in {method}")
+            raise SystemExit(f"exit in {method}")
         if self._how == "kill":
             os._exit(11)
         if self._how == "kill_worker":
@@ -165,7 +165,7 @@ class _Raising:
     """The config_def of a class that raises when its definition is read."""
 
     def __get__(self, instance: object, owner: type) -> ConfigDef:
-        raise RuntimeError("no definition today")
+        raise RuntimeError("the definition cannot be read")
 
 
 class UndefinedSource(BadSource):

@@ -79,7 +79,7 @@ def _configs(config: Mapping[str, str], tasks: int) -> Sequence[Mapping[str, str
 
 
 class LifeSourceTask(SourceTask):
-    """Counts until the file `done` exists. If the file `hold` exists, removes it and holds the interpreter for a
+    """Counts until the file `done` exists. If the file `hold` exists, removes it and holds the GIL for a
     minute."""
 
     idle_poll = _BETWEEN_MARKS

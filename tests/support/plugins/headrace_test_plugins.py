@@ -36,7 +36,7 @@ class CountingTask(SourceTask):
 
     def poll(self) -> Sequence[SourceRecord]:
         if self._next == self._fail_at:
-            raise RuntimeError(f"broke at {self._next}, as asked")
+            raise RuntimeError(f"failed at {self._next} as configured")
         time.sleep(0.01)
         self._next += 1
         partition, offset = {"counter": self._topic}, {"n": self._next}
@@ -100,7 +100,7 @@ class BrokenStartConnector(CountingConnector):
     """A connector that raises in start()."""
 
     def start(self, config: Mapping[str, str]) -> None:
-        raise RuntimeError("cannot start today")
+        raise RuntimeError("start() fails as configured")
 
 
 class GatedSinkTask(SinkTask):

@@ -24,7 +24,7 @@ class Misbehaving(Transformation):
         self._how, self._when = config["how"], config.get("when", "")
         self._secret = config.get("secret.password", "")
         if self._how == "configure":
-            raise RuntimeError("no configuration pleases me")
+            raise RuntimeError("every configuration is refused")
 
     def apply(self, record: RecordT) -> RecordT | None:
         if self._when in str(record.value):

@@ -1,4 +1,4 @@
-"""The proof from traces finds what it must find."""
+"""The checks of traces detect overlaps, alternations and late records."""
 
 from __future__ import annotations
 

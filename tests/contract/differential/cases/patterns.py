@@ -74,7 +74,7 @@ def _pattern(chance: Chance, depth: int) -> str:
 
 
 def _spoilt(chance: Chance, pattern: str) -> str:
-    """The pattern, one in five with a character inserted or replaced, but without unbounded look-behinds."""
+    """The pattern; one in five has a character inserted or replaced. Unbounded look-behinds are excluded."""
     if chance.random.random() < 0.8 or "(?<" in pattern:
         return pattern
     place = chance.random.randrange(len(pattern) + 1)

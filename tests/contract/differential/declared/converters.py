@@ -67,7 +67,7 @@ def _failed_or_text(one: Difference) -> bool:
 
 
 def _is_text(one: Difference) -> bool:
-    """If a text that begins with blanks turns out not to be an array, only the blanks remain, as in Java."""
+    """Whether ours is the text; of a text that starts with blanks but is not an array, only the blanks, as in Java."""
     schema, value = one.ours["ok"]
     text = _read(one).decode("utf-8", "surrogateescape")
     return schema == {"type": "STRING"} and (value == text or (text.startswith(value) and not value.strip()))
@@ -81,7 +81,7 @@ def _beyond_years(one: Difference) -> bool:
 
 
 def _beyond_years_as_text(java: Json, ours: Json) -> bool:
-    """A header: name, schema, value."""
+    """Whether ours is a header (name, schema, value) with text where Java has a date beyond these years."""
     shaped = isinstance(java, list) and isinstance(ours, list) and len(java) == len(ours) == 3
     return shaped and ours[1] == {"type": "STRING"} and any(not _YEARS[0] <= ms <= _YEARS[1] for ms in _dates(java))
 
@@ -108,14 +108,14 @@ def _beyond_64_bits(java: Json, ours: Json) -> bool:
 
 
 def _bytes_as_text(java: Json, ours: Json) -> bool:
-    """One or several U+FFFD in Java's text, for the escapes of bytes in ours."""
+    """Java's text has one or more U+FFFD where ours has escaped bytes."""
     if not isinstance(java, str) or not isinstance(ours, str) or "\ufffd" not in java:
         return False
     return _HALF.sub("?", java) == _HALF.sub("?", ours)
 
 
 def _bytes_written(one: Difference) -> bool:
-    """Half surrogates that escape bytes become bytes again, where Java writes question marks."""
+    """Unpaired surrogates that escape bytes are written as these bytes, where Java writes question marks."""
     java, ours = _bytes(one.java), _bytes(one.ours)
     if one.case["op"] not in ("from_connect", "from_header") or java is None or ours is None:
         return False

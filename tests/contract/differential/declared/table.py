@@ -22,5 +22,5 @@ class Declared:
 
 
 def of(difference: Difference, op: str, name: str = "") -> bool:
-    """Whether a difference belongs to an operation and a class whose name ends like this."""
+    """Whether a difference belongs to an operation and to a class whose name has this suffix."""
     return bool(difference.case["op"] == op and difference.case.get("class", "").endswith(name))

@@ -14,7 +14,7 @@ JAAS = (
 )
 
 
-def test_secrets_are_scrubbed_with_their_lines_and_the_longest_first() -> None:
+def test_whole_secrets_and_their_lines_are_scrubbed_starting_with_the_longest() -> None:
     secrets = Secrets()
     secrets.keep("c", ["hunter2", "hunter2-long", "abc", "first line\nsecond line\n"])
     assert secrets.scrub("hunter2-long hunter2 abc") == "[hidden] [hidden] abc"

@@ -15,7 +15,7 @@ def _feed(*blocks: bytes) -> list[tuple[str, int]]:
     return [pair for block in blocks for pair in zip(*buffer.feed(block), strict=True)]
 
 
-def test_line_ends() -> None:
+def test_all_line_endings_are_recognized() -> None:
     assert _feed(b"a\nb\r\nc\rd\n\n") == [("a", 2), ("b", 5), ("c", 7), ("d", 9), ("", 10)]
 
 
@@ -26,7 +26,7 @@ def test_a_carriage_return_at_the_end_waits_for_its_line_feed() -> None:
     assert _feed(b"last\r", b"\r") == [("last", 5)]
 
 
-def test_positions_count_bytes() -> None:
+def test_positions_are_in_bytes() -> None:
     assert _feed("grün\n日本\nend\n".encode()) == [("grün", 6), ("日本", 13), ("end", 17)]
 
 
@@ -38,7 +38,7 @@ def test_finish_returns_the_unterminated_line() -> None:
     assert buffer.finish() == []
 
 
-def test_a_line_without_end_is_refused() -> None:
+def test_a_line_over_the_limit_is_refused() -> None:
     buffer = LineBuffer(0, max_line=100)
     buffer.feed(b"a\n" + b"x" * 60)
     with pytest.raises(ConnectError, match="position 2"):
@@ -46,7 +46,7 @@ def test_a_line_without_end_is_refused() -> None:
 
 
 @given(st.lists(st.binary(max_size=12) | st.sampled_from([b"\r", b"\n", b"\r\n", b"x\n", b"a\rb"]), max_size=12))
-def test_pieces_make_no_difference(blocks: list[bytes]) -> None:
+def test_the_size_of_blocks_makes_no_difference(blocks: list[bytes]) -> None:
     whole = b"".join([*blocks, b"end\n"])
     found = _feed(*[block for block in [*blocks, b"end\n"] if block])
     expected = whole.splitlines(keepends=True)

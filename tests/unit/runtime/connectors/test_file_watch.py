@@ -10,7 +10,7 @@ import pytest
 
 from runtime.connectors.file_watch import FileWatcher, file_watcher
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify is Linux's")
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="inotify requires Linux")
 
 
 @pytest.fixture

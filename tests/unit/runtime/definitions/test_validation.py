@@ -157,7 +157,7 @@ def test_nulls() -> None:
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 
-def test_transformations_bring_their_keys() -> None:
+def test_transformations_add_their_keys() -> None:
     result = source(transforms="a", transforms__a__type=f"{TRANSFORMS}Cast$Value", transforms__a__spec="a:int8")
     assert errors(result) == {}
     found = [c["definition"] for c in result["configs"] if c["value"]["name"].startswith("transforms.")]

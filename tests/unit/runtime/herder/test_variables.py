@@ -53,7 +53,7 @@ async def _stopped_sink(rig: Rig, **more: str) -> None:
     await rig.until(lambda: rig.state("a") is State.STOPPED)
 
 
-async def test_a_sinks_group(rig: Rig) -> None:
+async def test_offsets_are_read_and_altered_in_the_resolved_group(rig: Rig) -> None:
     await _stopped_sink(rig)
     partition = {"kafka_partition": 0, "kafka_topic": "t"}
     assert await rig.offset_requests.read("a") == {"offsets": [{"partition": partition, "offset": {"kafka_offset": 7}}]}
@@ -77,7 +77,7 @@ async def test_no_group_is_orphaned_while_a_group_in_use_is_unknown(rig: Rig) ->
         await rig.offset_requests.read("a")
 
 
-async def test_the_group_whose_dead_members_are_evicted(rig: Rig) -> None:
+async def test_dead_members_are_evicted_from_the_resolved_group(rig: Rig) -> None:
     await rig.create("a", connector_class="Sink", topics="t", consumer_override_group_id=VARIABLE)
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
     assert rig.groups.described == [GROUP]
@@ -95,7 +95,7 @@ class _Seek:
         return {}
 
 
-async def test_the_topics_of_a_sink_in_a_seek(rig: Rig) -> None:
+async def test_a_seek_uses_the_resolved_topics(rig: Rig) -> None:
     seek = _Seek()
     await _stopped_sink(rig, topics=VARIABLE)
     unused: Any = None
@@ -107,7 +107,7 @@ async def test_the_topics_of_a_sink_in_a_seek(rig: Rig) -> None:
     assert seek.reads == [True, False]
 
 
-async def test_a_sources_own_offset_topic(rig: Rig) -> None:
+async def test_the_offset_topic_of_a_source_is_resolved(rig: Rig) -> None:
     assert rig.topic_of({"offsets.storage.topic": VARIABLE}) == GROUP
     assert rig.topic_of({"offsets.storage.topic": "${env:HEADRACE_TEST_WORKERS_TOPIC}"}) != ""
 

@@ -34,7 +34,7 @@ class OddConnector(SourceConnector):
     def _act(self, method, config=None):
         self.config = dict(config or self.config)
         match self.config.get(method):
-            case "raise": raise ConnectError(f"{method} as asked")
+            case "raise": raise ConnectError(f"{method} fails as configured")
             case "config": raise ConfigError("bad key")
             case "unsupported": raise UnsupportedOffsetsError("never")
             case "exit": sys.exit(3)
@@ -74,7 +74,7 @@ class BareSink(SinkConnector):
 '''
 
 
-class Heard:
+class RecordingListener:
     """A HostListener that records reports."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Heard:
                 self.changed.clear()
 
 
-Start = Callable[..., Awaitable[tuple[PluginHostClient, Heard]]]
+Start = Callable[..., Awaitable[tuple[PluginHostClient, RecordingListener]]]
 
 
 @pytest.fixture
@@ -112,8 +112,8 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
 
     async def start(
         answer_within: float = 10.0, ping_within: float = PING_TIMEOUT, stop_within: float = STOP_TIMEOUT
-    ) -> tuple[PluginHostClient, Heard]:
-        heard = Heard()
+    ) -> tuple[PluginHostClient, RecordingListener]:
+        heard = RecordingListener()
         settings = HostSettings(plugin_path=(str(tmp_path),))
         host = PluginHostClient(settings, heard, answer_within, ping_timeout=ping_within, stop_timeout=stop_within)
         hosts.append(host)
@@ -162,11 +162,11 @@ async def test_errors_are_returned_with_their_traces(start: Start) -> None:
     for method, call in calls.items():
         with pytest.raises(HostError) as raised:
             await call()
-        assert (raised.value.kind, raised.value.message) == ("connect", f"{method} as asked")
+        assert (raised.value.kind, raised.value.message) == ("connect", f"{method} fails as configured")
         assert raised.value.trace.startswith("org.apache.kafka.connect.errors.ConnectException: ")
         assert "odd_plugins.py" in raised.value.trace
     await host.start_connector("odd", odd(task_configs="raise"))
-    with pytest.raises(HostError, match="task_configs as asked"):
+    with pytest.raises(HostError, match="task_configs fails as configured"):
         await host.task_configs("odd", 1)
 
 
@@ -191,7 +191,7 @@ async def test_a_connector_whose_stop_fails_is_removed(start: Start, caplog: pyt
     await host.stop_connector("odd")
     with pytest.raises(HostError, match="not started"):
         await host.task_configs("odd", 1)
-    assert "stop as asked" in caplog.text
+    assert "stop fails as configured" in caplog.text
     assert not heard.failed
     assert not heard.lost
 
@@ -310,7 +310,7 @@ async def test_a_connector_that_does_not_start_can_be_stopped_and_started_again(
     await host.stop_connector("odd")
     await host.start_connector("odd", odd())
     assert len(await host.task_configs("odd", 1)) == 1
-    gate.touch()  # the first instance starts at last and is stopped; the second one continues
+    gate.touch()  # the first instance finally starts and is stopped; the second one continues
     await asyncio.to_thread(wait_until, mark.exists, 10, "the mark of the first instance")
     assert len(await host.task_configs("odd", 1)) == 1
     assert not heard.lost
@@ -341,7 +341,7 @@ async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_p
     assert not heard.failed
 
 
-async def test_a_frozen_process_is_ended_and_no_plugin_is_blamed(start: Start) -> None:
+async def test_a_frozen_process_is_ended_and_no_plugin_is_reported(start: Start) -> None:
     host, heard = await start(ping_within=0.3)
     await host.start_connector("odd", odd())
     host._timeout = 0.3
@@ -398,7 +398,7 @@ async def test_first_answer_and_round_trip_are_quick(start: Start) -> None:
 
 
 async def test_configurations_and_offsets_are_passed_unchanged(start: Start) -> None:
-    """Half surrogate pairs and integers beyond 64 bits, from other writers of the topics."""
+    """Unpaired surrogates and integers beyond 64 bits, from other writers of the topics."""
     host, _ = await start()
     await host.start_connector("c", odd(file="\ud83d"))
     assert await host.task_configs("c", 1) == [{"n": "0", "task.class": "odd_plugins.Task"}]
@@ -409,7 +409,9 @@ async def test_output_of_plugins_is_scrubbed(tmp_path: Path, caplog: pytest.LogC
     caplog.set_level(logging.INFO)
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
     host = PluginHostClient(
-        HostSettings(plugin_path=(str(tmp_path),)), Heard(), scrub=lambda text: text.replace("hello", "[hidden]")
+        HostSettings(plugin_path=(str(tmp_path),)),
+        RecordingListener(),
+        scrub=lambda text: text.replace("hello", "[hidden]"),
     )
     await host.start()
     try:

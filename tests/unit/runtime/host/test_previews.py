@@ -127,7 +127,7 @@ async def test_plugins_that_end_the_preview() -> None:
     assert isinstance(killed, PreviewFailedError)
     assert str(killed) == f"The preview's process died (exit code 7) in {where}"
     assert isinstance(refused, HostError)
-    assert refused.message == "no configuration pleases me"
+    assert refused.message == "every configuration is refused"
     assert isinstance(closed, dict)
     assert closed["warnings"] == [f"close() of {where.partition(',')[0]} raised RuntimeError('never')"]
     ours = [pid for pid in direct_children(os.getpid()) if alive(pid)]

@@ -54,7 +54,7 @@ def test_canonical_distinguishes_types_of_numbers() -> None:
 
 
 @given(JSON)
-def test_only_the_order_changes(value: object) -> None:
+def test_java_order_changes_only_the_order_of_keys(value: object) -> None:
     assert java_ordered(value) == value
     assert canonical(java_ordered(value)) == canonical(value)
     assert compact(java_ordered(java_ordered(value))) == compact(java_ordered(value))

@@ -105,7 +105,7 @@ async def test_a_cluster_that_never_had_a_group(own_broker: EmbeddedBroker, grou
     assert await groups.committed(group) == {(topic, 0): 3}
 
 
-async def test_absent_broker(group: str) -> None:
+async def test_an_unreachable_broker_raises_broker_unavailable(group: str) -> None:
     groups = Groups({"bootstrap.servers": "127.0.0.1:1"}, timeout=1.0)
     for request in (groups.committed(group), groups.members(group), groups.check_partitions([("t", 0)])):
         with pytest.raises(BrokerUnavailable):

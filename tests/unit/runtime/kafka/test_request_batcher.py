@@ -10,7 +10,7 @@ import pytest
 from runtime.kafka.request_batcher import RequestBatcher
 
 
-class Asked:
+class RecordingRequest:
     """Answers when the test releases it."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Asked:
 
 
 async def test_requests_made_while_one_is_in_flight_are_sent_together() -> None:
-    ask = Asked()
+    ask = RecordingRequest()
     together = RequestBatcher(ask)
     first = asyncio.create_task(together.get("a"))
     await ask.started.wait()
@@ -41,7 +41,7 @@ async def test_requests_made_while_one_is_in_flight_are_sent_together() -> None:
 
 
 async def test_an_error_is_raised_to_the_callers_of_its_key() -> None:
-    ask = Asked()
+    ask = RecordingRequest()
     ask.go.release()
     together = RequestBatcher(ask)
     good, bad = await asyncio.gather(together.get("good"), together.get("bad"), return_exceptions=True)
@@ -55,7 +55,7 @@ async def test_an_error_is_raised_to_the_callers_of_its_key() -> None:
 
 
 async def test_a_cancelled_caller_does_not_cancel_the_others() -> None:
-    ask = Asked()
+    ask = RecordingRequest()
     together = RequestBatcher(ask)
     impatient, patient = asyncio.create_task(together.get("a")), asyncio.create_task(together.get("b"))
     await ask.started.wait()

@@ -35,7 +35,7 @@ def test_batches_are_parsed_like_single_entries() -> None:
     assert list(together.items())[1] == (b'{"file":"f1","n":1}', '{"position":1,"ü":["x",1.5,null]}'.encode())
 
 
-def test_of_a_partition_named_twice_the_last_entry_counts() -> None:
+def test_the_last_entry_for_a_partition_counts() -> None:
     given = [*ENTRIES, {"partition": {"n": 3, "file": "f3"}, "offset": {"position": -1}}, *ENTRIES[:2]]
     found = read(lines(*map(text, given)))
     assert len(found) == len(ENTRIES)

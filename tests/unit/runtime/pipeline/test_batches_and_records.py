@@ -28,7 +28,7 @@ from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Tolerance
 from tests.support.python_messages import Message
-from tests.support.transforms import made, predicate, tolerance
+from tests.support.transforms import predicate, tolerance, transformation
 
 INNER = Schema(Type.STRUCT, optional=True, fields=(Field("d", Schema(Type.INT32, optional=True, default=5)),))
 LINE = Schema(
@@ -42,55 +42,59 @@ OTHER = Schema(
     Type.STRUCT, name="n", fields=(Field("a", STRING_SCHEMA), Field("t", OPTIONAL_STRING_SCHEMA), Field("c", INNER))
 )
 STEPS: list[Transformation] = [
-    made("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o", "topic.field": "top"}),
-    made("InsertField$Value", {"partition.field": "p", "timestamp.field": "ts"}),
-    made("InsertField$Value", {"static.field": "s2", "static.value": "v"}),
-    made("ReplaceField$Value", {"renames": "b:bb"}),
-    made("ReplaceField$Value", {"exclude": "c"}),
-    made("ReplaceField$Value", {"include": "a,b,line", "replace.null.with.default": "false"}),
-    made("ExtractField$Value", {"field": "a"}),
-    made("ExtractField$Value", {"field": "t"}),
-    made("ExtractField$Value", {"field": "c.d", "field.syntax.version": "V2"}),
-    made("HoistField$Value", {"field": "line"}),
-    made("Cast$Value", {"spec": "a:string"}),
-    made("Cast$Value", {"spec": "a:int8,b:int32"}),
-    made("Cast$Value", {"spec": "string"}),
-    made("MaskField$Value", {"fields": "a,b"}),
-    made("MaskField$Value", {"fields": "b", "replacement": "xx"}),
-    made("Flatten$Value", {}),
-    made("SetSchemaMetadata$Value", {"schema.name": "n", "schema.version": "2"}),
-    made("TimestampConverter$Value", {"field": "ts", "target.type": "unix"}),
-    made("TimestampConverter$Value", {"target.type": "string", "format": "yyyy"}),
-    made("HoistField$Key", {"field": "k"}),
-    made("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
-    made("ValueToKey", {"fields": "a"}),
-    made("Filter", {}),
-    made("ReplaceField$Value", {"include": "zz"}),
-    made("ValueToKey", {"fields": "b,t"}),
-    made("ValueToKey", {"fields": "line", "replace.null.with.default": "false"}),
-    made("ExtractField$Key", {"field": "a"}),
-    made("ExtractField$Key", {"field": "line"}),
-    made("InsertField$Key", {"topic.field": "top", "timestamp.field": "ts"}),
-    made("Cast$Key", {"spec": "string"}),
-    made("ReplaceField$Key", {"exclude": "b"}),
-    made("InsertHeader", {"header": "h", "value.literal": "17"}),
-    made("InsertHeader", {"header": "g", "value.literal": "[1,2]"}),
-    made("DropHeaders", {"headers": "h"}),
-    made("DropHeaders", {"headers": "g,a"}),
-    made("HeaderFrom$Value", {"fields": "a,b", "headers": "a,h", "operation": "copy"}),
-    made("HeaderFrom$Value", {"fields": "t", "headers": "a", "operation": "move"}),
-    made(
+    transformation(
+        "InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o", "topic.field": "top"}
+    ),
+    transformation("InsertField$Value", {"partition.field": "p", "timestamp.field": "ts"}),
+    transformation("InsertField$Value", {"static.field": "s2", "static.value": "v"}),
+    transformation("ReplaceField$Value", {"renames": "b:bb"}),
+    transformation("ReplaceField$Value", {"exclude": "c"}),
+    transformation("ReplaceField$Value", {"include": "a,b,line", "replace.null.with.default": "false"}),
+    transformation("ExtractField$Value", {"field": "a"}),
+    transformation("ExtractField$Value", {"field": "t"}),
+    transformation("ExtractField$Value", {"field": "c.d", "field.syntax.version": "V2"}),
+    transformation("HoistField$Value", {"field": "line"}),
+    transformation("Cast$Value", {"spec": "a:string"}),
+    transformation("Cast$Value", {"spec": "a:int8,b:int32"}),
+    transformation("Cast$Value", {"spec": "string"}),
+    transformation("MaskField$Value", {"fields": "a,b"}),
+    transformation("MaskField$Value", {"fields": "b", "replacement": "xx"}),
+    transformation("Flatten$Value", {}),
+    transformation("SetSchemaMetadata$Value", {"schema.name": "n", "schema.version": "2"}),
+    transformation("TimestampConverter$Value", {"field": "ts", "target.type": "unix"}),
+    transformation("TimestampConverter$Value", {"target.type": "string", "format": "yyyy"}),
+    transformation("HoistField$Key", {"field": "k"}),
+    transformation("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
+    transformation("ValueToKey", {"fields": "a"}),
+    transformation("Filter", {}),
+    transformation("ReplaceField$Value", {"include": "zz"}),
+    transformation("ValueToKey", {"fields": "b,t"}),
+    transformation("ValueToKey", {"fields": "line", "replace.null.with.default": "false"}),
+    transformation("ExtractField$Key", {"field": "a"}),
+    transformation("ExtractField$Key", {"field": "line"}),
+    transformation("InsertField$Key", {"topic.field": "top", "timestamp.field": "ts"}),
+    transformation("Cast$Key", {"spec": "string"}),
+    transformation("ReplaceField$Key", {"exclude": "b"}),
+    transformation("InsertHeader", {"header": "h", "value.literal": "17"}),
+    transformation("InsertHeader", {"header": "g", "value.literal": "[1,2]"}),
+    transformation("DropHeaders", {"headers": "h"}),
+    transformation("DropHeaders", {"headers": "g,a"}),
+    transformation("HeaderFrom$Value", {"fields": "a,b", "headers": "a,h", "operation": "copy"}),
+    transformation("HeaderFrom$Value", {"fields": "t", "headers": "a", "operation": "move"}),
+    transformation(
         "HeaderFrom$Value",
         {"fields": "a,t", "headers": "a,b", "operation": "move", "replace.null.with.default": "false"},
     ),
-    made("HeaderFrom$Key", {"fields": "a", "headers": "h", "operation": "move"}),
-    made("HeaderFrom$Key", {"fields": "b,k", "headers": "h,k", "operation": "copy"}),
-    made("TimestampRouter", {}),
-    made("TimestampRouter", {"topic.format": "${timestamp}-t", "timestamp.format": "HHmmss.SSS"}),
-    made("TimestampRouter", {"timestamp.format": "no pattern"}),
-    made("TimestampConverter$Value", {"field": "b", "target.type": "Timestamp", "format": "yyyy-MM-dd HH:mm:ss"}),
-    made("ExtractField$Value", {"field": "c"}),
-    made("Flatten$Key", {}),
+    transformation("HeaderFrom$Key", {"fields": "a", "headers": "h", "operation": "move"}),
+    transformation("HeaderFrom$Key", {"fields": "b,k", "headers": "h,k", "operation": "copy"}),
+    transformation("TimestampRouter", {}),
+    transformation("TimestampRouter", {"topic.format": "${timestamp}-t", "timestamp.format": "HHmmss.SSS"}),
+    transformation("TimestampRouter", {"timestamp.format": "no pattern"}),
+    transformation(
+        "TimestampConverter$Value", {"field": "b", "target.type": "Timestamp", "format": "yyyy-MM-dd HH:mm:ss"}
+    ),
+    transformation("ExtractField$Value", {"field": "c"}),
+    transformation("Flatten$Key", {}),
 ]
 PREDICATES = [
     predicate("RecordIsTombstone", {}),
@@ -136,7 +140,7 @@ def _counted(errors: Tolerance) -> tuple[int, ...]:
     return counts.failures, counts.errors, counts.skipped, counts.retries
 
 
-class Letters:
+class RecordingReporter:
     """Records the reported failures, in order."""
 
     def __init__(self) -> None:
@@ -149,7 +153,7 @@ class Letters:
 
 def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: str, **policy: Any) -> Any:
     """`way`: "together"; "transformed" together, but converted one by one; "each" record by itself."""
-    letters = Letters()
+    letters = RecordingReporter()
     errors: Tolerance = tolerance(letters, **policy)
     converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors, min_average=1)
@@ -194,7 +198,7 @@ def test_sink_records(steps: list[ChainStep], data: st.DataObject, schemas: bool
     assert _sunk(steps, schemas, messages, "transformed", **policy) == expected
 
 
-class Own(SourceTask):
+class PlainTask(SourceTask):
     """A task with the default flags."""
 
     def start(self, config: Any) -> None: ...
@@ -225,7 +229,7 @@ _NULLS = st.sampled_from([(OPTIONAL_STRING_SCHEMA, None), (OPTIONAL_STRING_SCHEM
 
 
 @settings(max_examples=250, deadline=None)
-@given(CHAINS, st.data(), SCHEMAS, st.booleans(), st.sampled_from([Own(), FileStreamSourceTask()]))
+@given(CHAINS, st.data(), SCHEMAS, st.booleans(), st.sampled_from([PlainTask(), FileStreamSourceTask()]))
 def test_source_records(
     steps: list[ChainStep], data: st.DataObject, schemas: bool | None, tolerate_all: bool, task: SourceTask
 ) -> None:
@@ -267,7 +271,7 @@ def test_source_batches(steps: list[ChainStep], lines: list[str], schemas: bool 
 
 
 def test_a_typical_chain_processes_batches_without_creating_records() -> None:
-    router = made("RegexRouter", {"regex": "t", "replacement": "u"})
+    router = transformation("RegexRouter", {"regex": "t", "replacement": "u"})
     steps = [ChainStep(STEPS[1]), ChainStep(STEPS[4]), ChainStep(router), ChainStep(STEPS[6])]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(True), SimpleHeaderConverter())
@@ -284,10 +288,10 @@ def test_a_typical_chain_processes_batches_without_creating_records() -> None:
 
 def test_maps_with_the_same_keys_are_processed_without_creating_records() -> None:
     steps = [
-        ChainStep(made("InsertField$Value", {"partition.field": "p"})),
-        ChainStep(made("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
-        ChainStep(made("MaskField$Value", {"fields": "b"})),
-        ChainStep(made("Cast$Value", {"spec": "p:string"})),
+        ChainStep(transformation("InsertField$Value", {"partition.field": "p"})),
+        ChainStep(transformation("ReplaceField$Value", {"renames": "a:aa", "exclude": "c"})),
+        ChainStep(transformation("MaskField$Value", {"fields": "b"})),
+        ChainStep(transformation("Cast$Value", {"spec": "p:string"})),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
@@ -303,13 +307,15 @@ def test_maps_with_the_same_keys_are_processed_without_creating_records() -> Non
 
 def test_value_to_key_and_predicates_process_batches_without_creating_records() -> None:
     steps = [
-        ChainStep(made("ValueToKey", {"fields": "a"})),
-        ChainStep(made("ExtractField$Key", {"field": "a"})),
-        ChainStep(made("Filter", {}), predicate("RecordIsTombstone", {})),
+        ChainStep(transformation("ValueToKey", {"fields": "a"})),
+        ChainStep(transformation("ExtractField$Key", {"field": "a"})),
+        ChainStep(transformation("Filter", {}), predicate("RecordIsTombstone", {})),
         ChainStep(
-            made("MaskField$Value", {"fields": "b"}), predicate("TopicNameMatches", {"pattern": "u"}), negate=True
+            transformation("MaskField$Value", {"fields": "b"}),
+            predicate("TopicNameMatches", {"pattern": "u"}),
+            negate=True,
         ),
-        ChainStep(made("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
+        ChainStep(transformation("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
@@ -322,11 +328,11 @@ def test_value_to_key_and_predicates_process_batches_without_creating_records() 
 
 def test_routers_and_headers_process_batches_without_creating_records() -> None:
     steps = [
-        ChainStep(made("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
-        ChainStep(made("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),
-        ChainStep(made("InsertHeader", {"header": "h", "value.literal": "17"})),
-        ChainStep(made("DropHeaders", {"headers": "g"})),
-        ChainStep(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
+        ChainStep(transformation("TimestampRouter", {"timestamp.format": "yyyyMMddHH"})),
+        ChainStep(transformation("HeaderFrom$Value", {"fields": "a", "headers": "ha", "operation": "move"})),
+        ChainStep(transformation("InsertHeader", {"header": "h", "value.literal": "17"})),
+        ChainStep(transformation("DropHeaders", {"headers": "g"})),
+        ChainStep(transformation("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
     ]
     errors = tolerance()
     converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
@@ -346,7 +352,7 @@ def test_routers_and_headers_process_batches_without_creating_records() -> None:
 
 def test_shared_headers_belong_to_each_record() -> None:
     batch = SourceBatch({"f": "x"}, lambda n: {"position": n}, "t", ValueBatch(STRING_SCHEMA, ["x", "y"]))
-    made("InsertHeader", {"header": "h", "value.literal": "17"}).apply_batch(batch.values, batch)
+    transformation("InsertHeader", {"header": "h", "value.literal": "17"}).apply_batch(batch.values, batch)
     first, second = batch
     assert first.headers is not None
     first.headers.clear()

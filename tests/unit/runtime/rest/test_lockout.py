@@ -112,7 +112,7 @@ AUTHORIZED = f"Authorization: {SECRET}\r\n".encode()
 
 
 @pytest.mark.parametrize("auth", [b"", AUTHORIZED])
-async def test_bodies_in_drips_that_no_handler_reads(protected: Served, auth: bytes) -> None:
+async def test_slowly_sent_bodies_that_no_handler_reads(protected: Served, auth: bytes) -> None:
     attackers = protected.attack([HEAD + auth + DRIP])
     await holds(protected.probe)
     for s in attackers:
@@ -121,7 +121,7 @@ async def test_bodies_in_drips_that_no_handler_reads(protected: Served, auth: by
     close(attackers)
 
 
-async def test_bodies_in_drips_without_authentication(free: Served) -> None:
+async def test_slowly_sent_bodies_without_authentication(free: Served) -> None:
     request = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" + DRIP
     attackers = free.attack([request])
     await holds(lambda: free.probe("/health"), DEFAULT_LIMITS.linger_timeout)

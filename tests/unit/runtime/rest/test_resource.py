@@ -1,4 +1,4 @@
-"""Routing, methods and media types (FACTS 1)."""
+"""Routing, methods and media types (tests/contract/parity/FACTS.md, section 1)."""
 
 from typing import Any
 

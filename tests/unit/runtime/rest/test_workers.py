@@ -45,7 +45,7 @@ def unguarded(handler: Handler) -> Handler:
 
 
 class Rig:
-    """The routes of one worker, and what they write."""
+    """The routes of one worker, and the records that they write."""
 
     def __init__(self, group: Group, leader: Callable[[Handler], Handler]) -> None:
         logs = TestLogs()
@@ -198,7 +198,7 @@ async def test_a_cordoned_worker_that_has_left_can_be_uncordoned() -> None:
         assert rig.cordons.states() == {}
 
 
-async def test_a_foreign_worker_stays_foreign() -> None:
+async def test_a_foreign_worker_is_listed_as_foreign_and_prevents_a_drain() -> None:
     foreign = info(B, implementation="connect", state=WorkerState.FOREIGN)
     async with worker(as_seen_by(A, GroupSnapshot("g", 1, A, [info(A), foreign]))) as rig:
         states = [w["state"] for w in (await rig.client.get("/workers")).json()["workers"]]

@@ -11,7 +11,7 @@ from tests.support.stores import MakeStores
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
 
 
-async def test_a_connectors_life(stores: MakeStores) -> None:
+async def test_a_connector_from_creation_to_deletion(stores: MakeStores) -> None:
     one = await stores()
     changes: list[str] = []
     one.configs.subscribe(changes=changes.append)
@@ -63,7 +63,7 @@ async def test_target_state_does_not_survive_deletion(stores: MakeStores) -> Non
     assert stored.target is TargetState.STARTED
 
 
-async def test_old_target_states(stores: MakeStores) -> None:
+async def test_target_states_of_workers_before_3_5_are_read(stores: MakeStores) -> None:
     """Workers before 3.5 wrote no state.v2."""
     one = await stores()
     await one.configs.put_connector("c", CONFIG)

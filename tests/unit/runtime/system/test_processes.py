@@ -18,7 +18,7 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names of processes are Linux's")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="process names require Linux")
 def test_a_process_name_may_be_arbitrary_bytes() -> None:
     with subprocess.Popen([sys.executable, "-c", NAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout and child.stdout.readline() == b"ready\n"

@@ -13,7 +13,7 @@ from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, 
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import Record, RecordT, Transformation
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.transforms import chain, made, predicate, tolerance
+from tests.support.transforms import chain, predicate, tolerance, transformation
 
 LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_SCHEMA)))
 
@@ -29,18 +29,18 @@ class Renewed(Transformation):
 
 def _steps() -> list[Transformation]:
     return [
-        made("HoistField$Value", {"field": "a"}),
-        made("ExtractField$Value", {"field": "a"}),
-        made("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o"}),
-        made("ReplaceField$Value", {"renames": "b:bb"}),
-        made("Cast$Value", {"spec": "a:int8"}),
-        made("ValueToKey", {"fields": "a"}),
-        made("HoistField$Key", {"field": "k"}),
-        made("InsertHeader", {"header": "h", "value.literal": "1"}),
-        made("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
-        made("MaskField$Value", {"fields": "a"}),
-        made("Flatten$Value", {}),
-        made("Filter", {}),
+        transformation("HoistField$Value", {"field": "a"}),
+        transformation("ExtractField$Value", {"field": "a"}),
+        transformation("InsertField$Value", {"static.field": "s", "static.value": "v", "offset.field": "o"}),
+        transformation("ReplaceField$Value", {"renames": "b:bb"}),
+        transformation("Cast$Value", {"spec": "a:int8"}),
+        transformation("ValueToKey", {"fields": "a"}),
+        transformation("HoistField$Key", {"field": "k"}),
+        transformation("InsertHeader", {"header": "h", "value.literal": "1"}),
+        transformation("RegexRouter", {"regex": "t(.*)", "replacement": "u$1"}),
+        transformation("MaskField$Value", {"fields": "a"}),
+        transformation("Flatten$Value", {}),
+        transformation("Filter", {}),
         Renewed(),
     ]
 
@@ -147,7 +147,7 @@ def test_a_predicate_that_raises_fails_its_record() -> None:
             return True
 
     records = [SinkRecord("t", 0, None, None, None, n, n) for n in (1, 2, 3)]
-    outcome = chain(ChainStep(made("HoistField$Value", {"field": "x"}), Broken())).run(records)
+    outcome = chain(ChainStep(transformation("HoistField$Value", {"field": "x"}), Broken())).run(records)
     assert [r.value for r in outcome.records] == [{"x": 1}]
     assert outcome.failed is records[1]
 
@@ -158,5 +158,5 @@ def test_shared_values_are_not_modified(name: str) -> None:
     own = {"Cast$Value": ["spec"], "MaskField$Key": ["fields"], "HeaderFrom$Value": ["fields", "headers", "operation"]}
     shared: dict[str, Any] = {"a": 1}
     record = SinkRecord("t", 0, None, shared, None, shared, 0)
-    made(name, {key: config[key] for key in own[name]}).apply(record)
+    transformation(name, {key: config[key] for key in own[name]}).apply(record)
     assert shared == {"a": 1}

@@ -8,7 +8,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.converters.json.json import JsonConverter
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.transforms import chain, made, predicate
+from tests.support.transforms import chain, predicate, transformation
 
 
 def _json(record: Any) -> str:
@@ -20,9 +20,9 @@ def _json(record: Any) -> str:
 def test_lines_of_a_file_become_maps_with_their_source() -> None:
     lines = [SourceRecord({}, {}, "connect-test", line, STRING_SCHEMA) for line in ("foo", "bar", "hello world")]
     assert [_json(record) for record in lines] == ['"foo"', '"bar"', '"hello world"']
-    make_map = ChainStep(made("HoistField$Value", {"field": "line"}))
+    make_map = ChainStep(transformation("HoistField$Value", {"field": "line"}))
     insert_source = ChainStep(
-        made("InsertField$Value", {"static.field": "data_source", "static.value": "test-file-source"})
+        transformation("InsertField$Value", {"static.field": "data_source", "static.value": "test-file-source"})
     )
     found = chain(make_map, insert_source).run(lines).records
     assert [_json(record) for record in found] == [
@@ -40,8 +40,8 @@ def test_only_one_topic_is_filtered() -> None:
     is_foo = predicate("TopicNameMatches", {"pattern": "foo"})
     is_bar = predicate("TopicNameMatches", {"pattern": "bar"})
     steps = (
-        ChainStep(made("Filter", {}), is_foo),
-        ChainStep(made("ExtractField$Key", {"field": "other_field"}), is_bar, negate=True),
+        ChainStep(transformation("Filter", {}), is_foo),
+        ChainStep(transformation("ExtractField$Key", {"field": "other_field"}), is_bar, negate=True),
     )
     topics = ["foo", "bar", "baz", "foobar", "foo"]
     found = chain(*steps).run([_keyed(topic) for topic in topics]).records
@@ -54,7 +54,7 @@ def test_only_one_topic_is_filtered() -> None:
 
 def test_predicate_for_tombstones() -> None:
     records = [SinkRecord("t", 0, None, None, None, value, 0) for value in ("a", None)]
-    drop = ChainStep(made("Filter", {}), predicate("RecordIsTombstone", {}))
+    drop = ChainStep(transformation("Filter", {}), predicate("RecordIsTombstone", {}))
     assert [record.value for record in chain(drop).run(records).records] == ["a"]
 
 
@@ -63,5 +63,5 @@ def test_predicate_for_headers() -> None:
         SinkRecord("t", 0, None, None, None, "a", 0, headers=[("h", None, None)]),
         SinkRecord("t", 0, None, None, None, "b", 0),
     ]
-    drop = ChainStep(made("Filter", {}), predicate("HasHeaderKey", {"name": "h"}))
+    drop = ChainStep(transformation("Filter", {}), predicate("HasHeaderKey", {"name": "h"}))
     assert [record.value for record in chain(drop).run(records).records] == ["b"]

@@ -13,7 +13,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import ConnectError
 from runtime.api.literals.literals import header_text, parse_literal
 from runtime.converters.json.json import JsonConverter
-from tests.support.transforms import made
+from tests.support.transforms import transformation
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_answers.jsonl").read_text("utf-8").splitlines()]
 
@@ -57,7 +57,7 @@ def _outcome(asked: dict[str, Any]) -> dict[str, Any]:
     config = {"schemas.enable": str(asked.get("schemas", True)).lower(), **asked.get("conv", {})}
     writer = _converter({name: text for name, text in config.items() if name != "schemas.enable"})
     try:
-        record = made(asked["cls"], asked["config"]).apply(_record(asked, _converter(config)))
+        record = transformation(asked["cls"], asked["config"]).apply(_record(asked, _converter(config)))
     except ConnectError as error:
         return {"error": error.java_name, "message": str(error)}
     assert record is not None

@@ -10,7 +10,7 @@ from runtime.api.data.logical import TIMESTAMP_SCHEMA, time_millis
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA
 from runtime.api.errors import DataError
-from tests.support.transforms import made
+from tests.support.transforms import transformation
 
 EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))
 STEPS = {
@@ -22,7 +22,7 @@ STEPS = {
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
 def test_another_zone(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(2024, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
-    changed = made(name, config).apply(record)
+    changed = transformation(name, config).apply(record)
     assert changed is not None
     assert changed.value == "2023-12-31T20:30:00.000Z"
 
@@ -31,7 +31,7 @@ def test_another_zone(name: str, config: dict[str, str]) -> None:
 def test_times_outside_the_years_1_to_9999_are_refused(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(1, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
     with pytest.raises(DataError, match="outside the years 1 to 9999"):
-        made(name, config).apply(record)
+        transformation(name, config).apply(record)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_times_outside_the_years_1_to_9999_are_refused(name: str, config: dict[s
 )
 def test_the_time_of_day_of_unix_time_beyond_the_years_1_to_9999(ms: int) -> None:
     record = SourceRecord({}, {}, "t", ms, INT64_SCHEMA)
-    changed = made("TimestampConverter$Value", {"target.type": "Time"}).apply(record)
+    changed = transformation("TimestampConverter$Value", {"target.type": "Time"}).apply(record)
     assert changed is not None
     assert time_millis(changed.value) == ms % 86_400_000
 
@@ -48,7 +48,9 @@ def test_the_time_of_day_of_unix_time_beyond_the_years_1_to_9999(ms: int) -> Non
 @pytest.mark.parametrize(("target", "expected"), [("Time", dt.time(10, 30)), ("unix", None)])
 def test_text_beyond_the_years_1_to_9999(year: str, target: str, expected: dt.time | None) -> None:
     record = SourceRecord({}, {}, "t", f"{year}-05-06 10:30", STRING_SCHEMA)
-    changed = made("TimestampConverter$Value", {"target.type": target, "format": "yyyy-MM-dd HH:mm"}).apply(record)
+    changed = transformation("TimestampConverter$Value", {"target.type": target, "format": "yyyy-MM-dd HH:mm"}).apply(
+        record
+    )
     assert changed is not None
     if expected is not None:
         assert changed.value == expected

@@ -102,7 +102,7 @@ async def test_polling_reports_only_differences() -> None:
     assert all(call.path == "/connectors?expand=status&expand=info" for call in transport.calls)
 
 
-async def test_retries_back_off_to_a_minute_and_the_status_says_so() -> None:
+async def test_retries_back_off_to_a_minute_and_the_status_shows_the_delay() -> None:
     transport = Scripted(expanded(status("a")), Unreachable("cannot reach it"))
     watcher = Watcher(transport)
     async with watcher.running():
@@ -184,7 +184,7 @@ async def test_events_then_reconnect_with_the_last_id() -> None:
     assert watcher.notices == [Notice("t", "ERROR", "oh", "a", 0)]
 
 
-async def test_a_lost_stream_is_live_again_with_its_first_line() -> None:
+async def test_a_lost_stream_is_live_again_after_its_first_line() -> None:
     first = event("snapshot", {"connectors": expanded(status("a"))}, 1)
     watcher = Watcher(Scripted(None), [first, Unreachable("gone"), ["", ": hold"]])
     async with watcher.running():
@@ -227,7 +227,7 @@ async def test_changes_of_a_busy_cluster_are_reported_at_a_limited_rate() -> Non
     assert all(pause > 0.19 for pause in pauses), pauses
 
 
-async def test_without_event_stream_it_polls() -> None:
+async def test_without_an_event_stream_the_store_polls() -> None:
     watcher = Watcher(Scripted(expanded(status("a"))), [NotFound("HTTP 404 Not Found", 404)])
     async with watcher.running():
         await watcher.until(1)
@@ -279,7 +279,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("error", [ServerError("HTTP 502", 502), Unreachable("cannot reach it: reset")], ids=str)
-async def test_after_failed_events_it_polls_shows_the_reason_and_retries(error: Exception) -> None:
+async def test_after_failed_events_the_store_polls_shows_the_reason_and_retries(error: Exception) -> None:
     live = [*event("snapshot", {"connectors": expanded(status("b"))}, 1), ": hold"]
     watcher = Watcher(Scripted(expanded(status("a"))), [error, error, live])
     async with watcher.running():

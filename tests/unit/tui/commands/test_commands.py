@@ -51,13 +51,13 @@ def test_an_export_contains_the_connectors_that_could_be_read(tmp_path: Path) ->
     answers = {
         "/connectors": ["a", "b", "c"],
         "/connectors/a/offsets": {"offsets": [sink(1)]},
-        "/connectors/b/offsets": ServerError("the broker is away", 500),
+        "/connectors/b/offsets": ServerError("the broker is unavailable", 500),
         "/connectors/c/offsets": {"offsets": [sink(2), sink(3)]},
     }
     result = run(f"export offsets -f {file}", answers)
     assert json.loads(file.read_text()) == {"a": [sink(1)], "c": [sink(2), sink(3)]}
     assert result.exit_code == 1
-    assert [(one.name, one.message) for one in result.outcomes if one.failed] == [("b", "the broker is away")]
+    assert [(one.name, one.message) for one in result.outcomes if one.failed] == [("b", "the broker is unavailable")]
     nothing = run(f"export offsets b nope -f {tmp_path / 'none'}", answers)
     assert nothing.exit_code and not (tmp_path / "none").exists()
 

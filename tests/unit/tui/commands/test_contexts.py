@@ -110,7 +110,7 @@ def test_an_invalid_context_is_shown_and_can_be_corrected(profiles: ContextsFile
     assert profiles.load().names == []
 
 
-def test_production_can_be_reverted(profiles: ContextsFile) -> None:
+def test_the_production_setting_can_be_reverted(profiles: ContextsFile) -> None:
     run(profiles, "set-context p http://p:1 --production")
     assert run(profiles, "get contexts -o json").raw[0]["production"] is True
     run(profiles, "set-context p --no-production")

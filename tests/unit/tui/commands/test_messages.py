@@ -73,7 +73,7 @@ def test_a_dry_run_of_delete_mentions_the_offsets() -> None:
     assert run_command("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
 
 
-def test_a_dry_run_reports_the_refusal_of_a_running_connector() -> None:
+def test_a_dry_run_reports_that_a_running_connector_would_be_refused() -> None:
     offsets = {"offsets": [{"partition": {"f": "x"}, "offset": {"p": 1}}]}
     entry = json.dumps({"partition": {"f": "x"}, "offset": {"p": 5}})
     running = run_command(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))

@@ -62,7 +62,7 @@ def test_a_list_without_the_offsets_key_and_an_empty_list() -> None:
         (SINK, '{"partition": {"kafka_topic": "a", "kafka_partition": 0}, "offset": {"kafka_offset": 1.5}}', "whole"),
     ],
 )
-def test_errors(connector: Connector, entry: str, message: str) -> None:
+def test_invalid_entries_are_errors_with_a_position(connector: Connector, entry: str, message: str) -> None:
     errors, _ = problems(connector, [], f'{{"offsets": [\n{entry}\n]}}')
     assert len(errors) == 1 and message in errors[0] and errors[0].startswith("line 2, column ")
 
@@ -93,6 +93,6 @@ def test_a_duplicate_partition_is_detected_in_any_spelling() -> None:
         (OTHER, JDBC, '{"partition": {"table": "t"}, "offset": {"id": 3, "at": "", "it": 1}}', '"it" is not in'),
     ],
 )
-def test_warnings(connector: Connector, known: list[Offset], entry: str, message: str) -> None:
+def test_unusual_entries_are_warnings(connector: Connector, known: list[Offset], entry: str, message: str) -> None:
     errors, warnings = problems(connector, known, f"[{entry}]")
     assert not errors and any(message in warning for warning in warnings)

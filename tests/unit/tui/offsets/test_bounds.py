@@ -40,7 +40,7 @@ def at(topic: str, partition: Any) -> dict[str, Any]:
         ("unread", 0, 5, ""),
     ],
 )
-def test_warnings(topic: str, partition: Any, offset: Any, warning: str) -> None:
+def test_offsets_outside_the_topic_have_a_warning(topic: str, partition: Any, offset: Any, warning: str) -> None:
     assert KNOWN.remark(at(topic, partition), {"kafka_offset": offset}) == warning
 
 

@@ -38,7 +38,7 @@ def test_new_and_omitted_partitions() -> None:
     assert left_out(BASE, wanted) == [sink(1, 6), sink(2, 7)]
 
 
-def test_true_is_not_one() -> None:
+def test_true_differs_from_1() -> None:
     assert changes([Offset({"a": 1}, {"x": 1})], [Offset({"a": 1}, {"x": True})])
     assert not changes([Offset({"a": 1}, {"x": 1, "y": 2})], [Offset({"a": 1}, {"y": 2, "x": 1})])
 
@@ -47,7 +47,7 @@ def test_true_is_not_one() -> None:
     st.dictionaries(st.integers(0, 5), st.none() | st.integers(0, 9)),
     st.dictionaries(st.integers(0, 5), st.integers(0, 9)),
 )
-def test_the_inverse_undoes(wanted: dict[int, int | None], before: dict[int, int]) -> None:
+def test_the_inverse_of_a_change_undoes_it(wanted: dict[int, int | None], before: dict[int, int]) -> None:
     base = [sink(*item) for item in before.items()]
     made = changes(base, [sink(*item) for item in wanted.items()])
     state = dict(before)

@@ -36,7 +36,7 @@ def run(line: str, worker: Worker, notices: list[str], folder: Path) -> None:
 @pytest.mark.parametrize("way_out", ["finish s -y", "finish s --back -y"])
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("at", range(3, REQUESTS + 3))
-def test_at_each_request(
+def test_an_interrupt_at_any_request_reports_how_to_finish(
     at: int, kind: type[BaseException], way_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -60,7 +60,7 @@ def test_at_each_request(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-async def test_as_a_process(number: signal.Signals, code: int, tmp_path: Path) -> None:
+async def test_an_interrupted_process_reports_how_to_finish(number: signal.Signals, code: int, tmp_path: Path) -> None:
     answers = {
         "GET /connectors/s/status": status("s"),
         "GET /connectors/s/offsets": {"offsets": []},
@@ -72,7 +72,7 @@ async def test_as_a_process(number: signal.Signals, code: int, tmp_path: Path) -
             env={**os.environ, "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        await worker.asked("PUT", "/connectors/s/stop")
+        await worker.received("PUT", "/connectors/s/stop")
         process.send_signal(number)
         _, err = await process.communicate()
     assert process.returncode == code

@@ -186,7 +186,7 @@ async def test_a_stop_answered_with_a_server_error_is_reverted(worker: Worker, s
     worker.fails_after = lambda call: bad_gateway if call.path.endswith("/stop") else None
     with pytest.raises(OffsetsNotApplied, match="502"):
         await apply_plan(worker, store, [])
-    assert worker.state == "RUNNING", "the worker had stopped it, so it was resumed"
+    assert worker.state == "RUNNING", "the worker had stopped the connector, so the change resumed it"
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))

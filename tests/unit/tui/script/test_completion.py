@@ -89,7 +89,7 @@ def bash(home: Path) -> Iterator[pexpect.spawn[str]]:
         ("headrace --context prod -c 'stop x' -c 'resume pay", "-c 'resume payments|"),
     ],
 )
-def test_in_bash(bash: pexpect.spawn[str], typed: str, completed: str) -> None:
+def test_completion_in_bash(bash: pexpect.spawn[str], typed: str, completed: str) -> None:
     """Text typed after the completion shows the cursor: an open quote must remain open."""
     bash.send(f"{typed}\t|")
     bash.expect(re.escape(completed))
@@ -152,7 +152,7 @@ STANDARD = "import json, pathlib, tomllib, typing"  # modules that completion re
 LIKE = "import sys; from tui.main import main; sys.argv = ['headrace', '__complete', '-c', 'stop pay']; main()"
 
 
-def test_completion_imports_little(home: Path) -> None:
+def test_completion_imports_few_modules(home: Path) -> None:
     code = f"{LIKE}; print(*(name.partition('.')[0] for name in sys.modules), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=240)
     assert done.stdout == "stop payments\n"

@@ -33,7 +33,7 @@ from tui.script.grammar import parse, split
         ("патч ñ", ["патч", "ñ"]),
     ],
 )
-def test_words(line: str, words: list[str]) -> None:
+def test_lines_are_split_into_words(line: str, words: list[str]) -> None:
     assert split(line) == words
 
 

@@ -51,12 +51,12 @@ def test_control_characters_of_a_server_are_escaped(name: str) -> None:
     assert all(char == "\n" or char.isprintable() for char in drawn)
 
 
-def test_wide_characters_keep_columns_straight() -> None:
+def test_columns_are_aligned_despite_wide_characters() -> None:
     drawn = draw(Table(("NAME", "X"), (("名前", "1"), ("abcd", "2"))), wide=False)
     assert drawn.splitlines() == ["NAME  X", "名前  1", "abcd  2"]
 
 
-def test_confirmation_of_one_and_of_many() -> None:
+def test_results_of_one_target_and_of_several_targets() -> None:
     one = confirmation([TargetOutcome("a", "stopped")])
     assert (one.raw, one.exit_code) == ({"name": "a", "result": "stopped"}, 0)
     answer = {"message": "altered"}

@@ -127,7 +127,7 @@ async def test_a_proxy(dial: Open, port: int) -> None:
     assert (await headers(transport))["proxy-authorization"] == "Basic bWU6cHc="
 
 
-async def test_the_next_worker_answers(dial: Open, port: int) -> None:
+async def test_if_a_worker_is_unreachable_the_next_one_is_used(dial: Open, port: int) -> None:
     there = f"http://127.0.0.1:{port}"
     transport = dial(Profile(unused_url(), others=(unused_url(), there)))
     assert (await transport.send(ApiCall("POST", "/x", {})))["path"] == "/x"

@@ -52,7 +52,7 @@ def test_parse(type_: ConfigType, text: object, value: object) -> None:
         (ConfigType.DOUBLE, "nan", "Invalid value nan for configuration k: Not a number of type DOUBLE"),
     ],
 )
-def test_parse_refuses(type_: ConfigType, text: str, message: str) -> None:
+def test_invalid_values_are_refused(type_: ConfigType, text: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse("k", text, type_)
     assert str(raised.value) == message

@@ -26,7 +26,7 @@ def test_builder_and_struct_of_the_developer_guide() -> None:
             broken()
 
 
-def test_builder_refuses() -> None:
+def test_the_builder_refuses_invalid_calls() -> None:
     with pytest.raises(SchemaBuilderError):
         SchemaBuilder(Type.STRING).name("a").name("b")
     with pytest.raises(SchemaBuilderError):

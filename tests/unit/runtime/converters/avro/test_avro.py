@@ -270,7 +270,7 @@ def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> N
     assert str(refused.value) == MISSING
 
 
-def test_it_is_found_by_name_and_not_listed() -> None:
+def test_the_converter_is_found_by_name_but_not_listed() -> None:
     for name in ("io.confluent.connect.avro.AvroConverter", "AvroConverter", "Avro"):
         assert load("converter", name) is AvroConverter
     assert "io.confluent" not in str(registry().entries(connectors_only=False))

@@ -30,25 +30,25 @@ def test_java_home_has_precedence(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert (java.program, java.major) == (program, 99)
 
 
-def test_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_java_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _fake_java(tmp_path, 'openjdk version "11.0.22" 2024-01-16')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     message = _refusal()
     assert "Java 11.0.22" in message and "too old: install Java 17 or newer" in message
 
 
-def test_java_home_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_java_home_without_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert f"JAVA_HOME is {tmp_path}" in _refusal()
 
 
-def test_no_java_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_java_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert _refusal().startswith("Java was not found: install Java 17 or newer")
 
 
-def test_java_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_java_that_does_not_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _fake_java(tmp_path, "The operation couldn't be completed. Unable to locate a Java Runtime.", code=1)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     assert "does not run" in _refusal()

@@ -15,7 +15,7 @@ from runtime.system.processes import start_time
 from tests.support.waiting import wait_until
 
 
-def test_start_time_tells_processes_apart() -> None:
+def test_the_start_time_is_constant_and_none_after_the_end() -> None:
     assert start_time(os.getpid()) == start_time(os.getpid())
     with subprocess.Popen(["sleep", "60"]) as child:
         assert ProcessRef.of(child.pid).alive()
@@ -28,11 +28,11 @@ def test_a_zombie_is_not_alive() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         ref = ProcessRef.of(child.pid)
         child.kill()
-        # Not waited for: it is a zombie now, and must not count as alive.
+        # Nothing has waited for the process: it is a zombie, and must not count as alive.
         wait_until(lambda: not ref.alive(), 5)
 
 
-def test_no_such_process() -> None:
+def test_a_reference_to_a_missing_process_is_refused() -> None:
     with pytest.raises(ProcessLookupError):
         ProcessRef.of(2**22 + 1)
 
@@ -49,7 +49,7 @@ def test_end_kills_a_process_that_ignores_sigterm(tmp_path: Path) -> None:
     assert child.wait(5) == -signal.SIGKILL
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells children of their parent's death")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux notifies children of their parent's death")
 def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
     program = (
         "import pathlib, time; from runtime.embedded.processes.process import spawn\n"

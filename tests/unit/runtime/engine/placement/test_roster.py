@@ -145,7 +145,7 @@ def test_without_further_slots_tasks_are_placed_on_full_ones(clock: Clock) -> No
     assert placed(roster) == {0: 3}
 
 
-def test_a_slot_that_reports_to_be_full_gets_no_more_tasks(roster: Roster) -> None:
+def test_a_slot_that_reports_that_it_is_full_gets_no_more_tasks(roster: Roster) -> None:
     full = add_slot(roster, 0)
     add_tasks(roster, 2)
     assert placed(roster) == {0: 2}

@@ -20,7 +20,7 @@ except NoRoomError as error:
 """
 
 
-def test_the_limit_is_raised_and_room_is_kept() -> None:
+def test_the_limit_is_raised_and_a_shortage_is_reported() -> None:
     output = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
     first, second = output.splitlines()
     assert first == "(256, 256)"

@@ -104,7 +104,7 @@ async def test_validation_adds_no_secrets_to_the_worker() -> None:
     errors = [e for entry in answer["configs"] for e in entry["value"]["errors"]]
     assert "bad: [hidden]" in errors
     assert not any("named-pin" in e or "own-pin-1" in e for e in errors), (
-        "the answer of the validation hides them nevertheless"
+        "the validation answer still hides the secrets"
     )
     assert "named-pin" not in rig.plugins.printed
     assert rig.secrets.scrub("principal=root named-pin own-pin-1") == "principal=root named-pin own-pin-1"
@@ -161,7 +161,7 @@ async def test_password_keys_are_looked_up_again_after_an_unavailable_host(kind:
 
     async def describe(plugin: str) -> list[dict[str, Any]]:
         if away:
-            raise HostError(kind, "the plugin host is away", "")
+            raise HostError(kind, "the plugin host is unavailable", "")
         return [{"name": "pin", "type": "PASSWORD"}]
 
     keys, config = PasswordKeys(describe), {"connector.class": "Source", "pin": "1234"}

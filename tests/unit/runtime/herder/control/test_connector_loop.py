@@ -230,7 +230,7 @@ async def test_a_connector_whose_class_ends_the_host_on_import_fails_and_the_oth
     assert "ended the plugin host 3 times" in rig.trace("killer")
 
 
-async def test_an_error_reported_while_task_configs_are_made_fails_the_connector(rig: HerderRig) -> None:
+async def test_an_error_reported_while_task_configs_are_generated_fails_the_connector(rig: HerderRig) -> None:
     making = asyncio.Event()
 
     async def never(name: str) -> None:
@@ -252,7 +252,7 @@ async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> No
     await rig.until(lambda: rig.plugins.starts == ["a", "a"])
     assert await rig.connectors.settled("a")
     assert _runs(rig, "a")
-    assert rig.engine.started == [TaskId("a", 0)], "its task did not notice"
+    assert rig.engine.started == [TaskId("a", 0)], "its task was not restarted"
 
 
 async def test_deleted_connectors_are_forgotten(rig: HerderRig) -> None:
@@ -265,7 +265,7 @@ async def test_deleted_connectors_are_forgotten(rig: HerderRig) -> None:
     assert not rig.configs._entries
 
 
-async def test_a_deleted_connector_is_unassigned_before_its_status_goes(rig: HerderRig) -> None:
+async def test_a_deleted_connector_is_unassigned_before_its_status_is_removed(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
     await rig.herder.delete("a")
@@ -333,7 +333,7 @@ async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> N
     await rig.connectors.close()
     rig.connectors.ownership_changed()
     rig.connectors.config_changed("a")
-    await asyncio.sleep(0.05)  # nothing happens, which has no event to wait for
+    await asyncio.sleep(0.05)  # nothing happens, so there is no event to wait for
     assert rig.plugins.starts == ["a"]
     assert rig.state("a") is State.UNASSIGNED
     assert rig.tasks("a") == {0: State.UNASSIGNED}

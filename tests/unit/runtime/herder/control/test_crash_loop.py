@@ -171,7 +171,7 @@ async def test_a_worker_that_stops_leaves_no_suspects(workers: Workers) -> None:
     assert workers.documents.get("starts") is None
 
 
-async def test_connectors_start_while_kafka_is_away(workers: Workers) -> None:
+async def test_connectors_start_while_kafka_is_unavailable(workers: Workers) -> None:
     guard = await workers.boot()
     workers.logs.by_topic["j"].away = True
     await workers.start(guard, "a")

@@ -194,7 +194,7 @@ def test_restricted_connectors_run_only_on_suitable_workers() -> None:
     assert decision.unassignable == {unit for unit in group.weights if unit.connector == "c2"}
 
 
-def test_of_two_owners_the_last_one_to_run_a_unit_keeps_it() -> None:
+def test_a_unit_with_two_owners_stays_with_the_latest_owner() -> None:
     group = settled(2, 2, 2)
     unit = next(iter(group.running[group.member("w1")]))
     stale = {name: set(held) for name, held in group.running.items()}

@@ -1,4 +1,4 @@
-"""Session keys: Connect's record, rotation, signatures, and who accepts which."""
+"""Session keys: Connect's record, rotation, and the signatures that each worker accepts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_a_replaced_key_is_valid_for_a_short_time() -> None:
     assert (await worker.accepts(b"x", first), await worker.accepts(b"x", second)) == (False, True)
 
 
-async def test_the_leader_replaces_keys_that_expired_or_do_not_fit() -> None:
+async def test_the_leader_replaces_keys_that_expired_or_do_not_match_its_settings() -> None:
     worker = Worker(SessionKeySettings(ttl=60))
     assert worker.keys.due
     await worker.keys.rotate()

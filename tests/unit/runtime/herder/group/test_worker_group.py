@@ -1,4 +1,4 @@
-"""What a worker makes of the assignments that it receives, and what it asks of its group."""
+"""A worker applies the assignments that it receives, and requests rebalances of its group."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def test_units_of_deleted_connectors_are_dropped_when_they_have_ended() ->
     await rig.herder.create("old")
     await rig.join()
     await rig.herder.configs.remove_connector("old")
-    assert rig.group.owns("old"), "it may still run here"
+    assert rig.group.owns("old"), "the unit may still run on this worker"
     rig.group.stopped("old", {CONNECTOR})
     assert not rig.group.owns_any("old")
     assert not rig.member.ownership.running
@@ -209,7 +209,7 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     assert set(rig.group.snapshot.waiting) == {Unit("a", CONNECTOR)}
     await rig.herder.create("new")
     await until(lambda: rig.group.owns("new"))
-    assert not rig.group.owns("a"), "the only worker adopts what is new, not what waits for another worker"
+    assert not rig.group.owns("a"), "the only worker adopts new units, but not units that wait for another worker"
 
 
 async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
@@ -228,7 +228,7 @@ async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
     await until(lambda: not times())
 
 
-async def test_units_that_were_taken_away_before_they_were_seen_here_must_still_be_released() -> None:
+async def test_units_that_are_revoked_before_they_are_known_here_are_still_released() -> None:
     rig = Rig()
     await rig.join()
     await rig.member.rebalance({"you": rig.other()})
@@ -238,10 +238,10 @@ async def test_units_that_were_taken_away_before_they_were_seen_here_must_still_
     rig.member.given(Assignment("me", URL, 0, revoked={"a": (CONNECTOR,)}))
     await until(lambda: rig.group.units("a"))
     assert not rig.group.owns("a")
-    assert rig.group.owned() == ["a"], "its owner asks for what it must stop"
+    assert rig.group.owned() == ["a"], "the control loop of the connector finds the units that it must stop"
 
 
-async def test_a_lost_membership_takes_everything_away() -> None:
+async def test_a_lost_membership_revokes_all_units() -> None:
     rig = Rig()
     await rig.herder.create("a")
     await rig.join()
@@ -262,7 +262,7 @@ async def test_a_leader_that_is_behind_reads_and_joins_again() -> None:
     await until(lambda: rig.member.rejoins)
 
 
-async def test_a_worker_that_ends_waits_for_no_one_if_the_others_have_left_or_end_too() -> None:
+async def test_a_worker_that_ends_does_not_wait_if_the_others_have_left_or_end_too() -> None:
     rig = Rig()
     await rig.herder.create("a")
     await rig.join()

@@ -8,7 +8,7 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 
 
-def test_numbers_and_strings_of_numbers_and_null() -> None:
+def test_numbers_numeric_strings_and_null_are_accepted() -> None:
     entries = [
         ({"kafka_topic": "t", "kafka_partition": "1"}, {"kafka_offset": "3", "extra": 1}),
         ({"kafka_topic": "t", "kafka_partition": 0}, None),
@@ -41,6 +41,6 @@ GOOD = {"kafka_topic": "t", "kafka_partition": 0}
         ({"kafka_topic": "t", "kafka_partition": 2**31}, None, "partition value in the provided offsets: '2147483648'"),
     ],
 )
-def test_refused(partition: Any, offset: Any, message: str) -> None:
+def test_invalid_offsets_are_refused(partition: Any, offset: Any, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         parse_sink_offsets([(partition, offset)])

@@ -89,7 +89,7 @@ def test_counts_are_reported_when_they_change() -> None:
     assert reported[-1]["counts"]["stages"]["TRANSFORMATION"]["retries"] == 1
 
 
-def test_views_of_several_workers_as_one() -> None:
+def test_views_of_several_workers_are_merged() -> None:
     """A restarted task may have failed on both workers."""
     first, second = ErrorBoard(str), ErrorBoard(str)
     first.since, second.since = 20, 10

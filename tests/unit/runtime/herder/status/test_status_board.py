@@ -53,7 +53,7 @@ def test_the_notice_of_a_failed_task_names_the_innermost_cause(trace: str, reaso
     assert notices == [f"orders-0 is FAILED: {reason}"]
 
 
-async def test_followers_receive_what_other_workers_report_once() -> None:
+async def test_followers_receive_reports_of_other_workers_once() -> None:
     """Two workers share a status topic; each event is published once at each of them."""
     logs = TestLogs()
     here, there = StatusStore(logs, topic("s")), StatusStore(logs, topic("other"))

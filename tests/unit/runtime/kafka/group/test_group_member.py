@@ -41,7 +41,7 @@ def group() -> str:
 
 @pytest.fixture
 async def member(broker: KafkaBroker, group: str) -> AsyncIterator[Make]:
-    """Makes members of the group, which leave it at the end."""
+    """Creates members of the group, which leave at the end."""
     made: list[Participant] = []
 
     def make(bootstrap: str = broker.bootstrap, times: Times = QUICK) -> Participant:
@@ -78,7 +78,7 @@ async def test_a_member_joins_is_confirmed_and_leaves(member: Make, broker: Kafk
     assert await groups.members(group) == []
 
 
-async def test_heartbeats_confirm(member: Make) -> None:
+async def test_heartbeats_confirm_the_membership(member: Make) -> None:
     one = member()
     await one.join()
     first = one.confirmed_until

@@ -1,4 +1,4 @@
-"""What a worker owns: claims before and after assignments, revocations and losses."""
+"""The units that a worker owns: claims before and after assignments, revocations and losses."""
 
 from __future__ import annotations
 

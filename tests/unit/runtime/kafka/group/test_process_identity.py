@@ -1,4 +1,4 @@
-"""The identity of a process, which tells whether it has ended."""
+"""The identity of a process, which shows whether the process has ended."""
 
 from __future__ import annotations
 

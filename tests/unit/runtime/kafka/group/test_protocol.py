@@ -82,7 +82,7 @@ def test_metadata_equals_that_of_java(name: str, metadata: WorkerMetadata) -> No
     assert decode_metadata(data) == metadata
 
 
-def test_the_trailer_follows_what_java_reads() -> None:
+def test_the_trailer_follows_the_bytes_that_java_reads() -> None:
     details = Details("0.1.0", 2, {"c": {"0": 0.75}}, True, False, {"pid": 7, "machine": "m"})
     data = encode_metadata(WorkerMetadata(URL, 17, WHOLE, details))
     assert data.startswith(bytes.fromhex(JAVA["metadata-v2"]))
@@ -104,7 +104,7 @@ def test_truncated_bytes_are_refused(name: str, _: object) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_arbitrary_bytes_raise_nothing_else(data: bytes) -> None:
+def test_arbitrary_bytes_raise_no_other_error(data: bytes) -> None:
     for decode in (decode_assignment, decode_metadata):
         with contextlib.suppress(ProtocolError):
             decode(data)

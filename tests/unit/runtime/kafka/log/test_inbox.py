@@ -65,7 +65,7 @@ async def test_the_loop_serves_others_after_slow_calls() -> None:
         started = time.monotonic()
         await asyncio.sleep(0)
         turns.append(time.monotonic() - started)
-    assert len(turns) >= 20, "one slow call in each turn"
+    assert len(turns) >= 20, "each turn of the loop serves one slow call"
 
 
 async def test_a_call_that_raises_is_reported_and_the_next_one_runs() -> None:

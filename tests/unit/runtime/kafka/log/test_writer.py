@@ -29,7 +29,7 @@ def test_a_fatal_error_is_reported_and_the_next_record_gets_another_producer() -
         send(stuck)
         kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
         send()
-        assert all(reports.get(timeout=10)[0] is not None for _ in range(2)), "the stuck record, too"
+        assert all(reports.get(timeout=10)[0] is not None for _ in range(2)), "the stuck record is reported, too"
         assert troubles
         send()
         assert reports.get(timeout=10) == (None, 0, 1)

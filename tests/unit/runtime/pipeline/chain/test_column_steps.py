@@ -13,7 +13,7 @@ from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
 from tests.support.python_messages import Message
-from tests.support.transforms import made, predicate, tolerance
+from tests.support.transforms import predicate, tolerance, transformation
 
 SCHEMA = Schema(
     Type.STRUCT,
@@ -63,7 +63,7 @@ def _filled(schema: Schema | None, value: Any) -> Any:
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
 def test_nulls_and_missing_fields(name: str, config: Mapping[str, str]) -> None:
     batch = SourceBatch({}, lambda n: {}, "topic", ValueBatch(SCHEMA, ROWS), 0)
-    chain = Chain([ChainStep(made(name, config))], tolerance(), lambda record: (record, ""))
+    chain = Chain([ChainStep(transformation(name, config))], tolerance(), lambda record: (record, ""))
     [changed], steps = chain.run_batches([batch])
     assert steps == 1
     singly = chain.run([record.copy() for record in batch])
@@ -78,9 +78,11 @@ def _sink_batch(times: list[int]) -> SinkBatch:
 
 def test_topics_with_timestamps_below_a_second() -> None:
     steps = [
-        ChainStep(made("TimestampRouter", {"timestamp.format": "ss.SSS"})),
-        ChainStep(made("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),
-        ChainStep(made("InsertField$Value", {"topic.field": "f"}), predicate("TopicNameMatches", {"pattern": "x"})),
+        ChainStep(transformation("TimestampRouter", {"timestamp.format": "ss.SSS"})),
+        ChainStep(transformation("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),
+        ChainStep(
+            transformation("InsertField$Value", {"topic.field": "f"}), predicate("TopicNameMatches", {"pattern": "x"})
+        ),
     ]
     batch = _sink_batch([1000, 1001, 1001, 2000])
     chain = Chain(steps, tolerance(), lambda record: (record, ""))

@@ -96,7 +96,7 @@ def test_a_fatal_error_that_would_recur_fails_the_task(kafka: MockKafka, tmp_pat
     assert source_offsets(kafka, spec) == []
 
 
-class Astray(SourceTask):
+class MissingPartitionTask(SourceTask):
     """One record for a partition that does not exist, and one for a partition that does."""
 
     def start(self, config: object) -> None:
@@ -112,7 +112,9 @@ class Astray(SourceTask):
 
 def test_a_record_for_a_partition_that_does_not_exist_is_not_skipped(kafka: MockKafka) -> None:
     topic = kafka.create_topic()
-    spec = file_source(kafka, Path("x"), topic, task_class=f"{__name__}:Astray", config={"errors.tolerance": "all"})
+    spec = file_source(
+        kafka, Path("x"), topic, task_class=f"{__name__}:MissingPartitionTask", config={"errors.tolerance": "all"}
+    )
     task = RunningTask(spec)
     task.join()
     assert task.host.states == [State.RUNNING, State.FAILED]

@@ -51,8 +51,8 @@ class SlowGroup:
         return "m"
 
 
-class Patient(Control):
-    """Waits without real time passing."""
+class InstantControl(Control):
+    """Counts waits instead of sleeping."""
 
     waits = 0
 
@@ -101,7 +101,7 @@ def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> 
 
 def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() -> None:
     """The client forgets the pause of a revoked partition most of the time, not always."""
-    consumer, _, on_assign, assignment = assigned(Patient(False, lambda: None), SlowGroup())
+    consumer, _, on_assign, assignment = assigned(InstantControl(False, lambda: None), SlowGroup())
     on_assign(consumer, [KafkaPartition("t", 0)])
     assignment.hold(True)
     assert consumer.paused == {0}
@@ -112,7 +112,7 @@ def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() ->
 
 
 def test_requests_to_a_silent_coordinator_are_repeated_until_the_answer() -> None:
-    control = Patient(False, lambda: None)
+    control = InstantControl(False, lambda: None)
     consumer, context, on_assign, _ = assigned(control, SilentCoordinator())
     on_assign(consumer, [KafkaPartition("t", 0)])
     assert context.positions == {TopicPartition("t", 0): 100} and control.waits == 20
@@ -122,10 +122,10 @@ def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None
     def lease_over() -> None:
         raise RevokedError("the lease has expired")
 
-    consumer, context, on_assign, _ = assigned(Patient(False, lease_over), SilentCoordinator())
+    consumer, context, on_assign, _ = assigned(InstantControl(False, lease_over), SilentCoordinator())
     with pytest.raises(RevokedError):
         on_assign(consumer, [KafkaPartition("t", 0)])
-    stopped = Patient(False, lambda: None)
+    stopped = InstantControl(False, lambda: None)
     stopped.stop()
     consumer, context, on_assign, _ = assigned(stopped, SilentCoordinator())
     with pytest.raises(StoppedError):

@@ -54,7 +54,7 @@ def failure(offset: int = 0) -> Failure:
     return Failure(Stage.TASK_PUT, "x", DataError("bad"), Message(offset, b"v" * 100), "")
 
 
-def test_letters_are_acknowledged(kafka: MockKafka) -> None:
+def test_dead_letters_are_acknowledged(kafka: MockKafka) -> None:
     topic = kafka.create_topic()
     made = letters(kafka, topic)
     sent = [made.report(failure(n)) for n in range(1000)]
@@ -63,7 +63,7 @@ def test_letters_are_acknowledged(kafka: MockKafka) -> None:
     assert count(kafka.bootstrap, topic) == 1000
 
 
-def test_a_refused_letter_fails_the_task(kafka: MockKafka) -> None:
+def test_a_refused_dead_letter_fails_the_task(kafka: MockKafka) -> None:
     made = letters(kafka, kafka.create_topic("letters"))
     kafka.refuse(PRODUCE, KafkaError.TOPIC_AUTHORIZATION_FAILED)
     letter = made.report(failure())
@@ -77,7 +77,7 @@ def test_a_refused_letter_fails_the_task(kafka: MockKafka) -> None:
     assert made.counts is not None and made.counts.dead_letter_failures == 1
 
 
-def test_a_letter_lost_by_its_producer_restarts_the_task(kafka: MockKafka) -> None:
+def test_a_dead_letter_lost_by_its_producer_restarts_the_task(kafka: MockKafka) -> None:
     made = letters(kafka, kafka.create_topic())
     made.report(failure())
     made.settle(10)
@@ -91,7 +91,7 @@ def test_a_letter_lost_by_its_producer_restarts_the_task(kafka: MockKafka) -> No
     assert made.counts is not None and made.counts.dead_letter_failures == 0
 
 
-def test_acknowledged_letters_are_freed_before_the_next_commit(kafka: MockKafka) -> None:
+def test_acknowledged_dead_letters_are_freed_before_the_next_commit(kafka: MockKafka) -> None:
     made = letters(kafka, kafka.create_topic())
     made.report(failure())
     made.settle(10)
@@ -106,7 +106,7 @@ def test_acknowledged_letters_are_freed_before_the_next_commit(kafka: MockKafka)
     assert made.settle(10)
 
 
-def test_letters_to_a_topic_without_a_leader_are_bounded_until_the_task_is_stopped(kafka: MockKafka) -> None:
+def test_dead_letters_to_a_topic_without_a_leader_are_bounded_until_the_task_is_stopped(kafka: MockKafka) -> None:
     topic, control, ended = kafka.create_topic(), running(), threading.Event()
     kafka.lose_leader(topic)
     made = letters(kafka, topic, control)
@@ -168,7 +168,7 @@ def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker
     assert group_offsets(broker, spec).get((topic, 0), 0) == 0
 
 
-def test_no_offset_is_committed_after_a_letter_that_kafka_refuses(broker: KafkaBroker) -> None:
+def test_no_offset_is_committed_after_a_dead_letter_that_kafka_refuses(broker: KafkaBroker) -> None:
     topic, letters = broker.create_topic(), broker.create_topic(max_message_bytes="1000")
     produce(broker, topic, b"x" * 2000)
     config = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}

@@ -79,7 +79,7 @@ class Sink(SinkTask):
         if self.taken and cls.lost_flushes:
             cls.lost_flushes -= 1
             self.taken.clear()
-            raise RetriableError("the connection dropped, and what was not flushed with it")
+            raise RetriableError("the connection was lost with all records that were not flushed")
         cls.durable += self.taken
         self.taken = []
 

@@ -53,7 +53,7 @@ class Source(SourceTask):
     def poll(self) -> list[SourceRecord] | None:
         self.polls += 1
         if self.polls <= self.away:
-            raise RetriableError("the other side is away")
+            raise RetriableError("the source system is unavailable")
         if self.polls > self.away + 1:
             return None
         assert self.ready.wait(30)

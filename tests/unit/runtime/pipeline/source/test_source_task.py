@@ -110,7 +110,7 @@ class Counting(SourceTask):
 BYTES = ConverterSpec("ByteArrayConverter")
 
 
-def test_a_poison_record_fails_the_task_after_those_before_it(broker: KafkaBroker) -> None:
+def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
     spec = task_spec(
         "source",
@@ -188,7 +188,7 @@ def test_records_of_a_request_that_is_too_large_are_sent_again_one_by_one(
     assert task.runner.errors is not None and task.runner.errors.skipped == (tolerance == "all")
 
 
-class Headed(SourceTask):
+class HeadersTask(SourceTask):
     """One batch of records with headers and timestamps, some of them equal."""
 
     def start(self, config: object) -> None:
@@ -212,8 +212,8 @@ def test_records_sent_again_keep_headers_and_timestamps(broker: KafkaBroker) -> 
     client = {"bootstrap.servers": broker.bootstrap, "linger.ms": 50}
     offsets = broker.create_topic(unique("offsets"))
     spec = task_spec(
-        "source", f"{__name__}:Headed", {"topic": topic}, producer=client, offsets_topic=offsets, key_converter=BYTES,
-        value_converter=BYTES,
+        "source", f"{__name__}:HeadersTask", {"topic": topic}, producer=client, offsets_topic=offsets,
+        key_converter=BYTES, value_converter=BYTES,
     )  # fmt: skip
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, offsets) or State.FAILED in task.host.states)

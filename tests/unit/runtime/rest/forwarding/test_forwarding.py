@@ -1,4 +1,4 @@
-"""Forwarding between workers that serve real HTTP: who answers, what is passed on, and failures."""
+"""Forwarding between workers that serve real HTTP: the worker that answers, the forwarded parts, and failures."""
 
 from __future__ import annotations
 

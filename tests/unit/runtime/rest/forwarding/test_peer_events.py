@@ -24,19 +24,19 @@ IDLE: ProgressAnswer = {"read": 0, "written": 0, "failed": 0, "lag": None, "age_
 
 
 class Progress:
-    """The progress of one worker; `elsewhere` is what it was told of the others."""
+    """The progress of one worker; `elsewhere` has the reported progress of the others."""
 
     def __init__(self, own: dict[str, ProgressAnswer]) -> None:
         self._own = own
         self.elsewhere: Mapping[str, Any] = {}
-        self.told = asyncio.Event()
+        self.reported = asyncio.Event()
 
     def own(self) -> dict[str, ProgressAnswer]:
         return self._own
 
     def reported(self, elsewhere: Mapping[str, Any]) -> None:
         self.elsewhere = elsewhere
-        self.told.set()
+        self.reported.set()
 
 
 def events_of(worker: ServingWorker, log: EventLog, progress: Progress) -> tuple[PeerEvents, list[Route]]:
@@ -58,7 +58,7 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
         logs[1].notice("WARN", "before anyone listens")
         with made[0][0].followed(), made[1][0].followed():
             async with asyncio.timeout(10):
-                await progress[0].told.wait()
+                await progress[0].reported.wait()
                 assert progress[0].elsewhere == {workers[1].id: {"a": IDLE}}
                 logs[1].notice("WARN", "stuck")
                 found = [e async for e in _first(logs[0])]
@@ -85,7 +85,7 @@ async def _first(log: EventLog) -> Any:
         ([{"records": 2, "ms": None}, {"records": 3, "ms": 9}], {"records": 5, "ms": None}),
     ],
 )
-def test_progress_of_several_workers_as_one(lags: list[Any], expected: Any) -> None:
+def test_progress_of_several_workers_is_merged(lags: list[Any], expected: Any) -> None:
     parts = [cast("ProgressAnswer", {**IDLE, "read": 2, "lag": lag, "stalled": [i]}) for i, lag in enumerate(lags)]
     parts[1]["age_ms"] = 7
     found = merged(parts)

@@ -154,7 +154,7 @@ async def test_without_a_session_key_nothing_is_sent() -> None:
 
 
 def collecting(worker: ServingWorker, here: Callable[[], Any]) -> list[Route]:
-    """An endpoint that answers with the answers of all workers."""
+    """An endpoint that returns the answers of all workers."""
 
     async def found(r: Request) -> Response:
         others = await worker.peers.collect(r)
@@ -174,7 +174,7 @@ async def test_answers_of_all_workers_are_collected() -> None:
         assert (await workers[1].client.get("/found?forward=false")).json() == {"n": 1}
 
 
-async def test_a_worker_that_is_silent_is_left_out() -> None:
+async def test_a_worker_that_does_not_answer_is_omitted() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()

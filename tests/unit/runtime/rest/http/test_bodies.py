@@ -51,12 +51,12 @@ def test_initial_state_in_any_case(state: str, expected: TargetState) -> None:
         (body({"name": "a", "config": {}, "initial_state": 3}), "expected RUNNING"),
     ],
 )
-def test_create_refuses(raw: bytes, message: str) -> None:
+def test_invalid_create_requests_are_refused(raw: bytes, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         bodies.create_request(raw)
 
 
-def test_offsets_missing_parts_are_none() -> None:
+def test_missing_partitions_and_offsets_are_none() -> None:
     entries = bodies.offsets(body({"offsets": [{"partition": {"f": 1}}, {"offset": {"p": 2**70}}]}))
     assert entries == [({"f": 1}, None), (None, {"p": 2**70})]
 
@@ -74,7 +74,7 @@ def test_offsets_missing_parts_are_none() -> None:
         ({"offsets": [{"partition": {}, "offset": 5}]}, r"offsets\[0\].offset must be an object or null, not a number"),
     ],
 )
-def test_offsets_refuses(value: Any, message: str) -> None:
+def test_invalid_offsets_are_refused(value: Any, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
         bodies.offsets(body(value))
 

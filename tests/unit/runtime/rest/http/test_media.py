@@ -24,14 +24,14 @@ def accepts(text: str, media: str = JSON) -> bool:
     [JSON, "APPLICATION/JSON", f"  {JSON}\t", f"{JSON};", f"{JSON} ;a=b", f"{JSON};;a=b", f'{JSON};charset="u;8"',
      f"{JSON}; charset=nonsense", "*/json", "*/*", "application/*;a=b"],
 )  # fmt: skip
-def test_types_that_json_may_have(text: str) -> None:
+def test_media_types_that_include_json(text: str) -> None:
     found = refusal(text)
     assert found is not None
     assert found.meets(JSON)
 
 
 @pytest.mark.parametrize("text", ["text/json", "application/js*n", "application/vnd.api+json", "text/*"])
-def test_other_types(text: str) -> None:
+def test_media_types_that_do_not_include_json(text: str) -> None:
     found = refusal(text)
     assert found is not None
     assert not found.meets(JSON)
@@ -57,12 +57,12 @@ def test_a_missing_content_type() -> None:
     ["", "*", "*;q=1", "application", "application;q=0.5", "text, application", "*/json", f"{JSON},", f"{JSON};q=0",
      f"{JSON};q=.5", f"{JSON};q=1.", f'{JSON};q="0.5"', f"{JSON};qs=2", f'text/html, {JSON};a="b,c"', "x, */*;q=0"],
 )  # fmt: skip
-def test_lists_that_accept_json(text: str) -> None:
+def test_accept_headers_that_allow_json(text: str) -> None:
     assert accepts(text)
 
 
 @pytest.mark.parametrize("text", ["json", "text/html, garbage", "**/*", "application/*+json", "0.5", "*/html"])
-def test_lists_that_do_not_accept_json(text: str) -> None:
+def test_accept_headers_that_do_not_allow_json(text: str) -> None:
     assert not accepts(text)
 
 
@@ -72,7 +72,7 @@ def test_lists_that_do_not_accept_json(text: str) -> None:
      f"{JSON};q=", f"{JSON};q=2", f"{JSON};q=1.1", f"{JSON};q=0.1234", f"{JSON};q=abc", f"{JSON};q=-1", f"{JSON};Q=2",
      "text/plain;q=abc", ";", "=", "é"],
 )  # fmt: skip
-def test_malformed_lists(text: str) -> None:
+def test_malformed_accept_headers(text: str) -> None:
     with pytest.raises(BadRequest, match="Accept"):
         accepted(Headers({"accept": text}))
 
@@ -82,6 +82,6 @@ def test_a_long_header_is_refused_at_once() -> None:
         refusal(f"{JSON}{'; ' * 30_000}(")
 
 
-def test_several_headers_are_one_list() -> None:
+def test_several_accept_headers_are_one_list() -> None:
     headers = Headers(raw=[(b"accept", b"text/html"), (b"accept", b"application/json;q=0.3;charset=utf-8")])
     assert accepted(headers)[1] == Media("application", "json", (("q", "0.3"), ("charset", "utf-8")))

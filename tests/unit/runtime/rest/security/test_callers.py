@@ -1,4 +1,4 @@
-"""Callers of forwarded requests: what a signature covers, and what is refused."""
+"""Callers of forwarded requests: the parts that a signature covers, and refused requests."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ async def secured() -> AsyncIterator[Rig]:
 async def test_user_role_and_address_are_those_of_the_first_worker(rig: Rig) -> None:
     answer = await rig.post("/who?a=1", rig.header("/who?a=1", b"{}"), b"{}")
     assert answer.json() == {"user": "ann", "role": "OPERATE", "from": "10.1.1.1", "body": "{}"}
-    assert (await rig.post("/admins", rig.header("/admins"))).status_code == 403, "the role is checked here, too"
+    assert (await rig.post("/admins", rig.header("/admins"))).status_code == 403, (
+        "the second worker checks the role, too"
+    )
 
 
 async def test_a_signature_is_valid_for_one_request_only(rig: Rig) -> None:

@@ -183,7 +183,7 @@ def test_a_dry_run_sends_nothing(line: str, message: str, code: int) -> None:
     assert not run.sent and not run.asked
 
 
-def test_a_dry_run_of_a_drain_counts_what_would_move() -> None:
+def test_a_dry_run_of_a_drain_counts_the_units_that_would_move() -> None:
     both = group(worker(A, "ACTIVE", ("lines", -1), ("lines", 0), ("lines", 1)), worker(B))
     (outcome,) = Run(f"drain {A} --dry-run", {"/workers": both}).result.outcomes
     assert outcome.message == "would be drained: 1 connector and 2 tasks would move to other workers"

@@ -40,7 +40,7 @@ def test_standard_input_may_have_any_form() -> None:
         ('{"name": "a", "x": {"y": 1}}', "the value of 'x'"),
     ],
 )
-def test_bad_files(text: str, message: str) -> None:
+def test_invalid_files_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         documents(text, "f.json")
 
@@ -50,7 +50,7 @@ def test_one_name_for_several_connectors_is_refused() -> None:
         documents('[{"name": "a"}, {"name": "b"}]', "f.json", name="c")
 
 
-def test_folder(tmp_path: Path) -> None:
+def test_all_files_of_a_folder_are_read(tmp_path: Path) -> None:
     for name in ("b.json", "a.properties", "c.txt"):
         (tmp_path / name).touch()
     assert [Path(file).name for file in files_of(str(tmp_path))] == ["a.properties", "b.json"]
@@ -60,7 +60,7 @@ def test_folder(tmp_path: Path) -> None:
         files_of(str(empty))
 
 
-def test_properties_as_java_reads_them() -> None:
+def test_properties_files_are_read_as_in_java() -> None:
     text = "name=x\r# no\n ! no\n\n a = 1 \nb:2\nc 3\nd\\ e=f=g\nlong = x, \\\n    y\n"
     text += "uni=\\u00e9\\ud83d\\ude00\npath=c:\\\\dir\\tx\nempty\n"
     (one,) = documents(text, "f.properties")

@@ -9,7 +9,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 
-class SlowLane:
+class DelayingProxy:
     """Forwards all requests except those of the held method."""
 
     def __init__(self, url: str) -> None:
@@ -17,7 +17,7 @@ class SlowLane:
         self._method = ""
         self._held, self._go = threading.Event(), threading.Event()
         self._send = True
-        lane = self
+        proxy = self
 
         class Handler(BaseHTTPRequestHandler):
             def handle_one_request(self) -> None:
@@ -26,7 +26,7 @@ class SlowLane:
                     self.close_connection = True
                     return
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                lane.forward(self, body)
+                proxy.forward(self, body)
                 self.close_connection = True
 
             def log_message(self, format: str, *args: object) -> None:
@@ -36,7 +36,7 @@ class SlowLane:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> SlowLane:
+    def __enter__(self) -> DelayingProxy:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
@@ -51,7 +51,7 @@ class SlowLane:
     def wait_held(self) -> None:
         assert self._held.wait(90), f"no {self._method} request arrived"
 
-    def let_go(self, send: bool) -> None:
+    def release(self, send: bool) -> None:
         """Forwards the held request to the worker, or drops it."""
         self._send, self._method = send, ""
         self._go.set()

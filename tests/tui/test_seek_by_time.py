@@ -16,7 +16,7 @@ from tests.scenario.script_console import Console
 from tests.support.broker import KafkaBroker
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
-from tests.tui.slow_lane import SlowLane
+from tests.tui.delaying_proxy import DelayingProxy
 from tests.tui.terminal import Terminal
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
@@ -63,7 +63,7 @@ def home(tmp_path: Path, cluster: Cluster, broker: KafkaBroker) -> dict[str, str
     return folders
 
 
-def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> None:
+def test_a_sink_is_set_back_and_undone_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> None:
     with Terminal(
         "--context", "prod", XDG_CONFIG_HOME=home["XDG_CONFIG_HOME"], XDG_STATE_HOME=home["XDG_STATE_HOME"]
     ) as terminal:
@@ -98,7 +98,9 @@ def test_on_the_screen(cluster: Cluster, sink: str, home: dict[str, str]) -> Non
         assert terminal.exit_code() == 0
 
 
-def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path: Path) -> None:
+def test_a_sink_is_set_back_and_undone_by_a_script(
+    cluster: Cluster, sink: str, home: dict[str, str], tmp_path: Path
+) -> None:
     headrace = Console("--context=prod", tmp_path)
     headrace.environ |= home
     topic = cluster.offsets(sink)[0][0]["kafka_topic"]
@@ -148,9 +150,9 @@ def test_as_a_script(cluster: Cluster, sink: str, home: dict[str, str], tmp_path
 
 
 @pytest.mark.parametrize("cluster", ["connect_url"], indirect=True)
-def test_killed_half_way_and_finished_at_the_next_start(cluster: Cluster, sink: str, tmp_path: Path) -> None:
-    with SlowLane(cluster.url) as lane:
-        headrace = Console(lane.url, tmp_path)
+def test_a_change_of_a_killed_script_is_finished_at_the_next_start(cluster: Cluster, sink: str, tmp_path: Path) -> None:
+    with DelayingProxy(cluster.url) as proxy:
+        headrace = Console(proxy.url, tmp_path)
         headrace.environ["XDG_STATE_HOME"] = str(tmp_path / "state")
         cluster.request("PUT", f"/connectors/{sink}/resume")
         cluster.wait(sink, "RUNNING 1/1")
@@ -158,15 +160,15 @@ def test_killed_half_way_and_finished_at_the_next_start(cluster: Cluster, sink: 
         command = (
             f"patch offsets {sink} --kafka-topic {entry['kafka_topic']} --kafka-partition 0 --kafka-offset 2 --stop"
         )
-        lane.hold("PATCH")
+        proxy.hold("PATCH")
         console = headrace.start(command)
-        lane.wait_held()
+        proxy.wait_held()
         console.kill()
         console.wait(30)
-        lane.let_go(send=False)
+        proxy.release(send=False)
         assert at(cluster, sink) == 10 and cluster.state(sink) == "STOPPED 0/0"
         assert sink in headrace("get unfinished").out
-        with Terminal(lane.url, XDG_STATE_HOME=headrace.environ["XDG_STATE_HOME"]) as terminal:
+        with Terminal(proxy.url, XDG_STATE_HOME=headrace.environ["XDG_STATE_HOME"]) as terminal:
             terminal.sees(f"a change of {sink} was interrupted", "while altering", "offset 10 → offset 2", "f finish")
             terminal.press("f")
             terminal.sees("have been altered successfully")
