@@ -15,7 +15,7 @@ TICK = 0.002
 REFRESHES = 8
 
 
-async def held(url: str) -> list[float]:
+async def longest_pause(url: str) -> list[float]:
     """The longest pause of the loop around each refresh, in milliseconds."""
     app = HeadraceApp(Profile(url))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -47,5 +47,5 @@ async def _around(app: HeadraceApp) -> float:
 
 def main() -> None:
     with suppress(KeyboardInterrupt):
-        found = asyncio.run(held(sys.argv[1]))
+        found = asyncio.run(longest_pause(sys.argv[1]))
         print(statistics.median(found), max(found))

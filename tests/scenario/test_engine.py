@@ -284,7 +284,7 @@ async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: Rig, tmp_path: 
     assert len(rig.engine.slots) > 2, "the task has a third slot of its own"
     last.touch()
     await until(lambda: rig.heard.lost)
-    assert rig.heard.lost_tasks() == [(killer, 3)], "no other task dies with it"
+    assert rig.heard.lost_tasks() == [(killer, 3)], "no other task dies with the slot"
 
 
 async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:

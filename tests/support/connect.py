@@ -1,4 +1,4 @@
-"""Connect's REST API as methods for tests, with waiting on states."""
+"""Connect's REST API as methods for tests, some of which wait for states."""
 
 from __future__ import annotations
 

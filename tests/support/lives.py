@@ -49,7 +49,7 @@ def lives(lines: Iterable[str]) -> list[Life]:
 
 
 def overlaps(all_lives: Iterable[Life], events: Sequence[str] = TAKEN_OVER) -> list[str]:
-    """Descriptions of lives of the same task of which one began before the other had ended."""
+    """Descriptions of overlapping lives of the same task."""
     by_task: dict[str, list[Life]] = defaultdict(list)
     for life in all_lives:
         by_task[life.task].append(life)

@@ -296,7 +296,7 @@ KILLS = (
 
 
 @pytest.mark.parametrize("way", ["finish", "roll_back"])
-async def test_killed_before_each_request_and_settled_afterwards(
+async def test_a_change_that_is_killed_before_any_request_is_settled_afterwards(
     cluster: Cluster, running: str, wire: Faulty, tmp_path: Path, way: str
 ) -> None:
     for number, (method, path, nth, step) in enumerate(KILLS):

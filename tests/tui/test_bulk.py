@@ -32,7 +32,7 @@ async def filtered(seen: Console, text: str, *names: str) -> None:
     await seen.until(lambda: set(seen.home.connector_list.keys) == set(names), f"the connectors that match /{text}")
 
 
-async def test_marks_follow_names_and_bulk_operations_act_on_them_only(cluster: Cluster) -> None:
+async def test_bulk_operations_act_only_on_marked_connectors_in_any_order(cluster: Cluster) -> None:
     prefix = unique("bulk")
     names = cluster.running_sources(4, prefix)
     async with console(cluster.url) as seen:

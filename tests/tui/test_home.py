@@ -128,7 +128,7 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
         seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
         await seen.sees("one: deleted; the edited text can no longer be applied")
         assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
-            "the text is kept for a connector of the same name, and quitting no longer asks about it"
+            "the text is kept for a connector of the same name, and quitting no longer asks about the text"
         )
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)

@@ -16,7 +16,7 @@ OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
 
 
 def harmless(seen: Console) -> None:
-    """No control or direction characters are shown, and each line is as wide as the screen."""
+    """Neither control characters nor bidirectional overrides are shown, and each line is as wide as the screen."""
     strips = seen.app.screen._compositor.render_strips(seen.app.size)
     for strip in strips:
         text = "".join(segment.text for segment in strip)

@@ -25,7 +25,7 @@ def validated(keys: list[dict[str, Any]]) -> dict[str, Any]:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """The recording, with plugins under their full names, too, and with successful validation."""
+    """The recording, with additional answers for full plugin names and for a valid config."""
     head, *lines = RECORDING.read_text("utf-8").splitlines()
     entries = [json.loads(line) for line in lines]
     found = {entry.get("path"): entry for entry in entries}

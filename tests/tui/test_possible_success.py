@@ -40,7 +40,9 @@ async def test_possible_success_is_distinguished_and_leaves_the_connector_stoppe
             )
             assert seen.home.view.offsets.query_one("#verdict").has_class("-possible")
             assert "definite" not in seen.text
-        assert ours.state(name) == "STOPPED 0/0", "the operator resumes it after changing the external system"
+        assert ours.state(name) == "STOPPED 0/0", (
+            "the operator resumes the connector after changing the external system"
+        )
         assert ours.offsets(name)[0][1] == {"n": 3}
     finally:
         ours.close()

@@ -99,7 +99,7 @@ def test_a_running_connector_is_altered_in_one_step(cluster: Cluster, source: st
     cluster.wait(source, "RUNNING 1/1")
 
 
-def test_sizes(cluster: Cluster, source: str) -> None:
+def test_the_screen_follows_the_size_of_the_terminal(cluster: Cluster, source: str) -> None:
     with Terminal(cluster.url) as terminal:
         terminal.sees(source)
         assert "CLASS" not in terminal.text

@@ -14,7 +14,9 @@ from tui.session import endpoint
 from tui.wire.evented import AsyncTransport
 
 
-async def test_on_every_page(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_passwords_in_urls_appear_on_no_page(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for kind in ("CONFIG", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
     name = cluster.source()

@@ -107,7 +107,7 @@ async def test_a_read_only_context_changes_no_worker() -> None:
         assert not [path for method, path in worker.seen if method == "PUT"]
 
 
-async def test_workers_without_connectors_complete_after_a_verb() -> None:
+async def test_names_of_workers_without_connectors_are_completed() -> None:
     async with workers_page({"PUT /workers/x%3A8083/cordon": Raw(b"", 202)}) as (seen, worker):
         await seen.press("escape")
         await seen.until(lambda: seen.app.screen is seen.home)

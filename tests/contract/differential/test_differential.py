@@ -36,7 +36,7 @@ def test_every_declared_difference_occurs(outcome: Outcome) -> None:
 
 
 @pytest.mark.skipif(SIZE < 15_000, reason="a shorter run")
-def test_enough_results(outcome: Outcome) -> None:
+def test_the_run_has_enough_results(outcome: Outcome) -> None:
     assert outcome.results >= 20_000
     assert outcome.columns >= 5_000
 

@@ -99,7 +99,7 @@ class LifeSourceTask(SourceTask):
         self._life.alive()
         if self._hold is not None and self._hold.exists():
             self._hold.unlink()
-            hold_interpreter(60)
+            hold_gil(60)
         now = time.monotonic()
         if now < self._next or self._done.exists():
             return None
@@ -113,8 +113,8 @@ class LifeSourceTask(SourceTask):
             self._life.end()
 
 
-def hold_interpreter(seconds: int) -> None:
-    """Sleep without releasing the interpreter lock, so that no other thread of the process runs Python code."""
+def hold_gil(seconds: int) -> None:
+    """Sleeps without releasing the interpreter lock, so that no other thread of the process runs Python code."""
     ctypes.PyDLL(None).sleep(seconds)
 
 

@@ -35,7 +35,7 @@ class Misbehaving(Transformation):
 
     def close(self) -> None:
         if self._how == "close":
-            raise RuntimeError("never")
+            raise RuntimeError("close() fails as configured")
 
     def _raise(self, record: Any) -> None:
         raise DataError("not this one")

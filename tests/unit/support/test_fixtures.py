@@ -6,7 +6,7 @@ from tests.support.broker import KafkaBroker
 from tests.support.workers import WorkerProcess
 
 
-def test_broker_makes_topics(broker: KafkaBroker) -> None:
+def test_the_broker_creates_topics(broker: KafkaBroker) -> None:
     from confluent_kafka.admin import AdminClient
 
     topic = broker.create_topic(partitions=3, cleanup_policy="compact")
@@ -15,7 +15,7 @@ def test_broker_makes_topics(broker: KafkaBroker) -> None:
     broker.delete_topics(topic)
 
 
-def test_java_connect_answers(java_connect: WorkerProcess) -> None:
+def test_java_connect_answers_requests(java_connect: WorkerProcess) -> None:
     status, body = java_connect.request("GET", "/")
     assert (status, body["version"]) == (200, "4.3.0")
     _, plugins = java_connect.request("GET", "/connector-plugins")

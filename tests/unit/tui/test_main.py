@@ -45,7 +45,7 @@ def test_a_script_line_loads_nothing_heavy() -> None:
     assert done.stdout == "5 []\n"
 
 
-def test_without_a_terminal(run: Run) -> None:
+def test_a_missing_terminal_is_reported(run: Run) -> None:
     done = run()
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -25,7 +25,7 @@ from runtime.config import properties
         ("a=x#y", {"a": "x#y"}),
     ],
 )
-def test_parse(text: str, expected: dict[str, str]) -> None:
+def test_properties_are_parsed(text: str, expected: dict[str, str]) -> None:
     assert properties.parse(text) == expected
 
 

@@ -145,7 +145,7 @@ def test_messages_of_one_schema_are_read_as_a_batch() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.none() | LINES, min_size=1, max_size=6), st.sampled_from(("utf-8", "latin-1", "utf-16")))
-def test_strings(lines: list[str | None], encoding: str) -> None:
+def test_batches_of_strings(lines: list[str | None], encoding: str) -> None:
     converter = StringConverter()
     converter.configure({"converter.encoding": encoding}, False)
     found, single = _written(converter, ValueBatch(OPTIONAL_STRING_SCHEMA, lines))
@@ -156,13 +156,13 @@ def test_strings(lines: list[str | None], encoding: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_texts(data: st.DataObject) -> None:
+def test_java_text_of_a_batch_equals_that_of_each_value(data: st.DataObject) -> None:
     schema, strategy = data.draw(TYPED)
     values = ValueBatch(schema, data.draw(st.lists(st.none() | strategy, max_size=5)))
     assert list(java_texts(values)) == [java_text(value, schema) for value in values.rows]
 
 
-def test_texts_of_structs() -> None:
+def test_java_text_of_a_batch_of_structs() -> None:
     rows = [{"a": 1, "b": None, "c": True}, {"a": 2, "b": "x", "c": False}]
     assert java_texts(ValueBatch(FLAT, rows)) == ["Struct{a=1,c=true}", "Struct{a=2,b=x,c=false}"]
     constant = ValueBatch.struct(FLAT, {"a": ConstantColumn(1, 2), "b": ["x", "y"], "c": ConstantColumn(True, 2)}, 2)

@@ -30,7 +30,7 @@ from runtime.converters.numeric import (
         (ByteArrayConverter(), b"\x00\xff", "00ff"),
     ],
 )  # fmt: skip
-def test_fixed_width(converter: Converter, value: Any, data: str) -> None:
+def test_values_of_fixed_width_round_trip(converter: Converter, value: Any, data: str) -> None:
     raw = bytes.fromhex(data)
     assert converter.from_connect("t", None, value) == raw
     schema, back = converter.to_connect("t", raw)
@@ -44,7 +44,7 @@ def test_fixed_width(converter: Converter, value: Any, data: str) -> None:
         converter.from_connect("t", None, "x")
 
 
-def test_fixed_width_refuses_other_widths() -> None:
+def test_values_of_another_width_are_refused() -> None:
     for converter, data in ((LongConverter(), b"\x00"), (BooleanConverter(), b"\x02"), (ShortConverter(), b"\0\0\0")):
         with pytest.raises(DataError):
             converter.to_connect("t", data)

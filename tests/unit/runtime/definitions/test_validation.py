@@ -63,7 +63,7 @@ def test_the_message_lists_all_errors() -> None:
     )
 
 
-def test_converters_default_to_the_workers() -> None:
+def test_the_default_converters_are_those_of_the_worker() -> None:
     result = source()
     assert value(result, "value.converter")["value"] == "org.apache.kafka.connect.storage.StringConverter"
     assert not [c for c in result["configs"] if c["value"]["name"].startswith("value.converter.schemas")]
@@ -103,7 +103,7 @@ def test_a_class_that_is_not_a_converter_is_refused(name: str, text: str, messag
     assert errors(result) == {name: [message]}
 
 
-def test_the_message_for_a_java_converter_explains_why() -> None:
+def test_a_java_converter_is_refused_with_the_reason() -> None:
     (message,) = errors(source(value__converter="io.debezium.converters.ByteBufferConverter"))["value.converter"]
     assert message.endswith("is a Java plugin; this worker runs Python plugins only")
 
@@ -138,7 +138,7 @@ def test_a_dead_letter_topic_that_the_sink_would_read() -> None:
     assert "Invalid regex" in message
 
 
-def test_nulls() -> None:
+def test_errors_of_null_values() -> None:
     result = source(tasks__max=None, zzz=None, value__converter=None, errors__tolerance=None)
     assert errors(result) == {
         "tasks.max": ["Invalid value null for configuration tasks.max: Value must be non-null", NULL],
@@ -202,7 +202,7 @@ def test_validation_ignores_undefined_predicates() -> None:
     assert errors(source(transforms="a", transforms__a__type="Filter", transforms__a__predicate="p")) == {}
 
 
-def test_versions() -> None:
+def test_versions_of_plugins_are_validated() -> None:
     cls = "org.apache.kafka.connect.file.FileStreamSourceConnector"
     message = f"Plugin {cls} not found that matches the version range [9.9,9.9], available versions: [4.3.0]"
     assert errors(source(connector__plugin__version="9.9")) == {
@@ -216,7 +216,7 @@ def test_versions() -> None:
     }
 
 
-def test_exactly_once() -> None:
+def test_exactly_once_is_refused() -> None:
     disabled = "This worker does not have exactly-once source support enabled."
     cannot = "The connector does not support exactly-once semantics with the provided configuration."
     assert errors(source(exactly__once__support="required")) == {"exactly.once.support": [disabled]}

@@ -27,7 +27,7 @@ from runtime.definitions.versions import matches, mismatch
         ("[4.10,)", False),
     ],
 )
-def test_matches(wanted: str, accepted: bool) -> None:
+def test_a_version_matches_a_range(wanted: str, accepted: bool) -> None:
     assert matches(wanted, "4.3.0") is accepted
 
 
@@ -41,6 +41,6 @@ def test_a_prerelease_sorts_before_its_release() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "shown"), [("9.9", "[9.9,9.9]"), ("", "[,]"), ("[1,2)", "[1,2)")])
-def test_mismatch(wanted: str, shown: str) -> None:
+def test_the_message_of_a_mismatch_names_range_and_versions(wanted: str, shown: str) -> None:
     message = f"Plugin P not found that matches the version range {shown}, available versions: [4.3.0]"
     assert mismatch("P", wanted, "4.3.0") == message

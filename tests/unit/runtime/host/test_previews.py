@@ -129,6 +129,8 @@ async def test_plugins_that_end_the_preview() -> None:
     assert isinstance(refused, HostError)
     assert refused.message == "every configuration is refused"
     assert isinstance(closed, dict)
-    assert closed["warnings"] == [f"close() of {where.partition(',')[0]} raised RuntimeError('never')"]
+    assert closed["warnings"] == [
+        f"close() of {where.partition(',')[0]} raised RuntimeError('close() fails as configured')"
+    ]
     ours = [pid for pid in direct_children(os.getpid()) if alive(pid)]
     assert not [pid for pid in ours if "runtime.host.server" in command_line(pid)]

@@ -67,7 +67,7 @@ async def test_plugin_definitions(host: PluginHostClient) -> None:
     assert compared >= 12
 
 
-async def test_unknown_plugin(host: PluginHostClient) -> None:
+async def test_an_unknown_plugin_is_refused(host: PluginHostClient) -> None:
     with pytest.raises(UnknownPluginError, match="Unknown plugin Nope"):
         await host.describe("Nope")
     with pytest.raises(HostRequestError, match=r"version range \[9.9,9.9\]"):

@@ -145,7 +145,7 @@ async def test_connectors_without_task_configs(worker: Worker) -> None:
     assert (await worker.post("s", [])).status_code == 204
 
 
-async def test_fencing(worker: Worker) -> None:
+async def test_fencing_is_stored_or_refused(worker: Worker) -> None:
     await worker.store_key(KEY)
     await worker.rig.create("sink", connector_class="Sink", topics="t")
     assert (await worker.fence("sink")).status_code == 400

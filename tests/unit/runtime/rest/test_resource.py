@@ -78,7 +78,7 @@ async def test_an_absolute_url_is_accepted(client: httpx.AsyncClient) -> None:
     assert await asked(b"/http://x:1/c/x") == 404
 
 
-async def test_wrong_method_and_media_types(client: httpx.AsyncClient) -> None:
+async def test_wrong_methods_and_media_types_are_refused(client: httpx.AsyncClient) -> None:
     wrong = await client.post("/c/x")
     assert (wrong.status_code, wrong.json()) == (405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"})
     assert "content-type" not in wrong.headers

@@ -35,7 +35,7 @@ async def test_writes_are_visible_at_once_and_to_the_next_worker(stores: MakeSto
     assert two.statuses.topics("c") == ["t"]
 
 
-async def test_removal(stores: MakeStores) -> None:
+async def test_removed_statuses_are_gone_for_the_next_worker(stores: MakeStores) -> None:
     one = await stores()
     one.statuses.put_connector("c", RUNNING)
     one.statuses.put_task(TaskId("c", 0), RUNNING)

@@ -112,7 +112,7 @@ def test_failed_records_are_skipped_if_errors_are_tolerated(steps: list[ChainSte
 
 
 class Flaky(Transformation):
-    """Succeeds at the third try."""
+    """Succeeds at the third attempt."""
 
     def __init__(self) -> None:
         self.tries = 0

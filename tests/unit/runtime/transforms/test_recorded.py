@@ -75,5 +75,5 @@ def _comparable(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("asked", "answer"), ANSWERS, ids=[f"{i}-{a['cls']}" for i, (a, _) in enumerate(ANSWERS)])
-def test_as_apache_connect(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def test_results_equal_those_of_apache_connect(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     assert _comparable(_outcome(asked)) == _comparable(answer)

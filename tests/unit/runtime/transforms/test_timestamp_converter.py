@@ -20,7 +20,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize(("name", "config"), STEPS.items())
-def test_another_zone(name: str, config: dict[str, str]) -> None:
+def test_timestamps_in_another_time_zone(name: str, config: dict[str, str]) -> None:
     record = SourceRecord({}, {}, "t", dt.datetime(2024, 1, 1, 2, 0, tzinfo=EAST), TIMESTAMP_SCHEMA)
     changed = transformation(name, config).apply(record)
     assert changed is not None

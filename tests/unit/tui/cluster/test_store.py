@@ -164,7 +164,7 @@ def part(body: Any) -> Any:
     return {"name": body["name"], **expanded(body)[body["name"]]}
 
 
-async def test_events_then_reconnect_with_the_last_id() -> None:
+async def test_a_lost_event_stream_is_resumed_after_the_last_event_id() -> None:
     first = [
         *event("snapshot", {"connectors": expanded(status("a"), status("b"))}, 1),
         *event("connector", part(status("a", "STOPPED", [])), 2),

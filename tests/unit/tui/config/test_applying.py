@@ -50,14 +50,14 @@ async def test_patch_sends_changed_keys_only() -> None:
     assert done.patched and done.after == {**BASE, "a": "2", "b": "3"} and not done.differing
 
 
-async def test_without_patch_the_config_just_read_is_put() -> None:
+async def test_without_patch_the_complete_current_config_is_sent() -> None:
     worker, steps = Worker(BASE, patch=False), list[str]()
     done = await apply(EDIT, Connect(worker), steps.append)
     assert worker.sent[-1] == ("PUT", {**BASE, "a": "2", "b": "3"})
     assert not done.patched and any("does not support PATCH" in step for step in steps)
 
 
-async def test_without_patch_a_mask_is_never_put() -> None:
+async def test_without_patch_a_mask_is_never_sent() -> None:
     hidden = {**BASE, "password": "********"}
     worker = Worker(hidden, patch=False)
     with pytest.raises(ConfigNotApplied, match="masks the value of password"):

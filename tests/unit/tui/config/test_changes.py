@@ -8,7 +8,7 @@ from tui.config.secrets import MASK, is_masked, is_secret, shown
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "url": "${file:/etc/x:url}", "n": "1"}
 
 
-def test_only_changed_keys() -> None:
+def test_only_changed_keys_are_sent() -> None:
     text = {**shown(BASE), "n": 2, "new": True}
     made = changes(BASE, text)
     assert made == (ConfigChange("n", "1", "2"), ConfigChange("new", None, "true"))

@@ -58,7 +58,7 @@ def test_the_best_view_of_a_value(value: bytes | None, view: ByteView) -> None:
     assert best_view(value) is view
 
 
-def test_views() -> None:
+def test_bytes_are_shown_in_each_view() -> None:
     assert shown(b'{"a":1}', ByteView.JSON) == '{\n  "a": 1\n}'
     assert shown(b"no json", ByteView.JSON) == "no json"
     assert shown(None, ByteView.HEX) == "null"

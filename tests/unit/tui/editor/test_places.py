@@ -55,7 +55,7 @@ def test_any_text_is_parsed_or_refused_with_a_position_inside_it(text: str) -> N
         ("[" * 100, (1, 66), "nested"),
     ],
 )
-def test_errors(text: str, place: tuple[int, int], words: str) -> None:
+def test_syntax_errors_have_a_position(text: str, place: tuple[int, int], words: str) -> None:
     with pytest.raises(JsonError) as caught:
         parse(text)
     assert words in caught.value.message

@@ -50,7 +50,7 @@ def test_positions_of_connectors_with_their_own_offset_format() -> None:
     assert offset_rates.position({"text": "x"}) is None and offset_rates.position(None) is None
 
 
-def test_charts() -> None:
+def test_charts_of_rates() -> None:
     assert spark([None, 0.0, 4.0, 8.0], 6) == "  ·▁▄█"
     assert plot([1.0, 2.0], 3, 2) == ["  █", " ██"]
     assert plot([], 4, 1) == ["    "] and peak([None]) == 0.0

@@ -42,7 +42,7 @@ def test_a_pending_change_is_read_back_unchanged(store: ChangeStore, name: str) 
     for step in ChangeStep:
         held.write(advanced(one, step))
         assert store.pending.of(name) == advanced(one, step)
-    assert store.pending.interrupted() == [], "this process is still applying it"
+    assert store.pending.interrupted() == [], "this process is still applying the change"
     held.release()
     assert store.pending.interrupted() == [advanced(one, ChangeStep.RESUMING)]
     held = store.pending.lock(name)

@@ -72,6 +72,6 @@ def test_the_inverse_of_a_change_undoes_it(wanted: dict[int, int | None], before
         ([sink(0, 5), sink(1, 99)], False, False),  # someone changed a partition that is not part of the change
     ],
 )
-def test_conflicts(now: list[Offset], ran: bool, conflicting: bool) -> None:
+def test_conflicting_offsets_are_detected(now: list[Offset], ran: bool, conflicting: bool) -> None:
     made = changes([sink(0, 5)], [sink(0, 1)])
     assert bool(conflicts([sink(0, 5)], now, made, ran)) is conflicting

@@ -98,7 +98,7 @@ async def headers(transport: Transport) -> dict[str, str]:
     return {name.lower(): value for name, value in answer["headers"].items()}
 
 
-async def test_headers_and_credentials(dial: Open, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_headers_and_credentials_are_sent(dial: Open, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_SECRET", "s3cret")
     url = f"http://127.0.0.1:{port}"
     basic = await headers(dial(Profile(url, username="u", password="env:TEST_SECRET", headers={"X-Org": "ops"})))
@@ -109,7 +109,7 @@ async def test_headers_and_credentials(dial: Open, port: int, monkeypatch: pytes
     assert in_url["authorization"] == "Basic dTpwQHNz"
 
 
-async def test_a_client_certificate(dial: Open, tls_port: int, stores: Stores) -> None:
+async def test_the_client_certificate_is_sent(dial: Open, tls_port: int, stores: Stores) -> None:
     url = f"https://127.0.0.1:{tls_port}"
     known = Profile(url, ca=str(stores.trust), certificate=str(stores.pem))
     assert (await headers(dial(known)))["accept"] == "application/json"
@@ -120,7 +120,7 @@ async def test_a_client_certificate(dial: Open, tls_port: int, stores: Stores) -
         await dial(keyless).send(ApiCall("GET", "/x"))
 
 
-async def test_a_proxy(dial: Open, port: int) -> None:
+async def test_requests_are_sent_to_the_proxy_with_its_credentials(dial: Open, port: int) -> None:
     transport = dial(Profile("http://connect.invalid:8083", proxy=f"http://me:pw@127.0.0.1:{port}"))
     answer = await transport.send(ApiCall("GET", "/x"))
     assert answer["path"] == "http://connect.invalid:8083/x"

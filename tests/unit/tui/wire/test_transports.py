@@ -97,7 +97,7 @@ def get(transport: Transport, path: str) -> Awaitable[Any]:
     return transport.send(ApiCall("GET", path))
 
 
-async def test_answers(make: Make, url: str) -> None:
+async def test_valid_answers_are_parsed(make: Make, url: str) -> None:
     transport = make(Endpoint(url, "user", "secret"))
     assert await get(transport, "/ok") == {"a": 1}
     assert await get(transport, "/empty") is None
@@ -136,25 +136,25 @@ async def test_an_unchanged_list_is_not_parsed_again(url: str, monkeypatch: pyte
         ("/refused", ServerError, "HTTP 500: " + "[" * 200),
     ],
 )
-async def test_refusals(make: Make, url: str, path: str, kind: type, message: str) -> None:
+async def test_refusals_raise_their_errors(make: Make, url: str, path: str, kind: type, message: str) -> None:
     with pytest.raises(kind) as caught:
         await get(make(Endpoint(url)), path)
     assert caught.value.message == message  # type: ignore[attr-defined]
 
 
-async def test_no_answer_in_time(make: Make, url: str) -> None:
+async def test_a_missing_answer_raises_unreachable(make: Make, url: str) -> None:
     with pytest.raises(TimedOut, match=r"no answer within 0\.2 s"):
         await get(make(Endpoint(url, answer_timeout=0.2)), "/hang")
 
 
-async def test_a_port_without_a_listener(make: Make) -> None:
+async def test_a_port_without_a_listener_is_unreachable(make: Make) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
         with pytest.raises(Unreachable, match="cannot reach http://127"):
             await get(make(Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}")), "/")
 
 
-async def test_no_such_host(make: Make) -> None:
+async def test_an_unknown_host_is_unreachable(make: Make) -> None:
     with pytest.raises(Unreachable, match="cannot reach"):
         await get(make(Endpoint("http://no-such-host.invalid:8083")), "/")
 
@@ -174,6 +174,6 @@ async def test_proxy_variables_of_the_environment_are_followed(
 
 
 @pytest.mark.parametrize("bad", ["", "localhost:8083", "ftp://x", "http://", "http://x:port", "http://x:0"])
-def test_invalid_urls(bad: str) -> None:
+def test_invalid_urls_are_refused(bad: str) -> None:
     with pytest.raises(UsageError, match="not the URL"):
         check_url(bad)

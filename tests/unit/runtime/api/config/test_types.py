@@ -30,7 +30,7 @@ from runtime.api.errors import ConfigError
         (ConfigType.INT, 7, 7),
     ],
 )
-def test_parse(type_: ConfigType, text: object, value: object) -> None:
+def test_valid_values_are_parsed(type_: ConfigType, text: object, value: object) -> None:
     assert parse("k", text, type_) == value
 
 
@@ -58,7 +58,7 @@ def test_invalid_values_are_refused(type_: ConfigType, text: str, message: str) 
     assert str(raised.value) == message
 
 
-def test_texts_of_values() -> None:
+def test_values_are_formatted_as_text() -> None:
     assert to_text(["a", "b"]) == "a,b"
     assert to_text(True) == "true"
     assert to_text(None) is None

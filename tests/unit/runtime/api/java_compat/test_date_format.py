@@ -18,12 +18,12 @@ ANSWERS = json.loads(Path(__file__).with_name("java_dates.json").read_text("utf-
 
 
 @pytest.mark.parametrize(("pattern", "ms", "text"), ANSWERS["formatted"])
-def test_format(pattern: str, ms: int, text: str) -> None:
+def test_dates_are_formatted_as_in_java(pattern: str, ms: int, text: str) -> None:
     assert DatePattern(pattern).format(datetime_of(ms)) == text
 
 
 @pytest.mark.parametrize(("pattern", "text", "ms"), ANSWERS["parsed"])
-def test_parse(pattern: str, text: str, ms: int | None) -> None:
+def test_dates_are_parsed_as_in_java(pattern: str, text: str, ms: int | None) -> None:
     if ms is None:
         with pytest.raises(ValueError):
             DatePattern(pattern).parse(text)

@@ -109,7 +109,7 @@ def test_tasks_that_wait_for_long_are_logged_periodically(caplog: pytest.LogCapt
     assert len(caplog.records) == 2, "no task is waiting"
 
 
-def test_a_start_that_hangs_does_not_keep_a_limited_slot_limited() -> None:
+def test_the_limit_of_a_slot_is_lifted_although_a_start_hangs() -> None:
     clock = Clock()
     roster = Roster(slots=1, wait=0.0, clock=clock)
     link = slot_link()

@@ -19,7 +19,7 @@ def order(**overrides: str) -> TaskRequest:
     return TaskRequest("c", 0, INFO, config, config)
 
 
-def test_offsets_go_to_the_workers_cluster_wherever_the_records_go() -> None:
+def test_offsets_go_to_the_workers_cluster_even_if_records_go_to_another() -> None:
     elsewhere = spec(WORKER, order(bootstrap_servers="other:9092"), [], paused=False)
     assert elsewhere.producer["bootstrap.servers"] == "other:9092"
     assert elsewhere.offsets_producer["bootstrap.servers"] == "home:9092"

@@ -76,7 +76,7 @@ def _sink_batch(times: list[int]) -> SinkBatch:
     return SinkBatch("t", messages, ValueBatch(None, [None] * count), ValueBatch(None, ["x"] * count), [None] * count)
 
 
-def test_topics_with_timestamps_below_a_second() -> None:
+def test_topics_that_contain_milliseconds() -> None:
     steps = [
         ChainStep(transformation("TimestampRouter", {"timestamp.format": "ss.SSS"})),
         ChainStep(transformation("RegexRouter", {"regex": "t-(.*)", "replacement": "r-$1"})),

@@ -118,5 +118,5 @@ def _outcome(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("asked", "answer"), ANSWERS, ids=[f"case{n}" for n in range(len(ANSWERS))])
-def test_as_apache_connect(asked: dict[str, Any], answer: dict[str, Any]) -> None:
+def test_results_equal_those_of_apache_connect(asked: dict[str, Any], answer: dict[str, Any]) -> None:
     assert _outcome(asked) == answer

@@ -14,7 +14,7 @@ from tests.support.pipeline import file_sink
 from tests.support.slot_host import RunningTask
 
 
-def test_shares() -> None:
+def test_consumers_get_decreasing_shares_of_the_budget() -> None:
     budget = FetchBudget(256 * 1024)
     shares = [budget.take() for _ in range(100)]
     assert shares[0] == 32 * 1024

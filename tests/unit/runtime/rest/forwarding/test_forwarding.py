@@ -176,7 +176,7 @@ async def test_a_leader_that_ends_while_it_answers_may_have_made_the_change() ->
     assert "check before trying again" in refused.json()["message"]
 
 
-async def test_bodies_are_passed_on_without_a_content_type_and_checked_by_the_leader() -> None:
+async def test_bodies_without_a_content_type_are_forwarded_and_checked_by_the_leader() -> None:
     async with worker_group(2) as workers:
         await serve(workers)
         refused = await workers[1].client.post("/leader/a", content=b"{}")
@@ -186,7 +186,7 @@ async def test_bodies_are_passed_on_without_a_content_type_and_checked_by_the_le
         assert refused.status_code == 413
 
 
-async def test_the_password_is_passed_on_and_the_address_is_that_of_the_client(tmp_path: Any) -> None:
+async def test_the_password_and_the_address_of_the_client_are_forwarded(tmp_path: Any) -> None:
     (tmp_path / "users").write_text("ann=secret\n")
     (tmp_path / "jaas").write_text(f'KafkaConnect {{ {MODULE} required file="{tmp_path}/users"; }};')
     props = {"rest.extension.classes": BASIC_AUTH, "headrace.jaas.file": str(tmp_path / "jaas")}

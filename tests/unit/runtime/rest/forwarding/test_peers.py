@@ -112,7 +112,7 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
     await rig.close()
 
 
-async def test_the_owner_passes_task_configs_to_the_leader() -> None:
+async def test_the_owner_sends_task_configs_to_the_leader() -> None:
     async with leader_and_owner() as (rig, _, client):
         await rig.create("a/b")
         await client.put_tasks("a/b", TASKS)

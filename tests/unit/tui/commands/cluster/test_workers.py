@@ -161,7 +161,7 @@ def test_only_draining_asks_and_a_refusal_changes_nothing() -> None:
         Run(f"drain {A}", {}, read_only=True)
 
 
-def test_the_reason_of_the_server_and_its_exit_code() -> None:
+def test_a_refusal_has_the_reason_of_the_server_and_an_exit_code() -> None:
     (outcome,) = Run(f"drain {A}", {"/workers/a%3A8083/drain": Conflict(REFUSED, 409)}).result.outcomes
     assert (outcome.message, outcome.code) == (REFUSED, 4)
     (outcome,) = Run(f"cordon {A}", {}).result.outcomes
@@ -208,7 +208,7 @@ def test_waiting_ends_when_nothing_is_assigned_to_the_worker_or_runs_there() -> 
     assert [outcome.message for outcome in run.result.outcomes] == ["drained"]
 
 
-def test_waiting_has_a_limit() -> None:
+def test_waiting_ends_at_the_timeout() -> None:
     answers = {
         "/workers/a%3A8083/drain": None,
         "/workers": group(worker(A, "DRAINING", ("lines", 0))),

@@ -98,7 +98,7 @@ def test_a_config_file_replaces_the_current_config() -> None:
     assert call.path == "/connector-plugins/Sink/preview"
 
 
-def test_refusals() -> None:
+def test_refusals_are_reported() -> None:
     for line in ("preview a -l 3 -v 1", "preview a -r f -v 1", "preview a -s x", "preview", "preview a -l x"):
         with pytest.raises(UsageError):
             _run(line, ANSWER)
