@@ -210,7 +210,7 @@ def test_initial_offsets_in_a_connectors_file_and_over_rest(
 def test_with_a_full_disk_tasks_continue_and_offsets_are_stored_later(
     start: Start, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    """For a while the worker's process may write no file: nothing fails, and the offsets are stored afterwards."""
+    """For a while the worker's process cannot write files: nothing fails, and the offsets are stored afterwards."""
     file, offsets = source_file(tmp_path, name := unique("source"), topic), tmp_path / "offsets"
     append(tmp_path, "before")
     worker = start(standalone.ours, file)

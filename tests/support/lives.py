@@ -64,7 +64,7 @@ def overlaps(all_lives: Iterable[Life], events: Sequence[str] = TAKEN_OVER) -> l
 
 
 def alternations(ids: Iterable[str]) -> list[str]:
-    """Ids of lives that continued to write after another life had begun to."""
+    """Ids of lives that continued to write after another life had started to write."""
     runs = [life for life, _ in groupby(ids)]
     return sorted({life for number, life in enumerate(runs) if life in runs[:number]})
 

@@ -1,4 +1,4 @@
-"""A listener that connects its clients to several servers in turn, as a load balancer before workers does."""
+"""A listener that connects its clients to several servers in turn, as a load balancer in front of workers does."""
 
 from __future__ import annotations
 

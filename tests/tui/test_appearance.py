@@ -90,7 +90,7 @@ async def test_all_errors_in_settings_are_reported(folder: Path) -> None:
         assert all(named in page.content(80).plain for named in NAMED)
 
 
-def test_the_config_command_reports_them_too(folder: Path) -> None:
+def test_the_config_command_reports_errors_in_settings(folder: Path) -> None:
     write(folder / "config.toml", WRONG)
     words = [sys.executable, "-m", "tui.main", "config", "-o", "json"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)

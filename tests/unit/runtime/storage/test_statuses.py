@@ -153,7 +153,7 @@ async def test_a_record_read_during_a_write_is_ordered_by_its_offset(theirs: int
     assert line.value == b"later"
 
 
-async def test_read_back_before_the_acknowledgement() -> None:
+async def test_a_record_may_be_read_back_before_its_acknowledgement() -> None:
     line = _Line()
     line.write(b"ours")
     line.read(0, b"ours")

@@ -191,7 +191,7 @@ def kill_slot(roster: Roster, clock: Clock, slot: int) -> list[str]:
     return [id_.connector for id_ in tasks]
 
 
-def test_a_task_that_kills_its_slots_ends_up_alone_after_a_few_deaths(roster: Roster, clock: Clock) -> None:
+def test_a_task_that_kills_several_slots_is_isolated(roster: Roster, clock: Clock) -> None:
     add_slot(roster, 0)
     add_slot(roster, 1)
     add_tasks(roster, 40)

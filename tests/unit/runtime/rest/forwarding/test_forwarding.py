@@ -127,13 +127,13 @@ async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
 
 async def test_errors_of_the_leader_are_returned_unchanged() -> None:
     def refuse(_: Request) -> Response:
-        raise BadRequest("no good")
+        raise BadRequest("refused by the leader")
 
     async with worker_group(2) as (leader, follower):
         await leader.serve(routes(leader, refuse))
         await follower.serve(routes(follower))
         refused = await follower.client.post("/leader/a")
-        assert (refused.status_code, refused.json()) == (400, {"error_code": 400, "message": "no good"})
+        assert (refused.status_code, refused.json()) == (400, {"error_code": 400, "message": "refused by the leader"})
         assert follower.reads == 0
 
 
