@@ -29,14 +29,14 @@ class Progress:
     def __init__(self, own: dict[str, ProgressAnswer]) -> None:
         self._own = own
         self.elsewhere: Mapping[str, Any] = {}
-        self.reported = asyncio.Event()
+        self.published = asyncio.Event()
 
     def own(self) -> dict[str, ProgressAnswer]:
         return self._own
 
     def reported(self, elsewhere: Mapping[str, Any]) -> None:
         self.elsewhere = elsewhere
-        self.reported.set()
+        self.published.set()
 
 
 def events_of(worker: ServingWorker, log: EventLog, progress: Progress) -> tuple[PeerEvents, list[Route]]:
@@ -58,7 +58,7 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
         logs[1].notice("WARN", "before anyone listens")
         with made[0][0].followed(), made[1][0].followed():
             async with asyncio.timeout(10):
-                await progress[0].reported.wait()
+                await progress[0].published.wait()
                 assert progress[0].elsewhere == {workers[1].id: {"a": IDLE}}
                 logs[1].notice("WARN", "stuck")
                 found = [e async for e in _first(logs[0])]
