@@ -32,6 +32,7 @@ bench-console: setup
 	@$(BIN)/python -m tests.bench.console $(BENCH)
 
 soak: setup
+	@$(BIN)/python -m pytest -m soak
 	@$(BIN)/python -m tests.soak $(SOAK)
 
 check: setup

@@ -14,6 +14,7 @@ from runtime.embedded.processes import ports
 from tests.support.broker import KafkaBroker, unique
 from tests.support.certificates import make_stores
 from tests.support.connect import STRINGS, Connect
+from tests.support.events import Follower
 from tests.support.waiting import wait_until
 from tests.support.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.workers import WorkerProcess
@@ -173,6 +174,32 @@ def test_logs_and_stacks_are_available_on_both_workers(
 def _stack(worker: WorkerProcess, name: str) -> Any:
     code, answer = worker.request("GET", f"/connectors/{name}/tasks/0/stack")
     return answer if code == 200 else None
+
+
+def test_events_of_either_worker_cover_the_group(
+    pair: tuple[WorkerProcess, WorkerProcess], group: WorkerGroup, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    followers = [Follower(worker.url) for worker in pair]
+    topic = broker.create_topic()
+    names = []
+    for _ in range(6):
+        names.append(unique("c"))
+        (tmp_path / f"{names[-1]}.in").write_text("one\n")
+        group.connect.source(names[-1], str(tmp_path / f"{names[-1]}.in"), topic)
+    group.wait_running(names)
+    assert {group.worker_of(name) for name in names} == set(pair)
+    for follower in followers:
+        wait_until(lambda: {n for n in names if _ran(follower, n)} == set(names), 30, "states of all")  # noqa: B023 - called before the next turn
+        wait_until(lambda: all(follower.progress(name) for name in names), 30, "progress of all")  # noqa: B023 - likewise
+    for name in names:
+        assert pair[0].request("DELETE", f"/connectors/{name}")[0] == 204
+    for follower in followers:
+        wait_until(lambda: {e["name"] for e in follower.of("removed")} == set(names), 30, "removals of all")  # noqa: B023 - likewise
+
+
+def _ran(follower: Follower, name: str) -> bool:
+    states = [e["status"] for e in follower.of("connector") if e["name"] == name]
+    return any(task["state"] == "RUNNING" for status in states for task in status["tasks"])
 
 
 def test_workers_forward_over_https_with_the_stores_of_their_listeners(group: WorkerGroup, tmp_path: Path) -> None:

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support import plugins, topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.events import Follower
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
 _WEEK = 7 * 24 * 3_600_000
-
-
-class Follower:
-    """Reads GET /events on its own thread."""
-
-    def __init__(self, url: str) -> None:
-        self._answer = urllib.request.urlopen(f"{url}/events", timeout=60)
-        self.events: list[tuple[str, dict[str, Any]]] = []
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        return [data for k, data in list(self.events) if k == kind]
-
-    def progress(self, name: str) -> list[dict[str, Any]]:
-        return [data["connectors"][name] for data in self.of("progress") if name in data["connectors"]]
-
-    def notices(self, name: str) -> str:
-        return "\n".join(n["message"] for n in self.of("notice") if n["connector"] == name)
-
-    def _read(self) -> None:
-        kind = ""
-        for line in self._answer:
-            key, _, rest = line.decode().rstrip("\n").partition(": ")
-            if key == "event":
-                kind = rest
-            elif key == "data":
-                self.events.append((kind, json.loads(rest)))
 
 
 @pytest.fixture(scope="module")

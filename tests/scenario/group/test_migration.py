@@ -78,9 +78,12 @@ class FilePipelines:
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_apache_workers_are_replaced_by_ours_and_ours_by_apache_workers(broker: KafkaBroker, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [2, pytest.param(3, marks=pytest.mark.soak)])
+def test_apache_workers_are_replaced_by_ours_and_ours_by_apache_workers(
+    workers: int, broker: KafkaBroker, tmp_path: Path
+) -> None:
     with worker_group(tmp_path, broker) as group:
-        members = [group.java(), group.java()]
+        members = [group.java() for _ in range(workers)]
         group.start(*members)
         pipelines = FilePipelines(tmp_path, broker)
         pipelines.create(group)
@@ -88,9 +91,10 @@ def test_apache_workers_are_replaced_by_ours_and_ours_by_apache_workers(broker: 
         client = RetryingClient(lambda: list(members), tmp_path, java=True)
         client.start()
         try:
-            for number, make in ((0, ours), (1, ours), (0, java), (1, java)):
-                replace(group, members, number, make(group))
-                group.wait_running(pipelines.all_names, 90)
+            for make in (ours, java):
+                for number in range(workers):
+                    replace(group, members, number, make(group))
+                    group.wait_running(pipelines.all_names, 90)
         finally:
             client.stop()
             pipelines.stop()
