@@ -14,9 +14,9 @@ from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
-from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.resolving_host import ResolvingHost, has_class
 from runtime.herder.configs.task_specs import offsets_topic
-from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries
+from runtime.herder.connector_entries import ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
@@ -141,10 +141,9 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     cordons = Cordons(journal.documents)
     loads = TaskLoads(board.meters)
 
-    async def has_class(name: str) -> bool:
-        return await herder.type({"connector.class": name}) != UNKNOWN
-
-    sources = ViewSources(Departures(journal.documents), cordons.states, lambda: loads.now, has_class)
+    sources = ViewSources(
+        Departures(journal.documents), cordons.states, lambda: loads.now, lambda name: has_class(host, name)
+    )
     group = _group(config, url, storage, configs, statuses, sources)
     keys = SessionKeys(configs, config.session_keys)
     callers = SignedCallers(keys)

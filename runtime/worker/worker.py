@@ -124,6 +124,7 @@ class Worker:
         await self._rest.open(parts)
         log.info("REST API listening at %s after %.2f s", self._rest.url, time.monotonic() - started)
         starting = asyncio.create_task(self._start(parts), name="start")
+        starting.add_done_callback(self._started)
         await self._stop.wait()
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
@@ -132,6 +133,12 @@ class Worker:
         if self._failure:
             print(f"headrace worker: {self._failure}", file=sys.stderr)
         return FAILED if self._failure else 0
+
+    def _started(self, starting: asyncio.Task[None]) -> None:
+        """An unexpected error must end the worker, which would otherwise answer 503 for ever."""
+        if not starting.cancelled() and (error := starting.exception()) is not None:
+            log.error("The worker could not start", exc_info=error)
+            self._fail(f"the worker could not start: {error!r}")
 
     async def _start(self, parts: WorkerParts) -> None:
         """Engine and plugin host, storage, group, then the connectors. An error that a retry cannot fix ends the worker

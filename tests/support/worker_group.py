@@ -227,7 +227,10 @@ def is_transient(status: int, body: Any) -> bool:
 
 
 def is_transient_in_java(status: int, body: Any) -> bool:
-    """Whether Apache's worker answers 500 for the same reason."""
+    """Whether Apache's worker answers 500 for the same reason, or 404 without a body: its listener is open for a moment
+    before and after it serves the API."""
+    if status == 404 and not body:
+        return True
     message = str(body.get("message", "")) if isinstance(body, dict) else ""
     return status == 500 and ("a rebalance is expected" in message or "trying to forward REST request" in message)
 

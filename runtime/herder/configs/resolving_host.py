@@ -12,7 +12,7 @@ from runtime.config.secret_values import WORKER, CallSecrets, Secrets, passwords
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
-from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost
+from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost, UnknownPluginError
 from runtime.logs.formats import Scrub
 
 _T = TypeVar("_T")
@@ -154,3 +154,14 @@ class ResolvingHost:
             e.message, e.trace = scrub(e.message), scrub(e.trace)
             e.args = (e.message,)
             raise
+
+
+async def has_class(host: ResolvingHost, name: str) -> bool:
+    """Whether this worker has a connector class; also true while the plugin host cannot answer."""
+    try:
+        await host.resolve(name)
+    except UnknownPluginError:
+        return False
+    except (HostError, ConfigError, TimeoutError):
+        return True
+    return True

@@ -103,11 +103,15 @@ class Forwarding:
                 raise Conflict(NO_LEADER)
             try:
                 answer = await self._clients.send(url, copy, role)
-                break
             except WorkerUnreachable:
                 if time.monotonic() > deadline:
                     raise
-                await asyncio.sleep(FAILOVER_INTERVAL)
+            else:
+                if not _unserved(answer):
+                    break
+                if time.monotonic() > deadline:
+                    raise Conflict(NO_LEADER)
+            await asyncio.sleep(FAILOVER_INTERVAL)
         if answer.status < 400:
             await self._catch_up()
         return _returned(request, answer)
@@ -119,6 +123,12 @@ class Forwarding:
                 await self._stores.read_to_end()
         except (KafkaProblem, TimeoutError) as e:
             log.info("A forwarded change is not visible at this worker yet: %s", e)
+
+
+def _unserved(answer: WorkerAnswer) -> bool:
+    """Whether the worker's listener is open but its API is not served, as that of an Apache worker while it starts and
+    ends. Errors of the API have a body."""
+    return answer.status == 404 and not answer.body
 
 
 def _returned(request: Request, answer: WorkerAnswer) -> Response:

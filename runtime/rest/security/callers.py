@@ -81,7 +81,7 @@ class SignedCallers:
             found = json.loads(content)
             caller = _caller(found)
             age, digest, algorithm = self._clock() - found["time"] / 1000, str(found["digest"]), found["algorithm"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise Forbidden(f"{_INVALID}: it is malformed") from None
         try:
             await self._keys.verify(_signed(method, target, content), signature, str(algorithm))

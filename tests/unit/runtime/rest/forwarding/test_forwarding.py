@@ -161,6 +161,33 @@ async def test_a_request_waits_for_the_next_leader() -> None:
         assert (await asked).json()["worker"] == second.id
 
 
+async def test_a_leader_whose_api_is_not_served_is_waited_for() -> None:
+    """Apache's workers answer 404 without a body while they start and end."""
+
+    async def unserved(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with (
+        worker_group(3) as (first, second, follower),
+        await asyncio.start_server(unserved, "127.0.0.1", 0) as old,
+    ):
+        url = f"http://127.0.0.1:{old.sockets[0].getsockname()[1]}/"
+        await second.serve(routes(second))
+        await follower.serve(routes(follower))
+        known = follower.group.snapshot
+        infos = [replace(w, url=url) if w.worker_id == first.id else w for w in known.workers]
+        follower.group.snapshot = replace(known, workers=infos)
+        asked = asyncio.create_task(follower.client.post("/leader/a"))
+        await asyncio.sleep(0.3)
+        assert not asked.done()
+        for worker in (second, follower):
+            worker.group.snapshot = replace(worker.group.snapshot, leader=second.id)
+        assert (await asked).json()["worker"] == second.id
+
+
 async def test_a_leader_that_ends_while_it_answers_may_have_made_the_change() -> None:
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

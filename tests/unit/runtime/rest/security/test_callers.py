@@ -117,7 +117,25 @@ async def test_old_and_future_signatures_are_refused(rig: Rig) -> None:
     assert (await rig.post("/who", signed)).status_code == 403
 
 
-@pytest.mark.parametrize("value", ["", "x", "e30=.eA==", b64encode(b'{"user":"root"}').decode(), "[.]"])
+ENDLESS = (
+    b'{"worker":"w","user":null,"role":"ADMIN","address":"a","time":' + b"9" * 400 + b',"digest":"","algorithm":""}'
+)
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "x",
+        "e30=.eA==",
+        b64encode(b'{"user":"root"}').decode(),
+        "[.]",
+        f"{b64encode(ENDLESS).decode()}.eA==",
+        f"{b64encode(DEEP).decode()}.eA==",
+    ],
+    ids=range(7),
+)
 async def test_callers_without_a_valid_signature_are_refused(rig: Rig, value: str) -> None:
     refused = await rig.client.post("/who", headers={HEADER: value})
     assert (refused.status_code, "invalid caller" in refused.json()["message"]) == (403, True)
