@@ -66,6 +66,11 @@ class Session:
         self.answers.append((f"{method} {path}", (code, self._neutral(answer))))
         return answer
 
+    def batch_sizes(self) -> list[str | None]:
+        """Of the tasks, as stored; a changed configuration arrives there later."""
+        tasks = self.worker.request("GET", f"/connectors/{self.name}/tasks")[1]
+        return [task["config"].get("batch.size") for task in tasks]
+
     def wait(self, connector: str, *tasks: str) -> None:
         self._connect.wait(self.name, connector, list(tasks))
 
@@ -94,7 +99,7 @@ def life_of_a_connector(s: Session) -> None:
     s.ask("PATCH", "{n}/config", {"batch.size": "6"})
     s.ask("PATCH", "{n}/config", {"tasks.max": "none"})
     s.ask("PUT", "/connectors/unknown-connector/pause")
-    wait_until(lambda: s.worker.request("GET", f"/connectors/{s.name}/tasks")[1][0]["config"]["batch.size"] == "6")
+    wait_until(lambda: s.batch_sizes() == ["6"])
     s.ask("PUT", "{n}/pause")
     s.wait("PAUSED", "PAUSED")
     s.ask("PUT", "{n}/resume")
