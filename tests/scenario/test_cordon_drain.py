@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def pipelines(tmp_path: Path, broker: KafkaBroker, group: WorkerGroup) -> Pipeli
     found.create(group.connect)
     group.wait_running(found.names)
     for worker in group.workers:
-        wait_until(lambda: units(worker), 30, f"units on {worker.url}")  # noqa: B023  # called before the next turn
+        wait_until(partial(units, worker), 30, f"units on {worker.url}")
     settled(group)
     return found
 

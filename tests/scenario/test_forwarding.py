@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,15 +171,14 @@ def test_logs_and_stacks_are_available_on_both_workers(
     session.ask("POST", "/connectors", {"name": session.name, "config": session.config})
     session.wait("RUNNING", "RUNNING")
     for worker in pair:
-        wait_until(lambda worker=worker: _stack(worker, session.name) is not None, 30)  # type: ignore[misc]  # bound now
+        wait_until(partial(_has_stack, worker, session.name), 30)
     here = [len(worker.request("GET", f"/connectors/{session.name}/logs?forward=false")[1]) for worker in pair]
     everywhere = [len(worker.request("GET", f"/connectors/{session.name}/logs")[1]) for worker in pair]
     assert everywhere[0] == everywhere[1] >= max(here)
 
 
-def _stack(worker: WorkerProcess, name: str) -> Any:
-    code, answer = worker.request("GET", f"/connectors/{name}/tasks/0/stack")
-    return answer if code == 200 else None
+def _has_stack(worker: WorkerProcess, name: str) -> bool:
+    return bool(worker.request("GET", f"/connectors/{name}/tasks/0/stack")[0] == 200)
 
 
 def test_events_of_either_worker_cover_the_group(
@@ -194,17 +194,21 @@ def test_events_of_either_worker_cover_the_group(
     group.wait_running(names)
     assert {group.worker_of(name) for name in names} == set(pair)
     for follower in followers:
-        wait_until(lambda: {n for n in names if _ran(follower, n)} == set(names), 30, "states of all")  # noqa: B023 - called before the next turn
-        wait_until(lambda: all(follower.progress(name) for name in names), 30, "progress of all")  # noqa: B023 - likewise
+        wait_until(partial(_has_states_and_progress, follower, names), 30, "states and progress of all connectors")
     for name in names:
         assert pair[0].request("DELETE", f"/connectors/{name}")[0] == 204
     for follower in followers:
-        wait_until(lambda: {e["name"] for e in follower.of("removed")} == set(names), 30, "removals of all")  # noqa: B023 - likewise
+        wait_until(partial(_has_removals, follower, names), 30, "removals of all connectors")
 
 
-def _ran(follower: Follower, name: str) -> bool:
-    states = [e["status"] for e in follower.of("connector") if e["name"] == name]
-    return any(task["state"] == "RUNNING" for status in states for task in status["tasks"])
+def _has_states_and_progress(follower: Follower, names: list[str]) -> bool:
+    entries = follower.of("connector")
+    running = {e["name"] for e in entries if any(task["state"] == "RUNNING" for task in e["status"]["tasks"])}
+    return running >= set(names) and all(follower.progress(name) for name in names)
+
+
+def _has_removals(follower: Follower, names: list[str]) -> bool:
+    return {event["name"] for event in follower.of("removed")} >= set(names)
 
 
 def test_workers_forward_over_https_with_the_stores_of_their_listeners(group: WorkerGroup, tmp_path: Path) -> None:

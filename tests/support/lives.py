@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -163,7 +164,7 @@ class Pipelines:
         self._values = contents(self._broker.bootstrap, [pipeline.topic for pipeline in self.all])
         for pipeline in self.all:
             wait_until(
-                lambda: not self._unwritten(pipeline),  # noqa: B023 - called before the next turn
+                partial(self._is_written, pipeline),
                 timeout,
                 f"{pipeline.sink} has written everything in {pipeline.topic}",
                 every=0.5,
@@ -188,6 +189,9 @@ class Pipelines:
                 yield f"{pipeline.sink}: {life} continued to write after its successor"
             if lost_values := self._unwritten(pipeline):
                 yield f"{pipeline.sink}: {len(lost_values)} records were not written, such as {min(lost_values)}"
+
+    def _is_written(self, pipeline: Pipeline) -> bool:
+        return not self._unwritten(pipeline)
 
     def _unwritten(self, pipeline: Pipeline) -> set[str]:
         return set(self._values[pipeline.topic]) - {line.partition(" ")[2] for line in self._lines(pipeline)}

@@ -150,10 +150,9 @@ def _state(metadata: WorkerMetadata, view: GroupView) -> WorkerState:
     details = metadata.details
     if details is None and not view.mixed:
         return WorkerState.FOREIGN
-    asked = view.states.get(worker_id(metadata.url), WorkerState.ACTIVE)
     if details is not None and details.draining:
         return WorkerState.DRAINING
-    return WorkerState.CORDONED if details is not None and details.cordoned and asked is WorkerState.ACTIVE else asked
+    return view.states.get(worker_id(metadata.url), WorkerState.ACTIVE)
 
 
 def _info(name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit]) -> GroupWorkerInfo:

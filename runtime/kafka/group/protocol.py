@@ -54,14 +54,12 @@ class Details:
     """Details that a Headrace worker appends to its metadata; Java's workers send none.
 
     `loads` are processor cores by task number (as text) by connector, without idle tasks; `load` is their sum. `slots`
-    is the number of slots, 0 until one is up. A `cordoned` worker gets no new
-    work, and a `draining` worker also gives up its current work. `process` identifies the worker's process on its
-    machine (see `process_identity`)."""
+    is the number of slots, 0 until one is up. A `draining` worker gives up its work and gets no new work. `process`
+    identifies the worker's process on its machine (see `process_identity`)."""
 
     version: str = ""
     slots: int = 0
     loads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    cordoned: bool = False
     draining: bool = False
     process: Mapping[str, Any] = field(default_factory=dict)
 
@@ -185,7 +183,6 @@ def _trailer(details: Details) -> bytes:
             "version": details.version,
             "slots": details.slots,
             "loads": details.loads,
-            "cordoned": details.cordoned,
             "draining": details.draining,
             "process": dict(details.process),
         }
@@ -202,7 +199,6 @@ def _details(rest: bytes) -> Details | None:
             str(found["version"]),
             int(found["slots"]),
             {name: {task: float(c) for task, c in tasks.items()} for name, tasks in found["loads"].items()},
-            found["cordoned"] is True,
             found["draining"] is True,
             dict(found["process"]),
         )

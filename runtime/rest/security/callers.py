@@ -5,7 +5,7 @@ The header `Headrace-Caller` has the caller as JSON and its signature with the s
     <base64 of {"worker", "user", "role", "address", "time", "digest", "algorithm"}>.<base64 of the signature>
 
 The signature also covers the method and the target, and `digest` is the SHA-256 of the body, so that the header is
-valid for one request only, and for MAX_AGE. A user who sends a password is authenticated again with it.
+valid for one method, target and body, and for MAX_AGE. A user who sends a password is authenticated again with it.
 """
 
 from __future__ import annotations

@@ -42,6 +42,17 @@ def started(group: WorkerGroup, workers: int, count: int = PIPELINES) -> Pipelin
     return pipelines
 
 
+def check_all_share(group: WorkerGroup, pipelines: Pipelines) -> None:
+    """All workers of the group run something again, and the traces are sound."""
+    wait_until(
+        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers),
+        60,
+        "units on all workers again",
+    )
+    group.wait_running(pipelines.names)
+    check(pipelines)
+
+
 def check(pipelines: Pipelines) -> None:
     assert pipelines.finish() > 0
     assert pipelines.faults() == []
@@ -91,13 +102,7 @@ def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(group: Wo
     assert not process.alive(), "the slot outlived its lease"
     assert group.living == [other]
     group.thaw(holder)
-    wait_until(
-        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers),
-        60,
-        "units on all workers again",
-    )
-    group.wait_running(pipelines.names)
-    check(pipelines)
+    check_all_share(group, pipelines)
 
 
 @pytest.mark.slow
@@ -109,13 +114,7 @@ def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group
     waited = group.wait_running(pipelines.names, SESSION * 4)
     print(f"\nall RUNNING on the other worker after {waited:.1f} s")
     group.thaw(victim)
-    wait_until(
-        lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers),
-        60,
-        "units on all workers again",
-    )
-    group.wait_running(pipelines.names)
-    check(pipelines)
+    check_all_share(group, pipelines)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import json
 import threading
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,13 @@ class FilePipelines:
         would have produced lines twice."""
         lines = {f"line {number}" for number in range(self.written)}
         for number, (_, sink, topic) in self.names.items():
-            wait_until(lambda: lines <= set(self._arrived(number)), 60, f"{sink} has all lines", every=0.5)  # noqa: B023 - called before the next turn
+            wait_until(partial(self._has_all, number, lines), 60, f"{sink} has all lines", every=0.5)
             twice = [line for line, times in Counter(self._arrived(number)).items() if times > 1]
             assert count(self.broker.bootstrap, topic) == self.written, f"lines of {topic} were produced twice"
             assert not twice, f"{sink} wrote {len(twice)} lines more than once"
+
+    def _has_all(self, number: int, lines: set[str]) -> bool:
+        return lines <= set(self._arrived(number))
 
     def _arrived(self, number: int) -> list[str]:
         return self._file(number, "out").read_text().splitlines()
