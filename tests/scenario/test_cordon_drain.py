@@ -112,6 +112,7 @@ def test_a_cordoned_worker_keeps_its_units_and_receives_no_others(
     group.wait_running([*pipelines.names, *more.names])
 
 
+@pytest.mark.soak
 def test_a_cordon_survives_the_death_of_the_leader(group: WorkerGroup, pipelines: Pipelines) -> None:
     leader, other = group.workers
     before, everything = units(other), {(name, task) for name in pipelines.names for task in (-1, 0)}

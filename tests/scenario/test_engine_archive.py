@@ -32,6 +32,7 @@ async def seconds_to_slots(before_closing: Callable[[], object] = lambda: True) 
         await engine.close(1.0)
 
 
+@pytest.mark.soak
 async def test_the_archive_is_recorded_once_and_replaced_if_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

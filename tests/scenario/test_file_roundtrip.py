@@ -54,7 +54,9 @@ def test_a_million_lines_arrive_byte_for_byte(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["slot", "engine", "worker", "broker"])
+@pytest.mark.parametrize(
+    "victim", ["worker", *(pytest.param(part, marks=pytest.mark.soak) for part in ("slot", "engine", "broker"))]
+)
 def test_no_line_is_lost_when_processes_are_killed(
     victim: str,
     worker: Callable[..., WorkerProcess],

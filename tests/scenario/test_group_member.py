@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.leader import GroupView, lead
 from runtime.kafka.errors import GroupOccupied
@@ -174,6 +176,7 @@ async def test_a_rebalance_requested_during_another_one_follows_it(broker: Kafka
         await until(lambda: first.places[-1].generation >= generation + 2)
 
 
+@pytest.mark.soak
 async def test_apache_and_headrace_workers_share_a_group_whichever_of_them_leads(
     broker: KafkaBroker, tmp_path: Path
 ) -> None:

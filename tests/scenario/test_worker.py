@@ -163,7 +163,13 @@ def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroke
 
 
 @pytest.mark.parametrize(
-    "victim", ["runtime.engine.driver.daemon", "runtime.engine.driver.driver", "java", "runtime.host"]
+    "victim",
+    [
+        "runtime.engine.driver.daemon",
+        "runtime.engine.driver.driver",
+        pytest.param("java", marks=pytest.mark.soak),
+        "runtime.host",
+    ],
 )
 def test_killed_processes_are_replaced(victim: str, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """A slot, the driver, its JVM, the plugin host: tasks are RUNNING again automatically, and no number is lost."""

@@ -106,7 +106,9 @@ def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(group: Wo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole", [False, True], ids=["worker", "all its processes"])
+@pytest.mark.parametrize(
+    "whole", [pytest.param(False, marks=pytest.mark.soak), True], ids=["worker", "all its processes"]
+)
 def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group: WorkerGroup, whole: bool) -> None:
     pipelines = started(group, 2)
     victim = group.workers[1]
@@ -118,7 +120,7 @@ def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.soak), 3])
 def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
