@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from runtime.api.config.validators import one_of
+from runtime.api.config.validators import one_of, one_of_ignoring_case
 from runtime.api.errors import ConfigError
 from runtime.config import listeners, properties, session_keys
+from runtime.config.exactly_once import ExactlyOnce
 from runtime.config.listeners import Advertised, Listener
 from runtime.config.providers import Providers, providers
 from runtime.config.secret_values import passwords
@@ -114,7 +115,13 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
     ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources is used."),
     ConfigKey(
-        "exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once sources: only `disabled`."
+        "exactly.once.source.support",
+        ConfigType.STRING,
+        "disabled",
+        _H,
+        "Exactly-once delivery of source connectors: disabled, preparing or enabled (KIP-618). An existing cluster "
+        "needs two rolling restarts, first with preparing, then with enabled.",
+        validator=one_of_ignoring_case("disabled", "preparing", "enabled"),
     ),
     ConfigKey(
         "headrace.journal.topic",
@@ -211,6 +218,7 @@ class WorkerConfig:
     rebalance_timeout: float
     rebalance_delay: float
     """Time for which the tasks of a worker that has left wait for its return."""
+    exactly_once: ExactlyOnce
     mixed_group: bool
     """Whether workers of another implementation may be in the same group."""
     plugin_path: tuple[str, ...]
@@ -266,7 +274,6 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
     resolved = found.resolve(props)
     props = resolved.config
     v = DISTRIBUTED.parse(props)
-    _refuse_unsupported(v["exactly.once.source.support"])
     served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
@@ -285,6 +292,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         heartbeat=v["heartbeat.interval.ms"] / 1000,
         rebalance_timeout=v["rebalance.timeout.ms"] / 1000,
         rebalance_delay=v["scheduled.rebalance.max.delay.ms"] / 1000,
+        exactly_once=ExactlyOnce(v["exactly.once.source.support"].lower()),
         mixed_group=v["headrace.mixed.group"],
         plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
         topic_tracking=v["topic.tracking.enable"],
@@ -303,14 +311,6 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         providers=found,
         secrets=resolved.secrets | passwords(props),
     )  # fmt: skip
-
-
-def _refuse_unsupported(exactly_once: str) -> None:
-    if exactly_once.lower() != "disabled":
-        raise WorkerConfigError(
-            f"exactly.once.source.support={exactly_once}: this version of Headrace does not support exactly-once "
-            "sources; set the property to disabled, or keep this cluster on Apache's workers"
-        )
 
 
 def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) -> Storage:

@@ -70,6 +70,9 @@ class TaskSpec:
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
     connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`
     dedicated: bool = False  # the task needs a slot of its own
+    transactional_id: str = ""  # of an exactly-once source (KIP-618); empty: records are not sent in transactions
+    transaction_boundary: str = "poll"  # when a transaction is committed: "poll", "interval" or "connector"
+    transaction_interval: float = 60.0  # seconds between commits with the boundary "interval"
 
     @property
     def settings(self) -> dict[str, str]:

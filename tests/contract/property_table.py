@@ -41,7 +41,7 @@ _SAMPLES = {
     "ssl.truststore.type": "PEM",
 }
 _SPECIAL = {
-    "exactly.once.source.support": (HONOURED, "only `disabled`; `preparing` and `enabled` are refused"),
+    "exactly.once.source.support": (HONOURED, "disabled, preparing or enabled (KIP-618)"),
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal and Allowlist; others are refused"),
     "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
@@ -107,8 +107,6 @@ def _reason(warning: str) -> str:
 
 def of_connector(name: str, doc: str) -> tuple[str, str]:
     """The treatment of a connector's property."""
-    if name.startswith("transaction.boundary"):
-        return HONOURED, f"Checked; has no effect while the worker has no exactly-once sources. {doc}"
     return HONOURED, doc
 
 

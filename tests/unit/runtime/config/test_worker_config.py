@@ -44,7 +44,7 @@ def test_defaults_are_those_of_connect(tmp_path: Path) -> None:
         ({"offset_flush_interval_ms": "soon"}, "Invalid value soon for configuration offset.flush.interval.ms"),
         ({"listeners": "http://127.0.0.1:x"}, "listeners=http://127.0.0.1:x: the port is not a number"),
         ({"listeners": "ftp://127.0.0.1:1"}, "expected http://HOST:PORT"),
-        ({"exactly_once_source_support": "enabled"}, "does not support exactly-once sources"),
+        ({"exactly_once_source_support": "sometimes"}, "exactly.once.source.support"),
     ],
 )
 def test_bad_properties_are_named(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
