@@ -10,7 +10,10 @@ from runtime.kafka.errors import NotAuthorizedError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-_NAMES = ("TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_NAMES = (
+    "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+)  # fmt: skip
 
 
 def is_denial(error: KafkaError) -> bool:

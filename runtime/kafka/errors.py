@@ -2,6 +2,7 @@
 
 KafkaProblem
 ├── BrokerUnavailable     no answer in time; the same call may work later
+│   └── WriterFenced      another producer writes under the same transactional id
 ├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has an invalid value
@@ -23,6 +24,10 @@ class KafkaProblem(Exception):
 
 class BrokerUnavailable(KafkaProblem):
     """Kafka did not answer in time."""
+
+
+class WriterFenced(BrokerUnavailable):
+    """Another producer has taken over the transactional id: this one may not write any more."""
 
 
 class StorageTopicError(KafkaProblem):

@@ -103,6 +103,18 @@ def _end(consumer: Any, partition: Any) -> int:
     raise TimeoutError(f"{partition} has no leader")
 
 
+def committed_end(bootstrap: str, topic: str) -> int:
+    """The offset up to which consumers with `read_committed` read a topic of one partition (last stable offset)."""
+    from confluent_kafka import IsolationLevel, TopicPartition
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._listoffsets import OffsetSpec
+
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    at = TopicPartition(topic, 0)
+    asked = {at: OffsetSpec.latest()}  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
+    return int(admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)[at].result(20).offset)
+
+
 def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:
     """Partition and key of all records of a topic."""
     from confluent_kafka import Consumer, TopicPartition

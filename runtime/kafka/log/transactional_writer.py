@@ -1,0 +1,195 @@
+"""A producer that writes the records of each call in one transaction, under one transactional id (KIP-98).
+
+stopped ── start(): fences earlier producers, aborts their transactions ──► started ── write() ──┐
+   ▲                                                                          ▲──────────────────┘
+   └── fenced by a later producer, or the outcome of a transaction is unknown ┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from runtime.kafka.denials import is_denial, not_authorized
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
+
+Records = Sequence[tuple[bytes, "bytes | None"]]
+
+TIMEOUT = 30.0
+"""Seconds for each call, as for other writes to storage topics."""
+
+TRANSACTION_TIMEOUT = 10_000
+"""Milliseconds after which Kafka aborts the transaction of a worker that has died. Until then consumers that read only
+what is committed read nothing that follows."""
+
+_FENCED = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
+_T = TypeVar("_T")
+
+
+class TransactionalWriter:
+    """Event loop only. The calls to the producer, which block, run in other threads one after another.
+
+    `settings` are librdkafka settings that reach the cluster."""
+
+    def __init__(self, settings: Mapping[str, Any], transactional_id: str, timeout: float = TIMEOUT) -> None:
+        self._settings = {
+            **settings,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": TRANSACTION_TIMEOUT,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 0,
+            "message.timeout.ms": TRANSACTION_TIMEOUT,
+            "partitioner": "murmur2_random",
+            "log_level": 2,
+        }
+        self._id, self._timeout = transactional_id, timeout
+        self._producer: Any = None
+        self._turn = asyncio.Lock()
+        self._on_stopped: Callable[[], None] = lambda: None
+
+    @property
+    def started(self) -> bool:
+        """Whether records can be written. Another producer may have fenced this one, which the next write reports."""
+        return self._producer is not None
+
+    def subscribe(self, on_stopped: Callable[[], None]) -> None:
+        """Call this function when the writer has stopped because a write failed."""
+        self._on_stopped = on_stopped
+
+    async def start(self) -> None:
+        """Fence all earlier producers with this transactional id. BrokerUnavailable if Kafka does not answer,
+        NotAuthorizedError if a right is missing, KafkaProblem if Kafka refuses."""
+        await self._in_turn(self._start)
+
+    async def write(self, topic: str, records: Records) -> dict[int, int]:
+        """Write records in one transaction and wait until it is committed; returns the offset after the last record of
+        each partition.
+
+        WriterFenced if another producer has taken over the transactional id, or if the writer is not started.
+        BrokerUnavailable if the outcome is unknown. Both stop the writer. KafkaProblem if Kafka refuses a record; then
+        no record has been written."""
+        return await self._in_turn(lambda: self._write(topic, records))
+
+    async def stop(self) -> None:
+        """Forget the producer; start() makes a new one."""
+        await self._in_turn(self._stop)
+
+    async def _in_turn(self, call: Callable[[], _T]) -> _T:
+        """Run a call in a thread, to its end even if the caller is cancelled: the producer allows one at a time."""
+        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call))))
+
+    async def _exclusively(self, call: Callable[[], _T]) -> _T:
+        async with self._turn:
+            was_started = self.started
+            try:
+                return await asyncio.to_thread(call)
+            except KafkaProblem:
+                if was_started and not self.started:
+                    self._on_stopped()
+                raise
+
+    def _start(self) -> None:
+        from confluent_kafka import KafkaException, Producer
+
+        self._stop()
+        try:
+            producer = Producer(self._settings)
+            producer.init_transactions(self._timeout)
+        except KafkaException as e:
+            raise self._problem(e.args[0], "") from None
+        self._producer = producer
+
+    def _stop(self) -> None:
+        self._producer = None
+
+    def _write(self, topic: str, records: Records) -> dict[int, int]:
+        from confluent_kafka import KafkaException
+
+        producer = self._producer
+        if producer is None:
+            raise WriterFenced(f"transactional id {self._id} is not in use by this worker")
+        ends: dict[int, int] = {}
+        refusals: list[Any] = []
+
+        def delivered(error: Any, message: Any) -> None:
+            if error is not None:
+                refusals.append(error)
+            else:
+                ends[message.partition()] = max(ends.get(message.partition(), 0), message.offset() + 1)
+
+        try:
+            producer.begin_transaction()
+            for key, value in records:
+                producer.produce(topic, value=value, key=key, on_delivery=delivered)
+            producer.commit_transaction(self._timeout)
+        except KafkaException as e:
+            self._give_up(producer, e.args[0])
+            raise self._problem(_cause(e.args[0], refusals), topic) from None
+        return ends
+
+    def _give_up(self, producer: Any, error: Any) -> None:
+        """Abort the transaction. If that is not possible, the writer stops: the next start() resolves the
+        transaction."""
+        from confluent_kafka import KafkaException
+
+        certain = error.txn_requires_abort() or not (error.fatal() or error.retriable())
+        try:
+            if certain and error.name() not in _FENCED:
+                producer.abort_transaction(self._timeout)
+                return
+        except KafkaException:
+            pass  # the first error is reported
+        self._stop()
+
+    def _problem(self, error: Any, topic: str) -> KafkaProblem:
+        name, what = error.name(), f"transactional id {self._id}"
+        if name in _FENCED:
+            return WriterFenced(f"another producer has taken over the {what}")
+        if name == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            return not_authorized(self._settings, _missing(error), what)
+        if name == "CLUSTER_AUTHORIZATION_FAILED":
+            return not_authorized(self._settings, "IDEMPOTENT_WRITE", "the cluster")
+        if is_denial(error):
+            return not_authorized(self._settings, "WRITE", f"topic {topic}")
+        if error.retriable() or name in (
+            "_TIMED_OUT",
+            "_TIMED_OUT_QUEUE",
+            "_MSG_TIMED_OUT",
+            "_TRANSPORT",
+            "_ALL_BROKERS_DOWN",
+        ):
+            return BrokerUnavailable(f"Kafka did not answer about the {what}: {error.str()}")
+        return KafkaProblem(f"a transaction of the {what} was refused: {error.str()}")
+
+
+async def write_in_transaction(
+    settings: Mapping[str, Any], transactional_id: str, topic: str, records: Records, within: float = TIMEOUT
+) -> dict[int, int]:
+    """Fence earlier producers with this transactional id, and write records in one transaction; as
+    TransactionalWriter.write()."""
+    writer = TransactionalWriter(settings, transactional_id, within)
+    try:
+        await writer.start()
+        return await writer.write(topic, records)
+    finally:
+        await writer.stop()
+
+
+def _missing(error: Any) -> str:
+    """The missing right: looking up the coordinator needs DESCRIBE, which WRITE implies."""
+    return "DESCRIBE" if "coordinator" in error.str() else "WRITE"
+
+
+def _cause(error: Any, refusals: Sequence[Any]) -> Any:
+    """The refusal of a record says more than that of its transaction; the others were purged because of it."""
+    if error.name() in _FENCED:
+        return error
+    return next((refusal for refusal in refusals if not refusal.name().startswith("_PURGE")), error)
+
+
+def _retrieved(task: asyncio.Future[_T]) -> asyncio.Future[_T]:
+    """asyncio would log the exception of a call whose caller was cancelled."""
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
