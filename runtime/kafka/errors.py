@@ -2,7 +2,8 @@
 
 KafkaProblem
 ├── BrokerUnavailable     no answer in time; the same call may work later
-│   └── WriterFenced      another producer writes under the same transactional id
+│   ├── WriterFenced      another producer writes under the same transactional id
+│   └── TransactionOpen   records are in a transaction that does not end
 ├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has an invalid value
@@ -28,6 +29,10 @@ class BrokerUnavailable(KafkaProblem):
 
 class WriterFenced(BrokerUnavailable):
     """Another producer has taken over the transactional id: this one may not write any more."""
+
+
+class TransactionOpen(BrokerUnavailable):
+    """Records cannot be read, since their transaction has not ended in time."""
 
 
 class StorageTopicError(KafkaProblem):

@@ -68,16 +68,16 @@ class ConnectorOffsets:
                 del self._unstored[name]
 
     async def read_to_end(self, name: str | None = None) -> None:
-        """Apply all offsets committed so far, of one connector or of all. BrokerUnavailable if Kafka does not
-        answer."""
+        """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
+        this connector. BrokerUnavailable if Kafka does not answer or such a transaction does not end."""
         wanted = self._topics() if name is None else {self._topic_of(name)} - {""}
         async with self._opening:
             for topic in wanted - set(self._own):
                 self._own[topic] = await self._open(topic)
             if self._own:
                 await self._close_unused(self._topics())
-        await self._worker.read_to_end()
-        await asyncio.gather(*(self._own[topic].store.read_to_end() for topic in wanted))
+        stores = [self._worker, *(self._own[topic].store for topic in wanted)]
+        await asyncio.gather(*(store.read_to_end(name) for store in stores))
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""

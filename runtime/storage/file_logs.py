@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from runtime.kafka.cluster_monitor import ClusterMonitor
-from runtime.kafka.log.log import Apply, LogRecord, TopicSpec, Written
+from runtime.kafka.log.log import Apply, Awaited, LogRecord, TopicSpec, Written
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.java_map import Bytes
 
@@ -30,7 +30,11 @@ class MemoryLog:
         self._append([(key, value)])
         return written
 
-    async def read_to_end(self) -> None:
+    async def write_acknowledged(self, records: Sequence[_Record]) -> None:
+        """As write_all(): there are no transactions."""
+        await self.write_all(records)
+
+    async def read_to_end(self, awaited: Awaited | None = None) -> None:
         """Does nothing: there are no other writers."""
 
     def _append(self, records: Sequence[tuple[Bytes, Bytes]]) -> None:
@@ -60,7 +64,7 @@ class FileLog(MemoryLog):
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         return asyncio.ensure_future(self._write([(key, value)]))
 
-    async def read_to_end(self) -> None:
+    async def read_to_end(self, awaited: Awaited | None = None) -> None:
         async with self._writing:
             return
 

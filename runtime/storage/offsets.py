@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
-from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.kafka.log.log import Awaited, LogRecord, Record, TopicSpec
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.port import LogOpener
 from runtime.storage.records import MalformedRecord, json_object, json_value, log_skipped
@@ -27,6 +27,7 @@ class _Stored:
     partition: Partition
     offset: Offset  # None: reset
     age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
+    kafka_partition: int
 
 
 class OffsetStore:
@@ -39,9 +40,13 @@ class OffsetStore:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 
-    async def read_to_end(self) -> None:
-        """Apply all offsets committed so far by any worker. BrokerUnavailable if Kafka does not answer."""
-        await self._log.read_to_end()
+    async def read_to_end(self, name: str | None = None) -> None:
+        """Apply all offsets committed so far by any worker, also those behind open transactions. Waits for open
+        transactions with offsets of this connector, since they may be about to be committed (KIP-618).
+
+        BrokerUnavailable if Kafka does not answer or such a transaction does not end."""
+        what = "offsets" if name is None else f"offsets of connector {name}"
+        await self._log.read_to_end(Awaited(what, lambda record: name is not None and _connector(record) == name))
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
@@ -69,24 +74,29 @@ class OffsetStore:
         """Set the offsets of partitions, or reset them (None); if a partition occurs twice, the last entry wins.
 
         Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
+        if records := self.changes(name, offsets):
+            await self._log.write_acknowledged(records)
+
+    def changes(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> list[Record]:
+        """The records with which alter() sets offsets."""
         wanted = {canonical(partition): (partition, offset) for partition, offset in offsets}
         known = self._spellings(name)
-        records: list[tuple[bytes, bytes | None]] = []
+        records: list[Record] = []
         for text, (partition, offset) in wanted.items():
             spellings = known.get(text, [])
             key = max(spellings, key=lambda s: s.age).raw_key if spellings else offset_key(name, partition)
             others = [s.raw_key for s in spellings if s.raw_key != key and s.offset is not None]
             records += [(other, None) for other in others]
             records.append((key, None if offset is None else compact(java_ordered(offset))))
-        if records:
-            await self._log.write_all(records)
+        return records
 
-    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+    async def commit(self, records: Sequence[Record]) -> None:
         """Write records committed by a task unchanged, for workers whose tasks do not write to the topic themselves."""
-        await self._log.write_all(records)
+        await self._log.write_acknowledged(records)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
-        """Apply records of the topic in order; malformed records are logged and skipped."""
+        """Apply records of the topic; malformed records are logged and skipped. Records that were applied before the
+        reader has reached them arrive again, with older ones before them: those are ignored."""
         for record in records:
             try:
                 self._take(record)
@@ -100,9 +110,10 @@ class OffsetStore:
         name, partition = key
         if partition is not None and not isinstance(partition, dict):
             raise MalformedRecord("the partition is not a JSON object")
-        raw_key = record.key or b""
-        stored = _Stored(raw_key, partition, json_object(record.value), (record.timestamp, record.offset))
-        self._stored.setdefault(name, {})[raw_key] = stored
+        raw_key, offset, age = record.key or b"", json_object(record.value), (record.timestamp, record.offset)
+        before = self._stored.setdefault(name, {}).get(raw_key)
+        if before is None or before.kafka_partition != record.partition or before.age[1] <= record.offset:
+            self._stored[name][raw_key] = _Stored(raw_key, partition, offset, age, record.partition)
 
     def _spellings(self, name: str) -> dict[str, list[_Stored]]:
         """The latest records of a connector, by partition."""
@@ -110,3 +121,12 @@ class OffsetStore:
         for stored in self._stored.get(name, {}).values():
             found.setdefault(canonical(stored.partition), []).append(stored)
         return found
+
+
+def _connector(record: LogRecord) -> str | None:
+    """The connector to which a record of the topic belongs; None for a malformed record."""
+    try:
+        key = json_value(record.key)
+    except MalformedRecord:
+        return None
+    return key[0] if isinstance(key, list) and key and isinstance(key[0], str) else None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from runtime.kafka.log.log import Apply, TopicSpec, Written
+from runtime.kafka.log.log import Apply, Awaited, TopicSpec, Written
 
 
 class Log(Protocol):
@@ -21,8 +21,13 @@ class Log(Protocol):
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
 
-    async def read_to_end(self) -> None:
-        """Wait until all records are applied that were in the log when this was called."""
+    async def write_acknowledged(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """As write_all(), without waiting for open transactions of other writers: `apply` may receive older records of
+        a key afterwards."""
+
+    async def read_to_end(self, awaited: Awaited | None = None) -> None:
+        """Wait until all records are applied that were in the log when this was called; with `awaited`, also those
+        behind open transactions, and those in open transactions that contain awaited records."""
 
 
 class LogOpener(Protocol):

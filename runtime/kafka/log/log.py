@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
+from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.log.inbox import LoopInbox
+from runtime.kafka.log.open_tail import Awaited
 from runtime.kafka.log.reader import LogRecord, Position, ReadBatch, Reader, ReaderEvents
+from runtime.kafka.log.tail_fetch import TailFetcher
+from runtime.kafka.log.tail_reader import CommittedReader, TailReader
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, recreated_message
 from runtime.kafka.log.topics import TopicSpec
 from runtime.kafka.log.writer import Writer
-from runtime.kafka.request_batcher import RequestBatcher
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 30.0  # seconds until a write is read back, as in Connect
-_RETRY_DELAY = 0.2  # seconds until end offsets are requested again
 _FLUSH_TIMEOUT = 5.0  # seconds for pending records at close
 
 Apply = Callable[[Sequence[LogRecord]], None]
+Record = tuple[bytes, "bytes | None"]  # key, value
 Written = tuple[int, int]  # partition, offset
 
-__all__ = ["LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
+__all__ = ["Awaited", "LogRecord", "TopicLog", "TopicLogs", "TopicSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,12 @@ class TopicLogs:
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
         self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
-        self._ends: RequestBatcher[str, dict[Position, int]] = RequestBatcher(self._request_ends)
+        self._ends = EndOffsets(self._settings, self._positions, self._suspect, timeout)
+        self._tails = TailReader(
+            CommittedReader(self._position, self._reached, self._apply_directly), TailFetcher(self._settings)
+        )
         self._writer = Writer(self._settings, self._suspect)
         self._reader: Reader | None = None
-        self._admin: Any = None
         self._loop: asyncio.AbstractEventLoop
         self._inbox: LoopInbox
         self._loaded: asyncio.Future[None]
@@ -109,49 +115,19 @@ class TopicLogs:
             await asyncio.to_thread(self._reader.close)
             await self._inbox.drained()
             self._loaded.cancel()
-        self._admin = None
+        self._ends.close()
 
-    async def _read_to_end(self, topic: str) -> None:
+    async def _read_to_end(self, topic: str, awaited: Awaited | None = None) -> None:
         try:
             async with asyncio.timeout(self._timeout):
-                await self._reached(await self._ends.get(topic))
+                if awaited is None:
+                    await self._reached(await self._ends.committed(topic))
+                    return
+                committed, ends = await asyncio.gather(self._ends.committed(topic), self._ends.uncommitted(topic))
+                await self._reached(committed)
         except TimeoutError as e:
             raise self._unavailable(f"topic {topic} could not be read to its end", e) from None
-
-    async def _request_ends(self, topics: Sequence[str]) -> Mapping[str, dict[Position, int]]:
-        """End offsets of the topics' partitions, requested until Kafka answers; TimeoutError after the timeout.
-
-        A client from before a broker's restart may keep using the old leader epoch (FENCED_LEADER_EPOCH, seen with
-        librdkafka 2.16), so a new client is created after a refusal.
-        """
-        from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-        from confluent_kafka.admin._listoffsets import OffsetSpec
-
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(t, p): latest for t, p in self._positions if t in topics}
-        async with asyncio.timeout(self._timeout):  # other requests wait for this one
-            while True:
-                admin = self._admin_client()  # keep a reference: destroying the client cancels its requests
-                futures = admin.list_offsets(
-                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self._timeout
-                )
-                try:
-                    ends: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
-                    for tp, future in futures.items():
-                        ends[tp.topic][tp.topic, tp.partition] = (await asyncio.wrap_future(future)).offset
-                    return ends
-                except KafkaException as e:
-                    _log.debug("End offsets of %s were refused: %s", ", ".join(topics), e)
-                    self._suspect()
-                    self._admin = None
-                    await asyncio.sleep(_RETRY_DELAY)
-
-    def _admin_client(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        if self._admin is None:
-            self._admin = AdminClient({**self._settings, "log_level": 2})
-        return self._admin
+        await self._tails.read(ends, awaited)
 
     def _send(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         future: asyncio.Future[Written] = self._loop.create_future()
@@ -180,20 +156,39 @@ class TopicLogs:
             self.lost = what
             _log.error("%s", what)
 
-    async def _write(self, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        sent = [self._send(topic, key, value) for key, value in records]
+    async def _write(self, topic: str, records: Sequence[Record]) -> None:
         try:
             async with asyncio.timeout(self._timeout):
                 ends: dict[Position, int] = {}
-                for future in sent:
-                    partition, offset = await asyncio.shield(future)
+                for partition, offset in await self._acknowledged(topic, records):
                     ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
                 await self._reached(ends)
         except TimeoutError as e:
-            raise self._unavailable(f"a change was not written to topic {topic}", e) from None
+            raise self._not_written(topic, e) from None
+
+    async def _write_acknowledged(self, topic: str, records: Sequence[Record]) -> None:
+        now = int(time.time() * 1000)
+        try:
+            async with asyncio.timeout(self._timeout):
+                written = await self._acknowledged(topic, records)
+        except TimeoutError as e:
+            raise self._not_written(topic, e) from None
+        placed = zip(records, written, strict=True)
+        self._apply_directly(topic, [LogRecord(key, value, p, offset, now) for (key, value), (p, offset) in placed])
+
+    async def _acknowledged(self, topic: str, records: Sequence[Record]) -> list[Written]:
+        sent = [self._send(topic, key, value) for key, value in records]
+        return [await asyncio.shield(future) for future in sent]
+
+    def _apply_directly(self, topic: str, records: Sequence[LogRecord]) -> None:
+        """Apply records that the reader has not reached, and will read again."""
+        self._logs[topic].apply(records)
+
+    def _position(self, at: Position) -> int:
+        return self._positions.get(at, 0)
 
     async def _reached(self, ends: Mapping[Position, int]) -> None:
-        left = {at: end for at, end in ends.items() if self._positions.get(at, 0) < end}
+        left = {at: end for at, end in ends.items() if self._position(at) < end}
         if left:
             waiter: asyncio.Future[None] = self._loop.create_future()
             self._waiters[waiter] = left
@@ -201,6 +196,9 @@ class TopicLogs:
                 await waiter
             finally:
                 del self._waiters[waiter]
+
+    def _not_written(self, topic: str, cause: BaseException) -> BrokerUnavailable:
+        return self._unavailable(f"a change was not written to topic {topic}", cause)
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
@@ -218,7 +216,7 @@ class TopicLogs:
         if self._reader is not None:
             self._reader.applied()
         for waiter, left in self._waiters.items():
-            if not waiter.done() and all(self._positions.get(at, 0) >= end for at, end in left.items()):
+            if not waiter.done() and all(self._position(at) >= end for at, end in left.items()):
                 waiter.set_result(None)
 
     def _on_loaded(self, cluster_id: str) -> None:
@@ -243,18 +241,27 @@ class TopicLog:
         written."""
         await self.write_all([(key, value)])
 
-    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+    async def write_all(self, records: Sequence[Record]) -> None:
         """As write(), for several records, in this order."""
         await self._logs._write(self.spec.topic, records)
+
+    async def write_acknowledged(self, records: Sequence[Record]) -> None:
+        """As write_all(), but apply the records as soon as Kafka has acknowledged them, although records before them
+        may not have been read: the reader waits for open transactions of other writers. `apply` receives the records a
+        second time later, and must ignore older records of a key."""
+        await self._logs._write_acknowledged(self.spec.topic, records)
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         """Write a record without waiting. The result (partition, offset) may be ignored; failures are logged."""
         return self._logs._send(self.spec.topic, key, value)
 
-    async def read_to_end(self) -> None:
-        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not
-        answer."""
-        await self._logs._read_to_end(self.spec.topic)
+    async def read_to_end(self, awaited: Awaited | None = None) -> None:
+        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not answer.
+
+        Records in and behind open transactions are applied when the transactions have ended. With `awaited` the call
+        waits for open transactions that contain such records (TransactionOpen after MAX_WAIT seconds), and applies
+        committed records behind other open transactions at once. `apply` receives these a second time later."""
+        await self._logs._read_to_end(self.spec.topic, awaited)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
         """Pass records to the topic's owner; an exception is logged."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from runtime.kafka.log.log import LogRecord
+from runtime.storage.offsets import OffsetStore
+from tests.support import transactions
+from tests.support.broker import KafkaBroker, unique
+from tests.support.memory_logs import TestLogs, topic
 from tests.support.stores import MakeStores, Stores
 
 FILE = {"filename": "/tmp/grün"}
@@ -77,3 +83,77 @@ async def test_malformed_records_are_skipped_and_named(
     await one.raw("offsets", (key, value))
     assert one.offsets.offsets("c") == []
     assert "Ignoring the record at offset 0" in caplog.text
+
+
+OWN_KEY, OTHER_KEY = b'["own",{"n":1}]', b'["other",{"n":1}]'
+
+
+def _topic(stores: Stores) -> str:
+    return f"{stores.prefix}-offsets"
+
+
+async def _opened(broker: KafkaBroker, stores: Stores, *records: tuple[bytes, bytes]) -> Any:
+    return await asyncio.to_thread(transactions.open_transaction, broker.bootstrap, _topic(stores), *records)
+
+
+async def test_open_transactions_of_other_connectors_hide_nothing_and_delay_nobody(
+    stores: MakeStores, broker: KafkaBroker
+) -> None:
+    """One partition, so that all offsets of the connector are behind the open transaction."""
+    broker.create_topic(f"{(prefix := unique('stores'))}-offsets", cleanup_policy="compact")
+    one = await stores(prefix)
+    held = await _opened(broker, one, (OTHER_KEY, b'{"position":9}'))
+    done = await _opened(broker, one, (OWN_KEY, b'{"position":1}'))
+    done.commit_transaction(20)
+    two = await stores(prefix)
+    for store in (one, two):
+        async with asyncio.timeout(5):  # the open transaction ends after a minute
+            await store.offsets.read_to_end("own")
+        assert _offsets(store, "own") == [({"n": 1}, {"position": 1})]
+        assert _offsets(store, "other") == []
+
+    async with asyncio.timeout(5):
+        await two.offsets.alter("own", [({"n": 1}, {"position": 2})])
+    assert _offsets(two, "own") == [({"n": 1}, {"position": 2})]
+    async with asyncio.timeout(5):
+        await one.offsets.read_to_end("own")
+    assert _offsets(one, "own") == [({"n": 1}, {"position": 2})]
+
+    held.commit_transaction(20)
+    for store in (one, two):
+        await store.offsets.read_to_end("other")
+        assert _offsets(store, "other") == [({"n": 1}, {"position": 9})]
+        assert _offsets(store, "own") == [({"n": 1}, {"position": 2})], "read again, in the order of the topic"
+
+
+@pytest.mark.parametrize("commits", [True, False])
+async def test_open_transactions_of_the_connector_are_awaited(
+    stores: MakeStores, broker: KafkaBroker, commits: bool
+) -> None:
+    one = await stores()
+    await one.offsets.alter("own", [({"n": 1}, {"position": 1})])
+    held = await _opened(broker, one, (OWN_KEY, b'{"position":2}'))
+    await one.offsets.read_to_end()
+    assert _offsets(one, "own") == [({"n": 1}, {"position": 1})], "without a connector, nothing is awaited"
+    reading = asyncio.create_task(one.offsets.read_to_end("own"))
+    assert (await asyncio.wait([reading], timeout=0.3))[0] == set()
+    await asyncio.to_thread(held.commit_transaction if commits else held.abort_transaction, 20)
+    await asyncio.wait_for(reading, 20)
+    assert _offsets(one, "own") == [({"n": 1}, {"position": 2 if commits else 1})]
+
+
+def test_records_that_arrive_again_change_nothing() -> None:
+    """Records behind an open transaction are applied early; the reader delivers them again, with older ones first."""
+    logs = TestLogs()
+    store = OffsetStore(logs, topic("offsets"))
+
+    def record(offset: int, partition: int = 0) -> LogRecord:
+        return LogRecord(OWN_KEY, b'{"position":%d}' % offset, partition, offset, 1000 + offset)
+
+    store.apply([record(7)])
+    store.apply([record(5), record(6), record(7)])
+    (found,) = store.offsets("own")
+    assert (found.offset, store.written("own")) == ({"position": 7}, {'{"n":1}': 1007})
+    store.apply([record(3, partition=1)])
+    (found,) = store.offsets("own")
+    assert found.offset == {"position": 3}, "written with another partitioner"

@@ -16,6 +16,7 @@ from runtime.config.session_keys import SessionKeySettings
 from runtime.config.worker_config import distributed
 from runtime.herder.errors import Forbidden, Unavailable
 from runtime.herder.group.session_keys import PREVIOUS_KEY_TIME, SessionKeys
+from runtime.kafka.log.log import Awaited
 from runtime.storage.configs import ConfigStore
 from tests.support.herder_rig import WORKER
 from tests.support.memory_logs import TestLogs, topic
@@ -121,7 +122,7 @@ async def test_a_newer_key_in_the_topic_is_read_before_a_request_is_refused() ->
     await receiver.rotated()
     key = await sender.rotated()
 
-    async def read_to_end() -> None:
+    async def read_to_end(awaited: Awaited | None = None) -> None:
         assert sender.configs.session_key is not None
         await receiver.configs.put_session_key(sender.configs.session_key)
 

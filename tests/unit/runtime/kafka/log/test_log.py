@@ -14,6 +14,7 @@ from confluent_kafka.admin._config import ConfigResource
 
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
 from runtime.kafka.log.log import TopicLogs, TopicSpec
+from tests.support import transactions
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.unit.runtime.kafka.log.conftest import Recorder
 
@@ -103,6 +104,25 @@ async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker
     other = recorder(one.prefix)
     await other.logs.start()
     assert other.values("config") == [b"1", b"plain"]
+
+
+async def test_the_next_writer_with_the_transactional_id_ends_an_open_transaction(
+    recorder: Make, broker: KafkaBroker
+) -> None:
+    """A killed leader leaves a transaction open: reading does not wait for it, and the next leader aborts it."""
+    one = recorder()
+    await one.logs.start()
+    topic, leader = one.config.spec.topic, unique("connect-cluster")
+    killed = await asyncio.to_thread(
+        transactions.open_transaction, broker.bootstrap, topic, (b"k", b"open"), transactional_id=leader
+    )
+    async with asyncio.timeout(10):
+        await one.config.read_to_end()
+    following = await asyncio.to_thread(transactions.begin, broker.bootstrap, leader)
+    async with asyncio.timeout(10):
+        await one.config.write(b"k", b"plain")
+    assert one.values("config") == [b"plain"]
+    del killed, following
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     def never(asked: dict[Any, Any], **_: Any) -> dict[Any, Future[Any]]:
         return {position: Future() for position in asked}
 
-    logs._admin = SimpleNamespace(list_offsets=never)
+    logs._ends._admin = SimpleNamespace(list_offsets=never)
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):
-        while logs._ends._in_flight.locked():  # noqa: ASYNC110 - no event for an abandoned request
+        while logs._ends._batcher._in_flight.locked():  # noqa: ASYNC110 - no event for an abandoned request
             await asyncio.sleep(0.001)
     del topic, logs
     gc.collect()

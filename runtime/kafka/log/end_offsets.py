@@ -1,0 +1,83 @@
+"""End offsets of the storage topics."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from runtime.kafka.log.reader import Position
+from runtime.kafka.request_batcher import RequestBatcher
+
+_log = logging.getLogger(__name__)
+_RETRY_DELAY = 0.2  # seconds until end offsets are requested again
+
+Ends = dict[Position, int]
+_Key = tuple[str, bool]  # a topic, and whether its uncommitted end is requested
+
+
+class EndOffsets:
+    """Requests the end offsets of topics, for many callers at once, until Kafka answers. Event loop only.
+
+    `partitions` are those of all topics. `refused` is called when Kafka refuses a request. Every call raises
+    TimeoutError after `timeout` seconds."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], partitions: Collection[Position], refused: Callable[[], None], timeout: float
+    ) -> None:
+        self._settings, self._partitions, self._refused, self._timeout = settings, partitions, refused, timeout
+        self._batcher: RequestBatcher[_Key, Ends] = RequestBatcher(self._request)
+        self._admin: Any = None
+
+    async def committed(self, topic: str) -> Ends:
+        """The last stable offsets: those of the first records of open transactions, or the uncommitted ends."""
+        return await self._batcher.get((topic, False))
+
+    async def uncommitted(self, topic: str) -> Ends:
+        """The high watermarks: the ends of all records, with or without a transaction."""
+        return await self._batcher.get((topic, True))
+
+    def close(self) -> None:
+        """Close the client."""
+        self._admin = None
+
+    async def _request(self, keys: Sequence[_Key]) -> Mapping[_Key, Ends]:
+        """A client from before a broker's restart may keep using the old leader epoch (FENCED_LEADER_EPOCH, seen with
+        librdkafka 2.16), so a new client is created after a refusal."""
+        from confluent_kafka import KafkaException
+
+        async with asyncio.timeout(self._timeout):  # other requests wait for this one
+            while True:
+                admin = self._client()  # keep a reference: destroying the client cancels its requests
+                try:
+                    return await self._list(admin, keys)
+                except KafkaException as e:
+                    _log.debug("End offsets of %s were refused: %s", ", ".join({topic for topic, _ in keys}), e)
+                    self._refused()
+                    self._admin = None
+                    await asyncio.sleep(_RETRY_DELAY)
+
+    async def _list(self, admin: Any, keys: Sequence[_Key]) -> dict[_Key, Ends]:
+        from confluent_kafka import IsolationLevel, TopicPartition
+        from confluent_kafka.admin._listoffsets import OffsetSpec
+
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        ends: dict[_Key, Ends] = {key: {} for key in keys}
+        requests = {}
+        for uncommitted in {uncommitted for _, uncommitted in keys}:
+            level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
+            asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
+            requests[uncommitted] = admin.list_offsets(asked, isolation_level=level, request_timeout=self._timeout)
+        for uncommitted, answers in requests.items():
+            for tp, future in answers.items():
+                end = (await asyncio.wrap_future(future)).offset
+                ends[tp.topic, uncommitted][tp.topic, tp.partition] = end
+        return ends
+
+    def _client(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._admin is None:
+            self._admin = AdminClient({**self._settings, "log_level": 2})
+        return self._admin
