@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from runtime.api.errors import ConfigError
+from runtime.system.addresses import own_address
 
 _EVERYWHERE = ("", "0.0.0.0", "::")
 _HTTPS = "listeners.https."
@@ -31,15 +32,17 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Advertised:
-    """The advertised address. A host or port of None means the listener's own."""
+    """The advertised address. A host or port of None means the listener's own, and the machine's address if it listens
+    on all interfaces."""
 
     scheme: str
     host: str | None
     port: int | None
 
-    def url(self, listener: Listener, bound_port: int) -> str:
-        """The advertised URL, given the port to which the listener was bound."""
-        host = self.host or (listener.host if listener.host not in _EVERYWHERE else "127.0.0.1")
+    def url(self, listener: Listener, bound_port: int, machine: Callable[[], str] = own_address) -> str:
+        """The advertised URL, given the port to which the listener was bound. `machine` returns the address of this
+        machine."""
+        host = self.host or (listener.host if listener.host not in _EVERYWHERE else machine())
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port or bound_port}"
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from urllib.parse import urlsplit
 
+import orjson
+
 from runtime.herder.group.assignor import Decision, GroupWorker, Situation, Unit, assign
 from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo, WorkerState
+from runtime.kafka.group.process_identity import name_of
 from runtime.kafka.group.protocol import Assignment, AssignmentError, Work, WorkerMetadata
 
 FOREIGN_CAPACITY = 2.0
@@ -92,6 +95,17 @@ def refusal(leader_id: str, members: Mapping[str, WorkerMetadata]) -> Rebalance:
 def newest_offset(members: Mapping[str, WorkerMetadata]) -> int:
     """The highest offset of the config topic that any member has read."""
     return max(metadata.config_offset for metadata in members.values())
+
+
+def shared_urls(members: Mapping[str, WorkerMetadata]) -> Mapping[str, Sequence[str]]:
+    """REST URLs that more than one process advertises, with a name of each process: requests to these workers reach
+    only one of them. All members have just joined, so none of them is an earlier process of the same worker."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for name, metadata in members.items():
+        process = metadata.details.process if metadata.details else {}
+        key = orjson.dumps(dict(process), option=orjson.OPT_SORT_KEYS).decode() if process else name
+        found[metadata.url][key] = name_of(process) or f"member {name}"
+    return {url: sorted(names.values()) for url, names in found.items() if len(names) > 1}
 
 
 def worker_id(url: str) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
-from runtime.herder.group.leader import GroupView, describe_members, lead, newest_offset, refusal, worker_id
+from runtime.herder.group.leader import GroupView, describe_members, lead, newest_offset, refusal, shared_urls, worker_id
 from runtime.herder.group.task_loads import Loads
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
@@ -54,6 +54,11 @@ the loads of the workers differ by more than `assignor.IMBALANCE`."""
 _APART = (
     "stop all of them to take over the cluster (a killed worker counts as alive for its session.timeout.ms), set "
     "headrace.mixed.group=true to run beside them, or set another group.id"
+)
+
+_ADDRESS = (
+    "requests that are forwarded to one of them may reach the other. Set rest.advertised.host.name and "
+    "rest.advertised.port of each worker to an address under which the others reach it, and `listeners` to listen there"
 )
 
 
@@ -286,6 +291,8 @@ class WorkerGroup:
             asked.cancel()
             _log.warning("The worker is too busy to assign connectors and tasks; the group joins again")
             return refusal(leader_id, members).assignments
+        for url, processes in shared_urls(members).items():
+            _log.error("The workers %s have the same address %s: %s", " and ".join(processes), url, _ADDRESS)
         self._loop.call_soon_threadsafe(self._note_led, found.snapshot)
         return found.assignments
 

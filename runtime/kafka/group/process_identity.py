@@ -13,7 +13,17 @@ _PROC = Path("/proc")
 
 def own_identity() -> dict[str, Any]:
     """The identity of this process, for the metadata of a group member."""
-    return {"machine": _machine(), "pid": os.getpid(), "started": _started(os.getpid())}
+    return {
+        "machine": _machine(),
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "started": _started(os.getpid()),
+    }
+
+
+def name_of(identity: Mapping[str, Any]) -> str:
+    """A process for messages; empty if unknown, as that of Apache's workers."""
+    return f"process {identity['pid']} on {identity.get('host', 'an unknown host')}" if "pid" in identity else ""
 
 
 def is_gone(identity: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from runtime.config.listeners import Listener, ListenerError, admin, advertised, https_settings, parse
+from runtime.system.addresses import own_address
 
 NONE: dict[str, Any] = {
     "rest.advertised.listener": None, "rest.advertised.host.name": None, "rest.advertised.port": None
@@ -33,11 +34,19 @@ def test_admin_listeners_are_shared_disabled_or_separate() -> None:
 def test_the_advertised_address() -> None:
     both = parse("listeners", ["https://0.0.0.0:8443", "http://h:8083"])
     assert advertised(NONE, both).scheme == "http"
-    assert advertised(NONE, both[:1]).url(both[0], 8443) == "https://127.0.0.1:8443"
+    loopback = parse("listeners", ["http://127.0.0.1:8083"])
+    assert advertised(NONE, loopback).url(loopback[0], 8083, lambda: "192.0.2.7") == "http://127.0.0.1:8083"
     named = {**NONE, "rest.advertised.listener": "HTTPS", "rest.advertised.host.name": "x", "rest.advertised.port": 1}
     assert advertised(named, both).url(both[0], 8443) == "https://x:1"
     with pytest.raises(ListenerError):
         advertised({**NONE, "rest.advertised.listener": "https"}, both[1:])
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
+def test_a_listener_on_all_interfaces_advertises_the_address_of_the_machine(host: str) -> None:
+    (listener,) = listeners = parse("listeners", [f"http://{host}:8083"])
+    assert advertised(NONE, listeners).url(listener, 8083, lambda: "192.0.2.7") == "http://192.0.2.7:8083"
+    assert advertised(NONE, listeners).url(listener, 8083) == f"http://{own_address()}:8083"
 
 
 def test_prefixed_settings_replace_the_workers_own() -> None:

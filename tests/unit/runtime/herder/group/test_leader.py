@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.leader import GroupView, lead
+from runtime.herder.group.leader import GroupView, lead, shared_urls
 from runtime.kafka.group.protocol import Assignment, AssignmentError, Details, WorkerMetadata
 
 WEIGHTS = {Unit(f"c{connector}", task): 1.0 for connector in range(4) for task in (-1, 0)}
@@ -71,3 +71,17 @@ def test_revocations_are_sent_to_the_member_that_holds_the_work() -> None:
     found = lead("a", {"a": ours(1, held)}, GroupView(5, WEIGHTS)).assignments
     assert found["a"].revoked == {"gone": (0,)}
     assert "c0" not in found["a"].assigned
+
+
+def test_addresses_of_more_than_one_process_are_found() -> None:
+    def at(port: int, **process: object) -> WorkerMetadata:
+        return WorkerMetadata(f"http://w:{port}/", 5, None, Details(process=process))
+
+    one, other = at(1, host="a", pid=7), at(1, host="b", pid=7)
+    assert shared_urls({"m": one, "n": other, "o": at(2, host="a", pid=8)}) == {
+        "http://w:1/": ["process 7 on a", "process 7 on b"]
+    }
+    assert shared_urls({"m": one, "java": WorkerMetadata("http://w:1/", 5)}) == {
+        "http://w:1/": ["member java", "process 7 on a"]
+    }
+    assert not shared_urls({"old": one, "new": one}), "a worker that joined again is one process"

@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import WorkerState
@@ -279,3 +281,14 @@ async def test_a_worker_that_ends_does_not_wait_if_the_others_have_left_or_end_t
     await until(lambda: rig.group.peers())
     async with asyncio.timeout(5):
         await rig.group.hand_over(60)
+
+
+async def test_the_leader_reports_workers_that_advertise_the_same_address(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    await rig.join()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    elsewhere = replace(rig.other(), url=URL, details=Details("test", 2, process={"host": "b", "pid": 2}))
+    await rig.member.rebalance({"you": elsewhere})
+    (found,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert found.startswith("The workers member me and process 2 on b have the same address http://w:1/")
+    assert "rest.advertised.host.name" in found
