@@ -165,6 +165,8 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     plugins = PluginHostClient(_host(config), connectors, scrub=call_secrets.scrub)
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
     engine = SparkEngine(_engine(config), connectors, lease=lease)
+    if storage.member is not None:
+        storage.member.subscribe_losses(engine.revoke_leases)
 
     settling = GroupSettling(connectors, statuses, group, peers)
 

@@ -22,6 +22,8 @@ class Participant:
         self.member = GroupMember(settings, group, "member", times or Times())
         self._foreign_refusal = foreign_refusal
         self.url, self.losses = url, 0
+        self.confirmed_at_losses: list[float] = []
+        self.member.subscribe_losses(lambda: self.confirmed_at_losses.append(self.member.confirmed_until))
         self._first: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
         self.place: Place | None = None
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.lease_cell import NEVER, LeaseCell
 
 
 class LeaseGranter:
@@ -38,6 +38,14 @@ class LeaseGranter:
         with self._lock:
             self._cells.discard(cell)
             cell.revoke()
+
+    def revoke_granted(self) -> None:
+        """End all leases that have been granted, permanently: the membership for which they were granted is lost. New
+        slots get leases again as soon as the worker is a member again."""
+        with self._lock:
+            for cell in self._cells:
+                if cell.deadline != NEVER:
+                    cell.revoke()
 
     def renew(self) -> None:
         """Extend all leases that have not expired. While the membership is not confirmed, leases expire."""

@@ -63,6 +63,10 @@ class Slots:
         """All connected slots, by number."""
         return [link.info() for _, link in sorted(self._roster.links.items())]
 
+    def revoke_leases(self) -> None:
+        """End all leases that have been granted. Thread-safe."""
+        self._granter.revoke_granted()
+
     def may_run(self) -> bool:
         """Whether the lease is held; reports changes to the listener."""
         held = self._lease() > 0

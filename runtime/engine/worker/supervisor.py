@@ -60,6 +60,10 @@ class SparkEngine:
     def may_run(self) -> bool:
         return self._slots.may_run()
 
+    def revoke_leases(self) -> None:
+        """End the tasks of all slots now, since the membership is lost. Thread-safe."""
+        self._slots.revoke_leases()
+
     def set_levels(self, levels: Mapping[str, str]) -> None:
         self._slots.set_levels(levels)
 

@@ -46,14 +46,16 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
 
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
-    """One worker's membership. `describe` returns the worker's metadata without its allocation."""
+    """One worker's membership. `describe` returns the worker's metadata without its allocation; `on_lost` is called at
+    once when the coordinator no longer counts the worker as a member."""
 
     def __init__(
-        self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead, **configs: Any
-    ) -> None:
+        self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead,
+        on_lost: Callable[[], None], **configs: Any,
+    ) -> None:  # fmt: skip
         super().__init__(client, **configs)
         self.heartbeat = ConfirmingHeartbeat(**self.config)
-        self._ownership, self._describe, self._lead = ownership, describe, lead
+        self._ownership, self._describe, self._lead, self._on_lost = ownership, describe, lead, on_lost
         self._join_answered = 0.0
         self.join_sent: float | None = None
         """When the pending JoinGroup was sent (time.monotonic()); None while none is pending."""
@@ -100,7 +102,9 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         """Without a member id the membership is lost, or has not started. With a member id the worker only missed a
         generation: the coordinator still counts it as a member, and no other worker has its work."""
         if not member_id:
-            self.heartbeat.confirmed_until = 0.0
+            was_member, self.heartbeat.confirmed_until = self.heartbeat.confirmed_until > 0, 0.0
+            if was_member:
+                self._on_lost()
             self._ownership.lose()
             self.assignment = None
         super().reset_generation(member_id)

@@ -102,6 +102,7 @@ class GroupMember:
         self._coordinator: Any = None
         self._place: Place | None = None
         self._rejoin_at = float("inf")
+        self._on_lost: Callable[[], None] = lambda: None
         self.trouble = ""
         """The reason why the worker is not in the group; empty while it is a member."""
         self._events: MemberEvents
@@ -120,6 +121,11 @@ class GroupMember:
     def rebalancing(self) -> bool:
         """Whether a rebalance is under way."""
         return self._coordinator is None or self._coordinator.join_sent is not None
+
+    def subscribe_losses(self, on_lost: Callable[[], None]) -> None:
+        """Call this function on the network thread as soon as the membership is lost, before `MemberEvents.on_lost`:
+        another worker may be given the work immediately, and the event loop may be busy."""
+        self._on_lost = on_lost
 
     def start(self, events: MemberEvents, foreign_refusal: str = "") -> None:
         """Join the group, and stay in it until leave(). `foreign_refusal` is the reason why this worker does not join a
@@ -189,6 +195,7 @@ class GroupMember:
             self.ownership,
             self._describe,
             self._events.lead,
+            self._on_lost,
             group_id=self.group_id,
             api_version=client._manager.broker_version,
             session_timeout_ms=int(self._times.session_timeout * 1000),

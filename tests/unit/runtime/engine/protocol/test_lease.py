@@ -94,6 +94,23 @@ def test_an_expired_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) ->
     assert Lease(cell, clock).over
 
 
+def test_a_lost_membership_ends_the_leases_that_were_granted_for_it(
+    cell: LeaseCell, clock: Clock, tmp_path: Path
+) -> None:
+    confirmed = 8.0
+    granter = LeaseGranter(lambda: confirmed, 5.0, clock)
+    granter.add(cell)
+    confirmed = 0.0
+    waiting = LeaseCell.create(str(tmp_path), 9, 4711)
+    granter.add(waiting)
+    granter.revoke_granted()
+    assert Lease(cell, clock).over
+    confirmed = 8.0
+    granter.renew()
+    assert Lease(cell, clock).over, "the tasks of the slot belong to the lost membership"
+    assert not Lease(waiting, clock).over, "the slot had no lease, so it has run nothing"
+
+
 def test_a_lease_renewed_at_the_moment_of_its_expiry_stays_expired(cell: LeaseCell, clock: Clock) -> None:
     cell.grant(105.0)
     lease = Lease(cell, clock)

@@ -99,6 +99,7 @@ async def test_an_evicted_worker_joins_again(member: Make, broker: KafkaBroker, 
     await Groups({"bootstrap.servers": broker.bootstrap}).evict(group, {place.member_id})
     await _until(lambda: one.place is not None and one.place.member_id != place.member_id)
     assert one.losses == 1
+    assert one.confirmed_at_losses == [0.0], "reported once, after the confirmation has ended"
 
 
 async def test_a_group_of_consumers_is_refused(member: Make, broker: KafkaBroker, group: str) -> None:
