@@ -16,8 +16,9 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
@@ -116,6 +117,7 @@ class WorkerGroup:
         self._balancing: asyncio.TimerHandle | None = None
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
+        self._following: set[asyncio.Task[None]] = set()  # requests to Kafka after a rebalance
         self._loop: asyncio.AbstractEventLoop
         self._joined: asyncio.Future[None]
         self._listener: GroupListener
@@ -266,6 +268,7 @@ class WorkerGroup:
         for handle in (self._rejoining, self._balancing, self._entering):
             if handle is not None:
                 handle.cancel()
+        self._stop_following()
         await self._member.leave()
 
     async def evict(self, members: Sequence[GroupWorkerInfo]) -> None:
@@ -383,9 +386,25 @@ class WorkerGroup:
         if place.leads:
             present = {w.worker_id for w in self._snapshot.workers}
             starting = {w.worker_id for w in self._snapshot.workers if w.implementation == "headrace" and not w.slots}
-            await self._sources.departures.note(known - starting, present - starting, self._settings.delay)
+            self._follow_up(self._sources.departures.note(known - starting, present - starting, self._settings.delay))
         else:
-            await self._read_members(place)
+            self._stop_following()  # a deposed leader records no departures
+            self._follow_up(self._read_members(place))
+
+    def _follow_up(self, request: Coroutine[Any, Any, None]) -> None:
+        """Send a request to Kafka after a rebalance. The next rebalance does not wait for its answer."""
+        following = asyncio.create_task(request, name="after rebalance")
+        self._following.add(following)
+        following.add_done_callback(self._followed_up)
+
+    def _followed_up(self, following: asyncio.Task[None]) -> None:
+        self._following.discard(following)
+        if not following.cancelled() and (error := following.exception()) is not None:
+            _log.error("A request after a rebalance of group %s failed", self._member.group_id, exc_info=error)
+
+    def _stop_following(self) -> None:
+        for following in self._following:
+            following.cancel()
 
     def _balance_later(self, place: Place) -> None:
         if self._balancing is not None:
@@ -403,6 +422,7 @@ class WorkerGroup:
                 members = {}
             if place.member_id in members and place.leader in members:
                 self._take(describe_members(members, worker_id(place.leader_url)))
+                self._notify()
                 return
             await asyncio.sleep(MEMBERS_RETRY_DELAY)
 
@@ -437,6 +457,7 @@ class WorkerGroup:
         return True
 
     def _on_lost(self) -> None:
+        self._stop_following()
         self._place = self._newest = self._alone = None
         self._owned, self._stopping = {}, {}
         self._listener.ownership_changed()

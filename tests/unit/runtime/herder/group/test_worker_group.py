@@ -38,6 +38,9 @@ class ScriptedMember:
         self.generation = 0
         self.events: MemberEvents
         self.refusal = ""
+        self.may_answer = asyncio.Event()  # the coordinator may describe the group
+        self.may_answer.set()
+        self.details = Details()  # of the other worker
 
     def start(self, events: MemberEvents, foreign_refusal: str) -> None:
         self.events, self.refusal = events, foreign_refusal
@@ -54,7 +57,8 @@ class ScriptedMember:
         return
 
     async def members(self) -> Mapping[str, WorkerMetadata]:
-        return {"me": WorkerMetadata(URL, 0, None, Details()), "you": WorkerMetadata(OTHER, 0, None, Details())}
+        await self.may_answer.wait()
+        return {"me": WorkerMetadata(URL, 0, None, Details()), "you": WorkerMetadata(OTHER, 0, None, self.details)}
 
     async def rebalance(self, others: Mapping[str, WorkerMetadata] = {}) -> Mapping[str, Assignment]:
         """A rebalance that this worker leads, with these other members."""
@@ -292,3 +296,72 @@ async def test_the_leader_reports_workers_that_advertise_the_same_address(caplog
     (found,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert found.startswith("The workers member me and process 2 on b have the same address http://w:1/")
     assert "rest.advertised.host.name" in found
+
+
+def follows(rig: Rig, *added: str) -> Assignment:
+    """An assignment by the other worker, which adds these connectors."""
+    return Assignment("you", OTHER, rig.herder.configs.offset, {name: (CONNECTOR,) for name in added})
+
+
+async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_one_before() -> None:
+    rig = Rig(delay=60.0)
+    await rig.herder.create("a")
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.peers())
+    journal = rig.herder.logs.by_topic["j"]
+    journal.held = b"departures"
+    await rig.member.rebalance()
+    async with asyncio.timeout(5):
+        await journal.holding.wait()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.peers())
+
+    rig.member.may_answer.clear()
+    rig.member.given(follows(rig, "b"))
+    await until(lambda: rig.group.owns("b"))
+    rig.member.given(follows(rig, "c"))
+    await until(lambda: rig.group.owns("c"))
+    journal.held = b""
+    journal.may_go.set()
+    rig.member.may_answer.set()
+    await until(lambda: rig.group.snapshot.leader == "w:2")
+    assert not rig.group._sources.departures.times(), "another worker leads"
+
+
+async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
+    rig = Rig(delay=60.0)
+    await rig.join()
+    await rig.member.rebalance({"you": rig.other()})
+    await until(lambda: rig.group.peers())
+    journal = rig.herder.logs.by_topic["j"]
+    journal.held = b"departures"
+    await rig.member.rebalance()
+    async with asyncio.timeout(5):
+        await journal.holding.wait()
+    third = replace(rig.other(), url="http://w:3/")
+    await rig.member.rebalance({"third": third})
+    await until(lambda: rig.group.peers())
+    await rig.member.rebalance()
+    await until(lambda: not rig.group.peers())
+    journal.held = b""
+    journal.may_go.set()
+    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2", "w:3"})
+
+
+async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
+    rig = Rig()
+    await rig.herder.create("a")
+    await rig.join()
+    rig.member.given(follows(rig, "a"))
+    await until(lambda: rig.group.peers())
+    handing_over = asyncio.create_task(rig.group.hand_over(60))
+    await until(lambda: rig.member.rejoins)
+    rig.member.may_answer.clear()
+    rig.member.details = Details("test", 2, draining=True)
+    rig.member.given(follows(rig))
+    await until(lambda: rig.group.generation == rig.member.generation)
+    assert not handing_over.done()
+    rig.member.may_answer.set()
+    async with asyncio.timeout(5):
+        await handing_over
