@@ -15,7 +15,7 @@ import orjson
 from runtime.herder.group.assignor import Decision, GroupWorker, Situation, Unit, assign
 from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.kafka.group.process_identity import name_of
-from runtime.kafka.group.protocol import Assignment, AssignmentError, Work, WorkerMetadata
+from runtime.kafka.group.protocol import Assignment, Work, WorkerMetadata, refusals
 
 FOREIGN_CAPACITY = 2.0
 """Slots assumed for a member of another implementation, which does not report its capacity."""
@@ -87,9 +87,7 @@ def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView)
 def refusal(leader_id: str, members: Mapping[str, WorkerMetadata]) -> Rebalance:
     """Nothing is assigned: all members read the config topic to the newest record that any of them has read, keep
     their work, and join again."""
-    offset = newest_offset(members)
-    refused = Assignment(leader_id, members[leader_id].url, offset, error=AssignmentError.CONFIG_MISMATCH)
-    return Rebalance(dict.fromkeys(members, refused))
+    return Rebalance(refusals(leader_id, members, members))
 
 
 def newest_offset(members: Mapping[str, WorkerMetadata]) -> int:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from kafka.coordinator.heartbeat import Heartbeat
 from kafka.net.compat import KafkaNetClient
 
 from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import (
     GROUP_TYPE,
@@ -26,7 +28,10 @@ from runtime.kafka.group.protocol import (
     decode_metadata,
     encode_assignment,
     encode_metadata,
+    refusals,
 )
+
+_log = logging.getLogger(__name__)
 
 OFFERED = (2, 1)
 """Protocol versions offered, the preferred one first. Version 0 would stop all work in each rebalance."""
@@ -82,18 +87,42 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         self._join_answered, self.join_sent = time.monotonic(), None
         return super()._process_join_group_response(response, send_time)
 
+    async def _do_join_and_sync_async(self) -> Any:
+        try:
+            return await super()._do_join_and_sync_async()
+        finally:
+            self.join_sent = None  # also if the request could not be sent, or nobody answered
+
     def _perform_assignment(self, leader_id: str, protocol: str, members: Sequence[Any]) -> dict[str, bytes]:
         version = next(v for v, name in PROTOCOL_NAMES.items() if name == protocol)
-        known = {m.member_id: decode_metadata(bytes(m.metadata)) for m in members}
-        decided = self._lead(leader_id, known)
+        decided = self._decide(leader_id, {m.member_id: bytes(m.metadata) for m in members})
         return {name: encode_assignment(dataclasses.replace(a, version=version)) for name, a in decided.items()}
+
+    def _decide(self, leader_id: str, members: Mapping[str, bytes]) -> Mapping[str, Assignment]:
+        """The assignments. Nothing is assigned while the metadata of a member cannot be read: nobody knows what the
+        member runs. Raising would end this worker, and then each next leader."""
+        known, unreadable = {}, {}
+        for name, metadata in members.items():
+            try:
+                known[name] = decode_metadata(metadata)
+            except ProtocolError as e:
+                unreadable[name] = str(e)
+        if not unreadable:
+            return self._lead(leader_id, known)
+        _log.error(
+            "Nothing is assigned in group %s: the metadata of these members is not Connect's (%s). End these members, "
+            "or give them another group.id",
+            self.group_id,
+            ", ".join(f"{name}: {why}" for name, why in unreadable.items()),
+        )
+        return refusals(leader_id, known, members)
 
     async def _on_join_complete_async(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         try:
             found = decode_assignment(bytes(assignment))
-        except ProtocolError:
+        except ProtocolError as e:
             self.request_rejoin()
-            raise
+            raise KafkaProblem(f"the assignment of the leader is not Connect's: {e}") from None
         self._ownership.apply(found)
         self.assignment = found
         self.heartbeat.confirm(self._join_answered)  # SyncGroup was sent later, and counts as a heartbeat

@@ -103,6 +103,14 @@ Lead = Callable[[str, Mapping[str, WorkerMetadata]], Mapping[str, Assignment]]
 Called on the network thread."""
 
 
+def refusals(leader_id: str, members: Mapping[str, WorkerMetadata], names: Iterable[str]) -> dict[str, Assignment]:
+    """Assignments that assign nothing to the members with these names: they read the config topic up to the newest
+    record that any of `members` has read, keep their work, and join again."""
+    newest = max(metadata.config_offset for metadata in members.values())
+    refused = Assignment(leader_id, members[leader_id].url, newest, error=AssignmentError.CONFIG_MISMATCH)
+    return dict.fromkeys(names, refused)
+
+
 def encode_metadata(metadata: WorkerMetadata) -> bytes:
     """The member metadata of JoinGroup."""
     parts = [_INT16.pack(metadata.version), _string(metadata.url), _INT64.pack(metadata.config_offset)]
@@ -198,12 +206,18 @@ def _details(rest: bytes) -> Details | None:
         return Details(
             str(found["version"]),
             int(found["slots"]),
-            {name: {task: float(c) for task, c in tasks.items()} for name, tasks in found["loads"].items()},
+            {name: _loads(tasks) for name, tasks in found["loads"].items()},
             found["draining"] is True,
             dict(found["process"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
+
+
+def _loads(tasks: Mapping[str, Any]) -> dict[str, float]:
+    """The loads of a connector's tasks, without those that a leader cannot add to weights."""
+    loads = {task: float(cores) for task, cores in tasks.items() if task.isascii() and task.isdigit()}
+    return {task: cores for task, cores in loads.items() if cores >= 0}
 
 
 class _Reader:

@@ -115,3 +115,9 @@ def test_excessive_counts_are_refused_before_memory_is_allocated() -> None:
     at = nothing.index(b"\xff" * 8) + 8
     with pytest.raises(ProtocolError, match="2147483647 entries"):
         decode_assignment(nothing[:at] + b"\x7f\xff\xff\xff" + nothing[at + 4 :])
+
+
+def test_loads_that_no_leader_can_add_are_left_out() -> None:
+    data = encode_metadata(WorkerMetadata(URL, 1, None, Details("1", 2, {"c": {"0": 0.5, "1": -1.0, "x": 1.0}})))
+    found = decode_metadata(data).details
+    assert found is not None and found.loads == {"c": {"0": 0.5}}
