@@ -39,6 +39,12 @@ VIEW_TIMEOUT = 3.0
 REJOIN_DELAY = 0.05
 """Seconds for which changes are collected before a rebalance is requested."""
 
+MAX_REJOIN_DELAY = 5.0
+"""Seconds at most until a rebalance is requested after the leader has assigned nothing."""
+
+REFUSALS_LOGGED = 5
+"""Assignments in a row that assign nothing, from which on they are logged."""
+
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
 
@@ -55,6 +61,12 @@ the loads of the workers differ by more than `assignor.IMBALANCE`."""
 _APART = (
     "stop all of them to take over the cluster (a killed worker counts as alive for its session.timeout.ms), set "
     "headrace.mixed.group=true to run beside them, or set another group.id"
+)
+
+_BEHIND = (
+    "A leader assigns nothing while another worker has read more of the config topic (up to offset {offset}; this "
+    "worker: {own}), and while it cannot compute assignments: see its log. If this continues, check that all workers "
+    "have the same config.storage.topic and the same Kafka cluster"
 )
 
 _ADDRESS = (
@@ -115,6 +127,8 @@ class WorkerGroup:
         self._changed = asyncio.Event()
         self._rejoining: asyncio.TimerHandle | None = None
         self._balancing: asyncio.TimerHandle | None = None
+        self._refusals = 0  # assignments in a row that assigned nothing
+        self._retrying: asyncio.TimerHandle | None = None  # the request for a rebalance after the last of them
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
         self._following: set[asyncio.Task[None]] = set()  # requests to Kafka after a rebalance
@@ -265,7 +279,7 @@ class WorkerGroup:
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get this worker's units at once."""
-        for handle in (self._rejoining, self._balancing, self._entering):
+        for handle in (self._rejoining, self._balancing, self._retrying, self._entering):
             if handle is not None:
                 handle.cancel()
         self._stop_following()
@@ -293,6 +307,9 @@ class WorkerGroup:
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             asked.cancel()
             _log.warning("The worker is too busy to assign connectors and tasks; the group joins again")
+            return refusal(leader_id, members).assignments
+        except Exception:  # would end this worker, and then each next leader
+            _log.exception("Connectors and tasks could not be assigned; the group joins again")
             return refusal(leader_id, members).assignments
         for url, processes in shared_urls(members).items():
             _log.error("The workers %s have the same address %s: %s", " and ".join(processes), url, _ADDRESS)
@@ -370,8 +387,9 @@ class WorkerGroup:
         if place is not self._newest:
             return
         if place.mismatch:
-            self.rejoin() if self._place is not None else self._member.rejoin()
+            self._join_again(place)
             return
+        self._refusals = 0
         self._place, known = place, {worker.worker_id for worker in self._snapshot.workers}
         if place.leads and self._led is not None:
             self._take(self._led)
@@ -390,6 +408,23 @@ class WorkerGroup:
         else:
             self._stop_following()  # a deposed leader records no departures
             self._follow_up(self._read_members(place))
+
+    def _join_again(self, place: Place) -> None:
+        """The leader has assigned nothing. The reason may last, so the delays grow."""
+        self._refusals += 1
+        delay = min(REJOIN_DELAY * 2 ** (self._refusals - 1), MAX_REJOIN_DELAY)
+        if self._refusals >= REFUSALS_LOGGED:
+            _log.warning(
+                "The leader %s of group %s has assigned nothing %d times in a row; the group joins again in %.1f s. %s",
+                worker_id(place.leader_url),
+                self._member.group_id,
+                self._refusals,
+                delay,
+                _BEHIND.format(offset=place.config_offset, own=self._configs.offset),
+            )
+        if self._retrying is not None:
+            self._retrying.cancel()
+        self._retrying = self._loop.call_later(delay, self._member.rejoin)
 
     def _follow_up(self, request: Coroutine[Any, Any, None]) -> None:
         """Send a request to Kafka after a rebalance. The next rebalance does not wait for its answer."""

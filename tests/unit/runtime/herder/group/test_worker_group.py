@@ -13,7 +13,14 @@ import pytest
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import WorkerState
-from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
+from runtime.herder.group.leader import refusal
+from runtime.herder.group.worker_group import (
+    REFUSALS_LOGGED,
+    REJOIN_DELAY,
+    GroupSettings,
+    ViewSources,
+    WorkerGroup,
+)
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
@@ -365,3 +372,35 @@ async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_re
     rig.member.may_answer.set()
     async with asyncio.timeout(5):
         await handing_over
+
+
+async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = Rig()
+    await rig.join()
+    delays = []
+    for count in range(1, REFUSALS_LOGGED + 1):
+        refused = refusal("you", {"you": replace(rig.other(), config_offset=rig.herder.configs.offset)})
+        started = time.monotonic()
+        rig.member.given(refused.assignments["you"])
+        await until(lambda count=count: rig.member.rejoins == count)
+        delays.append(time.monotonic() - started)
+    assert delays[-1] >= 8 * REJOIN_DELAY > 2 * delays[0], delays
+    (found,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert found.startswith("The leader w:2 of group g has assigned nothing 5 times in a row")
+    assert "config.storage.topic" in found
+    await rig.member.rebalance()
+    await until(lambda: not rig.group._refusals)
+
+
+async def test_an_error_in_computing_assignments_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:
+    rig = Rig()
+    await rig.herder.create("a")
+    await rig.join()
+    rig.states = cast(Any, None)  # the leader's view cannot be built
+    found = await rig.member.rebalance({"you": rig.other()})
+    assert {bool(assignment.error) for assignment in found.values()} == {True}
+    assert "Connectors and tasks could not be assigned" in caplog.text
+    await until(lambda: rig.member.rejoins)
+    assert rig.group.owns("a")
