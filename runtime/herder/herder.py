@@ -86,6 +86,7 @@ class Herder:
         self._types, self._tracking = entries.types, tracking
         self._entries = EntryCache()
         self._locks, self._unfinished, self._group = locks, unfinished, group
+        configs.guard(self._check_leads)
 
     # reading
 
@@ -319,9 +320,12 @@ class Herder:
         lead, while a change of the connector's offsets is unfinished, or if earlier requests take longer than `within`
         seconds."""
         async with self._held(name, within):
-            if not self._group.leads:
-                raise Conflict(NOT_HERE)
+            self._check_leads()
             yield
+
+    def _check_leads(self) -> None:
+        if not self._group.leads:
+            raise Conflict(NOT_HERE)
 
     @asynccontextmanager
     async def _held(self, name: str, within: float | None = None) -> AsyncIterator[None]:

@@ -69,6 +69,7 @@ class ConfigStore:
         self._on_restart: Callable[[RestartRequest], None] = lambda request: None
         self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
         self._on_session_key: Callable[[Mapping[str, Any] | None], None] = lambda key: None
+        self._check: Callable[[], None] = lambda: None
         self.session_key: Mapping[str, Any] | None = None
         """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
@@ -93,6 +94,11 @@ class ConfigStore:
         self._on_restart = restarts or self._on_restart
         self._on_logger_level = logger_levels or self._on_logger_level
         self._on_session_key = session_keys or self._on_session_key
+
+    def guard(self, check: Callable[[], None]) -> None:
+        """Call this function directly before each write of a leader; it raises if this worker does not lead. A request
+        may take long between its own check and its write, such as for a validation."""
+        self._check = check
 
     # reading
 
@@ -132,7 +138,7 @@ class ConfigStore:
     async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
         first = self._target_first(name, target)
-        await self._log.write_all([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
+        await self._write([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
 
     def _target_first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
         if target is not None:
@@ -144,33 +150,37 @@ class ConfigStore:
 
     async def remove_connector(self, name: str) -> None:
         """Delete a connector's configuration and target state."""
-        await self._log.write_all([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+        await self._write([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
 
     async def put_target_state(self, name: str, target: TargetState) -> None:
         """Store the target state of a connector."""
-        await self._log.write_all([_target_record(name, target)])
+        await self._write([_target_record(name, target)])
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs; readers apply the set when its commit record arrives."""
         tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
-        await self._log.write_all([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+        await self._write([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
 
     async def put_fencing_count(self, name: str, tasks: int) -> None:
         """Store how many tasks of an exactly-once source may run, after earlier tasks were fenced out (KIP-618)."""
-        await self._log.write_all([_record(_FENCING + name, {"task-count": tasks})])
+        await self._write([_record(_FENCING + name, {"task-count": tasks})])
 
     async def put_session_key(self, value: Mapping[str, Any]) -> None:
         """Store a new session key (KIP-507)."""
-        await self._log.write_all([_record(_SESSION_KEY, value)])
+        await self._write([_record(_SESSION_KEY, value)])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
-        """Request a logger level of every worker of the cluster (KIP-976)."""
+        """Request a logger level of every worker of the cluster (KIP-976). Any worker may write it, as in Connect."""
         await self._log.write_all([_record(_LOGGER + namespace, {"level": level})])
 
     async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
         """Request a restart of every worker of the cluster (KIP-745)."""
         value = {"include-tasks": include_tasks, "only-failed": only_failed}
-        await self._log.write_all([_record(_RESTART + name, value)])
+        await self._write([_record(_RESTART + name, value)])
+
+    async def _write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        self._check()
+        await self._log.write_all(records)
 
     # records
 
