@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 PREVIOUS_KEY_TIME = 30.0
 """Seconds for which a replaced key is still accepted."""
 
+READ_INTERVAL = 1.0
+"""Seconds at least between two attempts to read a newer key after a signature that does not match."""
+
 CHECK_INTERVAL = 0.5
 """Seconds between two checks whether the leader has to write a key."""
 
@@ -77,6 +80,7 @@ class SessionKeys:
         self._key: SessionKey | None = None
         self._previous: SessionKey | None = None
         self._previous_until = 0.0
+        self._read_at = float("-inf")  # when the config topic was last read for a newer key
         self._writing: asyncio.Task[None] | None = None
         configs.subscribe(session_keys=self._replaced)
 
@@ -125,7 +129,11 @@ class SessionKeys:
         return any(key is not None and hmac.compare_digest(_digest(key, content, algorithm), given) for key in keys)
 
     async def _read_newer_key(self) -> None:
-        """The sender may have read a new key before this worker."""
+        """The sender may have read a new key before this worker. At most once a second, so that requests without a
+        valid signature cannot keep the worker busy."""
+        if self._clock() - self._read_at < READ_INTERVAL:
+            return
+        self._read_at = self._clock()
         try:
             await self._configs.read_to_end()
         except KafkaProblem as e:
@@ -171,7 +179,8 @@ class SessionKeys:
             log.warning("Ignoring a malformed session key in the config topic")
             return
         if self._key is not None and key != self._key:
-            self._previous, self._previous_until = self._key, self._clock() + PREVIOUS_KEY_TIME
+            replaced = self._clock() if key is None else min(self._clock(), key.created)  # read later by a new worker
+            self._previous, self._previous_until = self._key, replaced + PREVIOUS_KEY_TIME
         self._key = key
 
 

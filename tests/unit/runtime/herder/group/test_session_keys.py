@@ -130,6 +130,37 @@ async def test_a_newer_key_in_the_topic_is_read_before_a_request_is_refused() ->
     assert await receiver.accepts(b"x", key)
 
 
+async def test_a_worker_that_reads_an_old_key_and_its_successor_accepts_only_the_successor() -> None:
+    leader, started = Worker(), Worker()
+    old = await leader.rotated()
+    records = [leader.configs.session_key]
+    leader.now += 60
+    new = await leader.rotated()
+    records.append(leader.configs.session_key)
+    started.now = leader.now + PREVIOUS_KEY_TIME
+    for record in records:
+        assert record is not None
+        await started.configs.put_session_key(record)
+    assert (await started.accepts(b"x", old), await started.accepts(b"x", new)) == (False, True)
+
+
+async def test_bad_signatures_cause_at_most_one_read_a_second() -> None:
+    worker, reads = Worker(), 0
+    await worker.rotated()
+
+    async def read_to_end() -> None:
+        nonlocal reads
+        reads += 1
+
+    worker.logs.by_topic["c"].read_to_end = read_to_end  # type: ignore[method-assign]  # counts the reads
+    for _ in range(3):
+        assert not await worker.accepts(b"x", b"wrong")
+    assert reads == 1
+    worker.now += 1
+    assert not await worker.accepts(b"x", b"wrong")
+    assert reads == 2
+
+
 async def test_keys_do_not_appear_in_logs(caplog: pytest.LogCaptureFixture) -> None:
     worker = Worker()
     with caplog.at_level(logging.DEBUG):
