@@ -23,7 +23,15 @@ from typing import Any
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
-from runtime.herder.group.leader import GroupView, describe_members, lead, newest_offset, refusal, shared_urls, worker_id
+from runtime.herder.group.leader import (
+    GroupView,
+    describe_members,
+    lead,
+    newest_offset,
+    refusal,
+    shared_urls,
+    worker_id,
+)
 from runtime.herder.group.task_loads import Loads
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -307,7 +308,7 @@ async def test_the_leader_reports_workers_that_advertise_the_same_address(caplog
 
 def follows(rig: Rig, *added: str) -> Assignment:
     """An assignment by the other worker, which adds these connectors."""
-    return Assignment("you", OTHER, rig.herder.configs.offset, {name: (CONNECTOR,) for name in added})
+    return Assignment("you", OTHER, rig.herder.configs.offset, dict.fromkeys(added, (CONNECTOR,)))
 
 
 async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_one_before() -> None:
@@ -374,6 +375,10 @@ async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_re
         await handing_over
 
 
+def rejoined(rig: Rig, count: int) -> bool:
+    return rig.member.rejoins == count
+
+
 async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -384,7 +389,7 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
         refused = refusal("you", {"you": replace(rig.other(), config_offset=rig.herder.configs.offset)})
         started = time.monotonic()
         rig.member.given(refused.assignments["you"])
-        await until(lambda count=count: rig.member.rejoins == count)
+        await until(partial(rejoined, rig, count))
         delays.append(time.monotonic() - started)
     assert delays[-1] >= 8 * REJOIN_DELAY > 2 * delays[0], delays
     (found,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
