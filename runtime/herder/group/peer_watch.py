@@ -17,6 +17,7 @@ from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.worker_group import WorkerGroup
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group import process_identity
+from runtime.system.repeating import repeat
 
 _log = logging.getLogger(__name__)
 
@@ -27,24 +28,19 @@ INTERVAL, TIMEOUT, CONFIRMATION = 0.5, 1.0, 0.2
 class PeerWatch:
     """Checks the other workers from start() to close(). Event loop only."""
 
-    def __init__(self, group: WorkerGroup) -> None:
-        self._group = group
+    def __init__(self, group: WorkerGroup, every: float = INTERVAL) -> None:
+        self._group, self._every = group, every
         self._watching: asyncio.Task[None] | None = None
         self._reached: set[str] = set()  # ids of present members whose address has accepted a connection
 
     def start(self) -> None:
         """Start to check."""
-        self._watching = asyncio.create_task(self._watch(), name="peers")
+        self._watching = asyncio.create_task(repeat(self.check, self._every, "check the other workers"), name="peers")
 
     def close(self) -> None:
         """Stop checking."""
         if self._watching is not None:
             self._watching.cancel()
-
-    async def _watch(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL)
-            await self.check()
 
     async def check(self) -> None:
         """Remove the watched workers that have ended."""

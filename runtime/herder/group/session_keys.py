@@ -23,6 +23,7 @@ from runtime.config.session_keys import ALGORITHMS, SessionKeySettings
 from runtime.herder.errors import BadRequest, Forbidden, Unavailable
 from runtime.kafka.errors import KafkaProblem
 from runtime.storage.configs import ConfigStore
+from runtime.system.repeating import repeat
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +75,10 @@ class SessionKeys:
     """Signs and verifies requests between workers, and writes the keys. Event loop only."""
 
     def __init__(
-        self, configs: ConfigStore, settings: SessionKeySettings, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._configs, self._settings, self._clock = configs, settings, clock
+        self, configs: ConfigStore, settings: SessionKeySettings, clock: Callable[[], float] = time.time,
+        every: float = CHECK_INTERVAL,
+    ) -> None:  # fmt: skip
+        self._configs, self._settings, self._clock, self._every = configs, settings, clock, every
         self._key: SessionKey | None = None
         self._previous: SessionKey | None = None
         self._previous_until = 0.0
@@ -143,7 +145,9 @@ class SessionKeys:
 
     def start(self, leads: Callable[[], bool]) -> None:
         """Write a key whenever one is due and `leads()` is true."""
-        self._writing = asyncio.create_task(self._write_when_due(leads), name="session keys")
+        self._writing = asyncio.create_task(
+            repeat(lambda: self._write_when_due(leads), self._every, "write a session key"), name="session keys"
+        )
 
     def close(self) -> None:
         """Stop writing keys."""
@@ -165,13 +169,11 @@ class SessionKeys:
         log.info("Distributed a new session key for requests between workers")
 
     async def _write_when_due(self, leads: Callable[[], bool]) -> None:
-        while True:
-            if leads() and self.due:
-                try:
-                    await self.rotate()
-                except KafkaProblem as e:
-                    log.warning("Cannot write a session key, retrying: %s", e)
-            await asyncio.sleep(CHECK_INTERVAL)
+        if leads() and self.due:
+            try:
+                await self.rotate()
+            except KafkaProblem as e:
+                log.warning("Cannot write a session key, retrying: %s", e)
 
     def _replaced(self, record: Mapping[str, Any] | None) -> None:
         key = None if record is None else SessionKey.of(record)

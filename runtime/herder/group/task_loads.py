@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 
 from runtime.herder.status.meter_board import MeterBoard
+from runtime.system.repeating import repeat
 
 INTERVAL = 10.0
 """Seconds between two measurements."""
@@ -32,7 +33,9 @@ class TaskLoads:
 
     def start(self) -> None:
         """Start to measure."""
-        self._measuring = asyncio.create_task(self._measure_all(), name="task loads")
+        self._measuring = asyncio.create_task(
+            repeat(self._measure, INTERVAL, "measure the load of tasks"), name="task loads"
+        )
 
     def close(self) -> None:
         """Stop measuring."""
@@ -52,7 +55,5 @@ class TaskLoads:
                     found.setdefault(connector, {})[str(task)] = rounded
         self.now = found
 
-    async def _measure_all(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL)
-            self.measure()
+    async def _measure(self) -> None:
+        self.measure()

@@ -16,6 +16,7 @@ from runtime.herder.status.meter_board import TaskMeter
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.errors import KafkaProblem
 from runtime.model.states import TargetState, TaskId
+from runtime.system.repeating import repeat
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,9 @@ class ProgressWatch:
 
     def start(self) -> None:
         """Start the periodic checks."""
-        self._watching = asyncio.create_task(self._run(), name="progress")
+        self._watching = asyncio.create_task(
+            repeat(self._publish, self._every, "publish the progress of connectors"), name="progress"
+        )
 
     def close(self) -> None:
         """Stop the periodic checks."""
@@ -97,14 +100,9 @@ class ProgressWatch:
             log.warning("%s", warning)
             self._events.notice("WARN", warning, name)
 
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every)
-            try:
-                self.publish_changes()
-                await self._warn_when_due()
-            except Exception:  # the next check may succeed; without this, one error would end all later events
-                log.exception("Cannot publish the progress of connectors, retrying in %.0f s", self._every)
+    async def _publish(self) -> None:
+        self.publish_changes()
+        await self._warn_when_due()
 
     async def _warn_when_due(self) -> None:
         if time.monotonic() < self._next_expiry:

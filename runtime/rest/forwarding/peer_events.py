@@ -11,6 +11,7 @@ from urllib.parse import quote
 from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.status.events import EventLog
 from runtime.rest.forwarding.peers import Peers
+from runtime.system.repeating import repeat
 
 COLLECT_INTERVAL = 1.0
 """Seconds between two questions to the other workers."""
@@ -30,7 +31,8 @@ class PeerEvents:
         """A client follows the events for the length of the block."""
         self._followers += 1
         if self._collecting is None:
-            self._collecting = asyncio.create_task(self._collect(), name="peer events")
+            collecting = repeat(self._collect, self._every, "collect the events of the other workers")
+            self._collecting = asyncio.create_task(collecting, name="peer events")
         try:
             yield
         finally:
@@ -49,9 +51,7 @@ class PeerEvents:
         }
 
     async def _collect(self) -> None:
-        while True:
-            self._take(await self._peers.ask_all(self._target))
-            await asyncio.sleep(self._every)
+        self._take(await self._peers.ask_all(self._target))
 
     def _target(self, worker_id: str) -> str:
         return f"/events/own?after={quote(self._last.get(worker_id, ''))}"

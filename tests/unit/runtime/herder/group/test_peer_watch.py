@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import cast
 
+import pytest
+
 from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.worker_group import WorkerGroup
@@ -20,8 +22,12 @@ class Leader:
     def __init__(self, worker: GroupWorkerInfo) -> None:
         self._worker = worker
         self.evicted: list[str] = []
+        self.asked = self.fails_at = 0
 
     def peers(self) -> Sequence[GroupWorkerInfo]:
+        self.asked += 1
+        if self.asked == self.fails_at:
+            raise ValueError("unexpected")
         return [self._worker]
 
     async def evict(self, members: Sequence[GroupWorkerInfo]) -> None:
@@ -40,3 +46,15 @@ async def test_only_a_worker_that_was_reachable_is_removed() -> None:
     await asyncio.gather(watch.check(), PeerWatch(cast(WorkerGroup, unreachable)).check())
     assert reached.evicted == [elsewhere.worker_id]
     assert unreachable.evicted == [], "it may live, and advertise a wrong address"
+
+
+async def test_an_unexpected_error_does_not_end_the_checks(caplog: pytest.LogCaptureFixture) -> None:
+    leader = Leader(info("127.0.0.1:1"))
+    leader.fails_at = 1
+    watch = PeerWatch(cast(WorkerGroup, leader), every=0.01)
+    watch.start()
+    async with asyncio.timeout(10):
+        while leader.asked < 3:  # noqa: ASYNC110  # the checks have no event to wait for
+            await asyncio.sleep(0.01)
+    watch.close()
+    assert "Could not check the other workers" in caplog.text

@@ -15,7 +15,7 @@ from runtime.api.errors import ConfigError
 from runtime.config.session_keys import SessionKeySettings
 from runtime.config.worker_config import distributed
 from runtime.herder.errors import Forbidden, Unavailable
-from runtime.herder.group.session_keys import PREVIOUS_KEY_TIME, SessionKeys
+from runtime.herder.group.session_keys import CHECK_INTERVAL, PREVIOUS_KEY_TIME, SessionKeys
 from runtime.kafka.log.log import Awaited
 from runtime.storage.configs import ConfigStore
 from tests.support.herder_rig import WORKER
@@ -25,10 +25,10 @@ from tests.support.memory_logs import TestLogs, topic
 class Worker:
     """One worker's keys, with a clock of its own."""
 
-    def __init__(self, settings: SessionKeySettings | None = None) -> None:
+    def __init__(self, settings: SessionKeySettings | None = None, every: float = CHECK_INTERVAL) -> None:
         self.logs, self.now = TestLogs(), 1_000.0
         self.configs = ConfigStore(self.logs, topic("c"))
-        self.keys = SessionKeys(self.configs, settings or SessionKeySettings(), lambda: self.now)
+        self.keys = SessionKeys(self.configs, settings or SessionKeySettings(), lambda: self.now, every)
 
     async def rotated(self) -> bytes:
         """Writes a new key, and returns it as stored."""
@@ -117,6 +117,26 @@ async def test_only_the_leader_writes_keys() -> None:
     assert asked == 3
 
 
+async def test_an_unexpected_error_does_not_end_the_writing_of_keys(caplog: pytest.LogCaptureFixture) -> None:
+    worker, asked = Worker(every=0.01), 0
+
+    def leads() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise ValueError("unexpected")
+        return True
+
+    worker.keys.start(leads)
+    try:
+        async with asyncio.timeout(10):
+            while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
+                await asyncio.sleep(0.01)
+    finally:
+        worker.keys.close()
+    assert "Could not write a session key" in caplog.text
+
+
 async def test_a_newer_key_in_the_topic_is_read_before_a_request_is_refused() -> None:
     sender, receiver = Worker(), Worker()
     await receiver.rotated()
@@ -148,7 +168,7 @@ async def test_bad_signatures_cause_at_most_one_read_a_second() -> None:
     worker, reads = Worker(), 0
     await worker.rotated()
 
-    async def read_to_end() -> None:
+    async def read_to_end(awaited: Awaited | None = None) -> None:
         nonlocal reads
         reads += 1
 

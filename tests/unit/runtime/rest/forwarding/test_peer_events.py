@@ -69,6 +69,22 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
         assert (await workers[0].client.get("/events/own")).status_code == 403
 
 
+async def test_a_malformed_answer_does_not_end_the_collection(caplog: pytest.LogCaptureFixture) -> None:
+    async with worker_group(2) as workers:
+        progress, answers = Progress({}), iter([{"unknown": 1}])
+        events, _ = events_of(workers[0], EventLog(), progress)
+
+        async def own(r: Request) -> Response:
+            return json_answer(next(answers, {"last": "x", "notices": [], "progress": {"a": IDLE}}))
+
+        await workers[1].serve([Route("/events/own", Resource(get=own))])
+        with events.followed():
+            async with asyncio.timeout(10):
+                await progress.published.wait()
+                assert progress.elsewhere == {workers[1].id: {"a": IDLE}}
+    assert "Could not collect the events of the other workers" in caplog.text
+
+
 async def _first(log: EventLog) -> Any:
     async for event in log.follow(0, 60):
         if event is not None:
