@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         SourceTask,
         SourceTaskContext,
         Task,
+        TransactionContext,
     )
     from runtime.api.transformation import (
         KeyOrValueTransformation,
@@ -165,6 +166,7 @@ __all__ = [
     "Struct",
     "Task",
     "TopicPartition",
+    "TransactionContext",
     "Transformation",
     "Type",
     "UnsupportedOffsetsError",
@@ -206,7 +208,7 @@ _NAMES = {
     ),
     "task": (
         "ErrantRecordReporter Offset OffsetReader Partition PendingReport SinkTask SinkTaskContext SourceTask "
-        "SourceTaskContext Task"
+        "SourceTaskContext Task TransactionContext"
     ),
     "transformation": "KeyOrValueTransformation Predicate Record RecordPart RecordT Transformation",
 }

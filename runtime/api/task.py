@@ -22,6 +22,20 @@ class OffsetReader(Protocol):
         """The committed offset of a source partition; None if it has none."""
 
 
+class TransactionContext(Protocol):
+    """Lets a source task define where transactions end (KIP-618; Java: TransactionContext). Thread-safe.
+
+    A commit or abort that names a record takes effect behind that record; otherwise it takes effect after the next
+    batch that poll() returns, or at once if there is nothing to poll. Aborted records are discarded, and their offsets
+    are committed, so that they are not read again: to have them read again, raise an exception instead."""
+
+    def commit(self, record: SourceRecord | None = None) -> None:
+        """Commit the open transaction. ConnectError if its abort has been requested too."""
+
+    def abort(self, record: SourceRecord | None = None) -> None:
+        """Abort the open transaction. ConnectError if its commit has been requested too."""
+
+
 class SourceTaskContext(Protocol):
     """Services of the worker for a source task."""
 
@@ -32,6 +46,10 @@ class SourceTaskContext(Protocol):
     @property
     def offsets(self) -> OffsetReader:
         """The committed source offsets, from which to resume."""
+
+    @property
+    def transactions(self) -> TransactionContext | None:
+        """None unless records are delivered exactly once and `transaction.boundary` is `connector`."""
 
     def wake(self) -> None:
         """Make the worker call poll() immediately instead of after `idle_poll` seconds. Thread-safe."""

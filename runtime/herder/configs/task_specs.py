@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from runtime.api.errors import ConfigError
+from runtime.config.exactly_once import task_transactional_id
 from runtime.config.providers import has_variables
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
@@ -60,7 +62,8 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
     config = order.connector_config
     source = order.info.type == ConnectorType.SOURCE
     own_topic = offsets_topic(worker, config) if source else None
-    producer = _client(worker, order, "producer")
+    transactional = source and worker.exactly_once.transactional_tasks
+    producer = _transactional_producer(worker, order) if transactional else _client(worker, order, "producer")
     return TaskSpec(
         connector=order.connector,
         task=order.task,
@@ -73,7 +76,7 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         header_converter=_converter(worker, config, "header"),
         paused=paused,
         producer=producer,
-        producer_shared=not any(k.startswith("producer.override.") for k in config),
+        producer_shared=not transactional and not any(k.startswith("producer.override.") for k in config),
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
         max_poll_records=None if source else _max_poll_records(worker, config),
         topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
@@ -90,13 +93,45 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         plugin_path=list(worker.plugin_path),
         connector_config=dict(config),
         dedicated=config.get(ISOLATION) == DEDICATED,
+        transactional_id=str(producer["transactional.id"]) if transactional else "",
+        transaction_boundary=config.get("transaction.boundary", "poll").strip().lower(),
+        transaction_interval=_transaction_interval(worker, config),
     )
+
+
+def _transactional_producer(worker: WorkerConfig, order: TaskRequest) -> dict[str, object]:
+    """Settings of the producer of an exactly-once source task; its transactional id cannot be overridden (KIP-618).
+
+    A transaction that outlasts `transaction.timeout.ms` is aborted, so that with the boundary `interval` the default is
+    two intervals, at least Kafka's default of a minute."""
+    config = order.connector_config
+    name = client_id("producer", order.connector, order.task)
+    settings = client_config(worker.originals, "producer", config, client_id=name).settings
+    if settings["bootstrap.servers"] != worker.bootstrap_servers:
+        raise ConfigError(
+            "An exactly-once source writes its records to the cluster that stores its offsets, "
+            f"bootstrap.servers={worker.bootstrap_servers} of the worker: remove the bootstrap.servers of its producer "
+            f"({settings['bootstrap.servers']}), or run the connector in a cluster without exactly-once source support"
+        )
+    if config.get("transaction.boundary", "").strip().lower() == "interval":
+        settings.setdefault("transaction.timeout.ms", max(60_000, int(2000 * _transaction_interval(worker, config))))
+    return {
+        **settings,
+        "enable.idempotence": True,
+        "acks": "all",
+        "transactional.id": task_transactional_id(worker.group_id, order.connector, order.task),
+    }
+
+
+def _transaction_interval(worker: WorkerConfig, config: Mapping[str, str]) -> float:
+    text = config.get("transaction.boundary.interval.ms", "").strip()
+    return int(text) / 1000 if text.isdigit() else worker.flush_interval
 
 
 def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> dict[str, object]:
     """Settings for writing offsets to the worker's own cluster; empty if the records' producer has the same ones."""
     own = client_config(worker.originals, "producer").settings
-    if {**records, "client.id": ""} == {**own, "client.id": ""}:
+    if "transactional.id" not in records and {**records, "client.id": ""} == {**own, "client.id": ""}:
         return {}
     return {**own, "client.id": "connector-offsets-producer"}
 

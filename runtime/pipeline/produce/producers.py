@@ -49,6 +49,7 @@ class Purpose(StrEnum):
     RECORDS = "records"
     SINGLE_RECORDS = "single records"  # one request per record
     OFFSETS = "offsets"
+    TRANSACTIONS = "transactions"
 
 
 class SlotProducer:
@@ -64,12 +65,12 @@ class SlotProducer:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
             always["batch.num.messages"] = 1
-        self._client: Any = Producer({**configured, **always})
+        self.client: Any = Producer({**configured, **always})
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None
-        self.produce, self.produce_batch = self._client.produce, self._client.produce_batch
-        self.flush = self._client.flush
+        self.produce, self.produce_batch = self.client.produce, self.client.produce_batch
+        self.flush = self.client.flush
 
     def share(self) -> Share:
         """A share of the queue for a new task."""
@@ -81,7 +82,7 @@ class SlotProducer:
         from confluent_kafka import KafkaException
 
         try:
-            self._client.poll(timeout)
+            self.client.poll(timeout)
         except KafkaException as e:
             error: KafkaError = e.args[0]
             if not error.fatal():

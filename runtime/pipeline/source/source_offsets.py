@@ -48,7 +48,7 @@ class OffsetWriter:
         self._take_producer = take_producer
         self._producer = take_producer()
         self._topic = topic
-        self._copy = _Copy(copy) if copy else None
+        self._copy = OffsetsCopy(take_producer, copy) if copy else None
         self._acks = Acks()
         self._writing: OffsetsByKey = {}
         self._unsent: list[tuple[bytes, bytes | None]] = []
@@ -79,7 +79,7 @@ class OffsetWriter:
             return False
         offsets, self._writing = self._writing, {}
         if self._copy is not None:
-            self._copy.write(self._producer, offsets)
+            self._copy.write(offsets)
         return True
 
     def _send(self) -> None:
@@ -110,18 +110,20 @@ class OffsetWriter:
         return offsets
 
 
-class _Copy:
+class OffsetsCopy:
     """A second topic to which offsets are written. Its errors are logged and delay no commit; unacknowledged offsets
     take a share of the producer's queue like a task's records."""
 
-    def __init__(self, topic: str) -> None:
-        self._topic = topic
+    def __init__(self, take_producer: Callable[[], SlotProducer], topic: str) -> None:
+        self._take_producer, self._topic = take_producer, topic
         self._producer: SlotProducer | None = None
         self._acks = Acks()
 
-    def write(self, producer: SlotProducer, offsets: OffsetsByKey) -> None:
+    def write(self, offsets: OffsetsByKey) -> None:
+        """Send committed offsets, without waiting."""
         from confluent_kafka import KafkaException
 
+        producer = self._take_producer()
         self._take_acks(producer)
         records = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
         size = sum(len(key) + len(value or b"") for key, value in records)

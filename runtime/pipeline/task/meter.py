@@ -50,6 +50,12 @@ class Meter:
         while len(self.waiting) > left:
             self._wrote(self.waiting.popleft())
 
+    def discarded(self) -> None:
+        """The unacknowledged batches were aborted with their transaction."""
+        self.active = max(self.active - sum(self.waiting), 0)
+        self.waiting.clear()
+        self.changes += 1
+
     def fetched(self, records: int) -> None:
         """A sink has fetched records."""
         self.read += records

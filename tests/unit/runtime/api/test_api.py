@@ -93,6 +93,7 @@ class _Offsets:
 
 class _Context:
     offsets = _Offsets()
+    transactions = None
 
     def __init__(self) -> None:
         self.configs: dict[str, str] = {}

@@ -22,6 +22,8 @@ class _Offsets:
 
 
 class _Context:
+    transactions = None
+
     def __init__(self, offset: dict[str, Any] | None) -> None:
         self.configs: dict[str, str] = {}
         self.offsets = _Offsets(offset)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from runtime.api.errors import ConfigError
 from runtime.config import worker_config
 from runtime.herder.configs.task_specs import TaskRequest, client_warnings, spec
 from runtime.host.port import ConnectorInfo
@@ -52,3 +55,39 @@ def test_max_poll_records() -> None:
     assert most({}, {}) is None
     assert most({"consumer.max.poll.records": "20"}, {}) == 20
     assert most({"consumer.max.poll.records": "20"}, {"consumer.override.max.poll.records": "10"}) == 10
+
+
+ENABLED = worker_config.distributed({**WORKER.originals, "exactly.once.source.support": "ENABLED"})
+
+
+def test_tasks_are_transactional_only_while_exactly_once_support_is_enabled() -> None:
+    preparing = worker_config.distributed({**WORKER.originals, "exactly.once.source.support": "preparing"})
+    for worker in (WORKER, preparing):
+        task = spec(worker, order(), [], paused=False)
+        assert (task.transactional_id, task.producer_shared) == ("", True)
+        assert "transactional.id" not in task.producer
+    task = spec(ENABLED, order(transactional_id="mine", enable_idempotence="false", acks="1"), [], paused=False)
+    assert task.transactional_id == task.producer["transactional.id"] == "workers-c-0"
+    assert (task.producer["enable.idempotence"], task.producer["acks"], task.producer_shared) == (True, "all", False)
+    assert "transactional.id" not in task.offsets_producer
+    sink = {"connector.class": "FileStreamSink", "topics": "t"}
+    assert spec(ENABLED, TaskRequest("c", 0, SINK, sink, sink), [], paused=False).transactional_id == ""
+
+
+def test_a_transaction_at_intervals_may_last_two_intervals() -> None:
+    def timeout(**connector: str) -> tuple[float, object]:
+        config = {k.replace("_", "."): v for k, v in connector.items()}
+        known = {"connector.class": "FileStreamSource", **config}
+        task = spec(ENABLED, TaskRequest("c", 0, INFO, known, known), [], paused=False)
+        return task.transaction_interval, task.producer.get("transaction.timeout.ms")
+
+    assert timeout() == (60.0, None)
+    assert timeout(transaction_boundary="INTERVAL") == (60.0, 120_000)
+    assert timeout(transaction_boundary="interval", transaction_boundary_interval_ms="5000") == (5.0, 60_000)
+    own = {"producer.override.transaction.timeout.ms": "70000", "transaction.boundary": "interval"}
+    assert timeout(**own) == (60.0, 70_000)
+
+
+def test_an_exactly_once_source_cannot_write_to_another_cluster_than_its_offsets() -> None:
+    with pytest.raises(ConfigError, match=r"remove the bootstrap.servers of its producer \(other:9092\)"):
+        spec(ENABLED, order(bootstrap_servers="other:9092"), [], paused=False)

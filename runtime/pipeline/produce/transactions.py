@@ -1,0 +1,152 @@
+"""The transactions of one source task, on a producer of its own (KIP-618).
+
+A transaction is committed on a second thread, so that the task polls and converts the next records meanwhile. The
+producer is never replaced: another one with the same transactional id would fence the task's successor.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.errors import ConnectError
+from runtime.kafka.denials import denial, is_denial
+from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
+from runtime.pipeline.produce.send import send_failure
+from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.task.errors import TaskLostError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+_CALL = 1.0  # seconds of one call of the client; an unfinished call is continued by the next one
+_ABORT = 5.0  # seconds that an abort may take; after that the broker or the next task's producer aborts
+_LOST_WAIT = 1.0  # seconds until a task whose transaction was aborted by Kafka is started again
+
+
+class Transactions:
+    """At most one transaction is open or being committed. Only for the task's thread."""
+
+    def __init__(self, settings: Mapping[str, Any], control: Control, stop_timeout: float) -> None:
+        """`settings` of the producer contain its `transactional.id`. A stopping task waits for Kafka for at most
+        `stop_timeout` seconds."""
+        self._settings, self._control, self._stop_timeout = settings, control, stop_timeout
+        self.producer = SlotProducer(settings, Purpose.TRANSACTIONS, shared=False)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="commit")
+        self._commit: Future[None] | None = None
+        self._give_up: float | None = None  # when a stopping task stops waiting
+        self.open = False
+
+    def prepare(self) -> None:
+        """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
+        ConnectError if a right is missing, TaskLostError if Kafka refuses for another reason."""
+        self._complete(self.producer.client.init_transactions)
+
+    def begin(self) -> None:
+        """Start a transaction; only while none is open or being committed."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self.producer.client.begin_transaction()
+        except KafkaException as e:
+            raise self._failure(e.args[0]) from None
+        self.open = True
+
+    def commit(self) -> None:
+        """Start to commit the open transaction; see finished()."""
+        self._control.check()
+        self.open = False
+        self._commit = self._executor.submit(self._complete, self.producer.client.commit_transaction)
+
+    @property
+    def committing(self) -> bool:
+        """Whether a commit has been started whose outcome finished() or wait() has not returned yet."""
+        return self._commit is not None
+
+    def finished(self) -> bool:
+        """Whether a started commit has succeeded, once per commit. Raises the error that ends the task if the commit
+        has failed."""
+        if self._commit is None or not self._commit.done():
+            return False
+        return self.wait()
+
+    def wait(self) -> bool:
+        """As finished(), after waiting for the outcome; False if no commit was started."""
+        commit, self._commit = self._commit, None
+        if commit is None:
+            return False
+        commit.result()
+        return True
+
+    def abort(self) -> None:
+        """Abort the open transaction. Raises the error that ends the task if that fails."""
+        self.open = False
+        self._complete(self.producer.client.abort_transaction)
+
+    def close(self) -> None:
+        """Abort what is open, if that is possible within a few seconds; otherwise the next task's producer does it."""
+        from confluent_kafka import KafkaException
+
+        self._executor.shutdown(wait=False)
+        if not self.open or self._control.revoked or self.producer.fatal is not None:
+            return
+        self.open = False
+        try:
+            self.producer.client.abort_transaction(_ABORT)
+        except KafkaException as e:
+            _log.warning("The open transaction was not aborted: %s; the task's next start aborts it", e.args[0].str())
+
+    def _complete(self, call: Callable[[float], None]) -> None:
+        """Repeat a call until it succeeds, or fails for good."""
+        from confluent_kafka import KafkaException
+
+        warned = False
+        while True:
+            self._control.check()
+            try:
+                call(_CALL)
+                return
+            except KafkaException as e:
+                error: KafkaError = e.args[0]
+                if not error.retriable():
+                    raise self._failure(error) from None
+            if not warned:
+                warned = True
+                _log.warning(
+                    "Kafka does not answer a request of the task's transactional producer yet: %s", error.str()
+                )
+            self._check_stop()
+
+    def _check_stop(self) -> None:
+        if not self._control.stopping:
+            return
+        now = time.monotonic()
+        if self._give_up is None:
+            self._give_up = now + self._stop_timeout
+        if now > self._give_up:
+            raise StoppedError
+
+    def _failure(self, error: KafkaError) -> Exception:
+        """The exception that ends the task."""
+        if error.name() == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            resource = f"transactional id {self._settings['transactional.id']}"
+            return ConnectError(denial(self._settings, "WRITE and DESCRIBE", resource))
+        if error.name() == "INVALID_TRANSACTION_TIMEOUT":
+            return ConnectError(
+                f"Kafka does not allow transactions of {self._settings.get('transaction.timeout.ms')} ms "
+                "(transaction.timeout.ms): its limit is the broker's transaction.max.timeout.ms. With "
+                "transaction.boundary=interval, shorten transaction.boundary.interval.ms"
+            )
+        if is_denial(error):
+            return send_failure(error, self._settings)
+        if error.fatal():
+            self.producer.fatal = error
+            return self.producer.failure(error)
+        return TaskLostError(f"its transaction was aborted: {described(error)}", _LOST_WAIT)

@@ -1,0 +1,194 @@
+"""At-least-once delivery: records on the slot's shared producer; offsets follow at intervals, once acknowledged."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.producers import Purpose
+from runtime.pipeline.produce.send import Sender, send_failure, size_of
+from runtime.pipeline.source.delivery import REPORTS, TopicsInUse, notify_task
+from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
+from runtime.pipeline.source.source_offsets import OffsetWriter
+from runtime.pipeline.task.failure import Failure, Stage
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.api.data.record import SourceRecord
+    from runtime.api.task import SourceTask
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.source.convert_source import MessageBatch, SourceConversion
+    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.tolerance import Tolerance
+
+_log = logging.getLogger(__name__)
+
+
+class AtLeastOnceDelivery:
+    """A SourceDelivery. After a crash, records whose offsets were not committed yet are sent again."""
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        host: SlotHost,
+        control: Control,
+        conversion: SourceConversion,
+        tolerance: Tolerance,
+        task: SourceTask,
+    ) -> None:
+        self._spec, self._task, self._control = spec, task, control
+        self._conversion, self._tolerance = conversion, tolerance
+        owner = None if spec.producer_shared else str(spec.id)
+        self._producer = host.producers.take(spec.producer, owner)
+        share = self._producer.share()
+        tolerates = self._producer.may_skip if tolerance.policy.tolerate_all else None
+        self._acks = Acks(tolerates, share, resends=True)
+        self._sender = Sender(
+            self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full,
+            lambda: host.producers.take(spec.producer, owner, Purpose.SINGLE_RECORDS),
+        )  # fmt: skip
+        self._writer = _offset_writer(spec, host)
+        self._ready: dict[bytes, Mapping[str, Any] | None] = {}
+        self._next_commit = time.monotonic() + spec.flush_interval
+        self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
+
+    def start(self) -> None:
+        """Nothing to prepare."""
+
+    def process(self, records: Sequence[SourceRecord]) -> None:
+        batch = self._conversion.convert(records)
+        self._send(batch)
+        if batch.error is not None:
+            raise batch.error
+
+    def tend(self) -> None:
+        self._acknowledge()
+        self._commit_when_due()
+
+    def pause(self) -> None:
+        """Acknowledgements and commits go on while the task is paused."""
+
+    def wait(self, seconds: float) -> None:
+        """Serve delivery reports, or sleep if none are expected."""
+        if self._acks.pending or self._writer.busy:
+            self._producer.poll(min(seconds, REPORTS))
+        elif self._ready:
+            self._control.wait(min(seconds, max(self._next_commit - time.monotonic(), 0.0)))
+        else:
+            self._control.wait(seconds)
+
+    def finish(self, failed: bool) -> None:
+        """Wait for unacknowledged batches and commit their offsets, within the flush timeout."""
+        self._acks.drop_unsealed()
+        if self._control.revoked:
+            return
+        deadline = time.monotonic() + self._spec.flush_timeout
+        while self._acks.pending and self._acks.error is None and time.monotonic() < deadline:
+            self._producer.poll(REPORTS)
+            self._take_acks()
+        if self._acks.pending and self._acks.error is None:
+            _log.error(
+                "Not all records were acknowledged within %.1f s; their offsets are not committed",
+                self._spec.flush_timeout,
+            )
+        deadline = time.monotonic() + self._spec.flush_timeout
+        while (self._ready or self._writer.busy) and time.monotonic() < deadline:
+            if not self._writer.busy:
+                self._commit()
+            self._producer.poll(REPORTS)
+            self._check_commit()
+        if self._ready or self._writer.busy:
+            _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
+
+    def _send(self, batch: MessageBatch) -> None:
+        """A separate function, so that the traceback of a later exception does not keep `delivery` alive."""
+        size = sum(size_of(run.messages, run.content) for run in batch.runs)
+        self._sender.admit(size)
+        delivery = self._acks.begin(batch.offsets, size)
+        for run in batch.runs:
+            self._topics.use(run.topic)
+            if run.single:
+                self._acks.keep(run.messages)
+            send = self._sender.send_each if run.single else self._sender.send
+            send(run.topic, run.messages, delivery)
+        self._acks.seal()
+        self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
+
+    def _while_the_queue_is_full(self) -> None:
+        """Commit acknowledged batches while the next one waits for room."""
+        self._acknowledge()
+        self._commit_when_due()
+
+    def _refused(self, error: KafkaError) -> None:
+        """Kafka refuses a record: skip the record or fail the task. Not for records returned by a failed producer."""
+        if not self._producer.blames_record(error):
+            raise self._producer.failure(error)
+        failure = send_failure(error, self._spec.producer)
+        if not self._producer.may_skip(error):
+            raise failure
+        name = "org.apache.kafka.clients.producer.KafkaProducer"
+        try:
+            self._tolerance.failed(Failure(Stage.KAFKA_PRODUCE, name, failure, None, ""))
+        finally:
+            self._tolerance.release(())
+
+    def _acknowledge(self) -> None:
+        self._take_acks()
+        error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
+        if error is not None:
+            raise (
+                send_failure(error, self._spec.producer)
+                if self._producer.blames_record(error)
+                else self._producer.failure(error)
+            )
+
+    def _take_acks(self) -> None:
+        self._sender.serve(self._acks)
+        for refusal in self._acks.take_refused():
+            self._refused(refusal)
+        self._ready.update(self._acks.take())
+        self._meter.acknowledged(self._acks.left)
+
+    def _commit_when_due(self) -> None:
+        self._check_commit()
+        now = time.monotonic()
+        if now < self._next_commit:
+            return
+        if self._writer.busy:
+            _log.warning("The previous offset commit is still pending; the next one waits for it")
+        else:
+            self._commit()
+        self._next_commit = now + self._spec.flush_interval
+
+    def _commit(self) -> None:
+        if not self._ready:
+            return
+        self._control.check()
+        self._writer.write(self._ready)
+        self._ready = {}
+
+    def _check_commit(self) -> None:
+        if not self._writer.busy:
+            return
+        self._control.check()
+        if self._writer.finished():
+            self._meter.committed(True)
+            notify_task(self._task, self._control)
+        elif failed := self._writer.failed():
+            self._meter.committed(False)
+            self._ready = {**failed, **self._ready}
+
+
+def _offset_writer(spec: TaskSpec, host: SlotHost) -> OffsetWriter | WorkerKeptOffsets:
+    """The writer to the offsets topic or, without one, to the worker."""
+    if not spec.offsets_topic:
+        return WorkerKeptOffsets(host, spec)
+    settings = spec.offsets_producer or spec.producer
+    return OffsetWriter(
+        lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_topic, spec.offsets_copy_topic
+    )

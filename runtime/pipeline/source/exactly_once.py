@@ -1,0 +1,269 @@
+"""Exactly-once delivery: records and offsets in one transaction (KIP-618)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.kafka.denials import with_write_topic
+from runtime.kafka.formats import compact
+from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.producers import Purpose
+from runtime.pipeline.produce.send import Sender, send_failure, size_of
+from runtime.pipeline.produce.transactions import Transactions
+from runtime.pipeline.source.delivery import REPORTS, TopicsInUse, notify_task
+from runtime.pipeline.source.source_offsets import OffsetsCopy
+from runtime.pipeline.source.transaction_requests import End, TransactionRequests
+from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.task.errors import RevokedError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+    from runtime.api.data.record import SourceRecord
+    from runtime.api.task import SourceTask
+    from runtime.model.task_spec import TaskSpec
+    from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.source.convert_source import MessageBatch, SourceConversion
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+_SUSTAINED = 1.0  # seconds without an empty poll after which polls may share a transaction
+_SHARED_RECORDS = 20_000  # records that wait at most for the next transaction
+_SHARED_BYTES = 8 * 1024 * 1024
+
+
+class ExactlyOnceDelivery:
+    """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
+
+    With the boundary `poll`, the next polls are converted while a transaction is being committed. When the source has
+    delivered records without a pause for a second, polls made during a commit share the next transaction; a poll is
+    never divided between two.
+    """
+
+    def __init__(
+        self,
+        spec: TaskSpec,
+        host: SlotHost,
+        control: Control,
+        conversion: SourceConversion,
+        task: SourceTask,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spec, self._task, self._control, self._conversion = spec, task, control, conversion
+        self._clock = clock
+        self._transactions = Transactions(spec.producer, control, spec.flush_timeout)
+        self._producer = self._transactions.producer
+        self._share = self._producer.share()
+        self._sender = Sender(
+            self._producer, self._share, control, spec.flush_timeout, self._refused, self._check_acks
+        )  # fmt: skip
+        self._acks = Acks(share=self._share)
+        self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
+        boundary = spec.transaction_boundary
+        self._each_poll, self._at_intervals = boundary == "poll", boundary == "interval"
+        self.requests = TransactionRequests() if boundary == "connector" else None
+        self._waiting: list[MessageBatch] = []  # converted, for the next transaction
+        self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
+        self._incomplete = False  # a batch has been sent in part
+        self._busy_since: float | None = None  # the first poll since the last empty one
+        self._next_commit = clock() + spec.transaction_interval
+        settings = spec.offsets_producer
+        self._copy = OffsetsCopy(
+            lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
+        ) if spec.offsets_copy_topic else None  # fmt: skip
+        self._committing: dict[bytes, Mapping[str, Any] | None] = {}
+
+    def start(self) -> None:
+        self._transactions.prepare()
+
+    def process(self, records: Sequence[SourceRecord]) -> None:
+        if self._busy_since is None:
+            self._busy_since = self._clock()
+        if self.requests is None:
+            self._take(records)
+            if self._each_poll:
+                self._commit_unless_shared()
+            return
+        for part, end in self.requests.parts(records):
+            self._take(part)
+            self._end(end)
+
+    def tend(self) -> None:
+        if self._transactions.finished():
+            self._committed()
+        if not self._transactions.committing and (self._waiting or self._is_interval_over()):
+            self._commit()
+        if self.requests is not None:
+            self._end(self.requests.take_batch_end())
+        self._check_acks()
+
+    def pause(self) -> None:
+        """Under connector-defined boundaries the transaction stays open, since only the task knows where it ends."""
+        if self.requests is None:
+            self._commit()
+            self._settle()
+
+    def wait(self, seconds: float) -> None:
+        self._busy_since = None
+        if self._transactions.committing:
+            self._control.wait(min(seconds, REPORTS / 10))
+        elif self._transactions.open:
+            self._producer.poll(min(seconds, REPORTS))
+        else:
+            self._control.wait(seconds)
+
+    def finish(self, failed: bool) -> None:
+        """After a failure, and under connector-defined boundaries, the open transaction is aborted; otherwise it is
+        committed. A commit that has been started is waited for in any case."""
+        if self._control.revoked:
+            return
+        try:
+            self._settle()
+            if not failed and not self._incomplete and self.requests is None:
+                self._commit()
+                self._settle()
+        except (StoppedError, RevokedError):
+            _log.error(
+                "The last transaction was not committed within %.1f s; its records are read again at the next start",
+                self._spec.flush_timeout,
+            )
+        finally:
+            self._transactions.close()
+
+    def _take(self, records: Sequence[SourceRecord]) -> None:
+        """Convert records, and send them unless they wait for the end of a commit. Records before one that fails the
+        task are discarded with their poll; earlier polls are committed."""
+        batch = self._conversion.convert(records)
+        if batch.error is not None:
+            if self._each_poll:
+                self._commit()
+            raise batch.error
+        self._waiting.append(batch)
+        if not self._each_poll:
+            self._send_waiting()
+
+    def _commit_unless_shared(self) -> None:
+        if not (self._transactions.committing and self._may_share()):
+            self._commit()
+
+    def _may_share(self) -> bool:
+        """Whether the waiting batches may share a transaction with the next poll."""
+        sustained = self._busy_since is not None and self._clock() - self._busy_since >= _SUSTAINED
+        return (
+            sustained
+            and sum(len(run.messages) for batch in self._waiting for run in batch.runs) < _SHARED_RECORDS
+            and sum(map(_size, self._waiting)) < _SHARED_BYTES
+        )
+
+    def _is_interval_over(self) -> bool:
+        return self._at_intervals and self._clock() >= self._next_commit
+
+    def _end(self, end: End | None) -> None:
+        if end is End.COMMIT:
+            self._commit()
+        elif end is End.ABORT:
+            self._abort()
+
+    def _send_waiting(self) -> None:
+        """Send in the open transaction, or in a new one when the last one is committed."""
+        self._settle()
+        self._begin()
+        waiting, self._waiting = self._waiting, []
+        self._incomplete = True
+        for batch in waiting:
+            self._send(batch)
+            self._offsets.update(batch.offsets)
+        self._incomplete = False
+
+    def _begin(self) -> None:
+        if not self._transactions.open:
+            self._acks = Acks(share=self._share)
+            self._transactions.begin()
+
+    def _send(self, batch: MessageBatch) -> None:
+        """A separate function, so that the traceback of a later exception does not keep `delivery` alive."""
+        size = _size(batch)
+        self._sender.admit(size)
+        delivery = self._acks.begin({}, size)
+        for run in batch.runs:
+            self._topics.use(run.topic)
+            send = self._sender.send_each if run.single else self._sender.send
+            send(run.topic, run.messages, delivery)
+        self._acks.seal()
+        self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
+
+    def _commit(self) -> None:
+        """Start to commit everything that has been converted, with its offsets."""
+        if self._waiting:
+            self._send_waiting()
+        self._next_commit = self._clock() + self._spec.transaction_interval
+        if not self._transactions.open and not self._offsets:
+            return
+        self._settle()
+        self._begin()
+        self._incomplete = True
+        self._send_offsets()
+        self._committing, self._offsets = self._offsets, {}
+        self._transactions.commit()
+        self._incomplete = False
+
+    def _send_offsets(self) -> None:
+        from confluent_kafka import KafkaException
+
+        topic = self._spec.offsets_topic
+        delivery = self._acks.begin({})
+        for key, offset in self._offsets.items():
+            value = None if offset is None else compact(offset)
+            try:
+                self._producer.produce(topic, key=key, value=value, on_delivery=delivery)
+            except KafkaException as e:
+                self._refused(with_write_topic(e.args[0], topic))
+        self._acks.seal()
+
+    def _settle(self) -> None:
+        """Wait for the outcome of a commit that has been started."""
+        if self._transactions.wait():
+            self._committed()
+
+    def _committed(self) -> None:
+        self._acks.take()
+        self._meter.acknowledged(0)
+        self._meter.committed(True)
+        if self._copy is not None:
+            self._copy.write(self._committing)
+        self._committing = {}
+        notify_task(self._task, self._control)
+
+    def _abort(self) -> None:
+        """Discard the open transaction at the task's request; its offsets are committed in a transaction of their
+        own, so that its records are not read again."""
+        self._settle()
+        if not self._transactions.open:
+            _log.warning("The task's request to abort a transaction is ignored, since no record has been sent in it")
+            return
+        _log.info("Aborting the transaction at the task's request")
+        self._transactions.abort()
+        self._meter.discarded()
+        self._commit()
+
+    def _refused(self, error: KafkaError) -> None:
+        """Kafka refuses a record, which fails the task: a transaction cannot skip a record (KIP-618)."""
+        raise self._failure(error)
+
+    def _check_acks(self) -> None:
+        self._acks.take()
+        if self._acks.error is not None:
+            raise self._failure(self._acks.error)
+
+    def _failure(self, error: KafkaError) -> Exception:
+        if self._producer.blames_record(error):
+            return send_failure(error, self._spec.producer)
+        return self._producer.failure(error)
+
+
+def _size(batch: MessageBatch) -> int:
+    return sum(size_of(run.messages, run.content) for run in batch.runs)

@@ -1,0 +1,213 @@
+"""A source task with transactions on a real broker: what a consumer with isolation level read_committed sees."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api.data.record import SourceRecord
+from runtime.api.task import SourceTask
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec, TaskSpec
+from tests.support.broker import KafkaBroker, unique
+from tests.support.committed import committed, committed_offsets, values
+from tests.support.pipeline import file_source
+from tests.support.slot_host import RecordingHost, RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+HERE = "tests.unit.runtime.pipeline.source.test_exactly_once"
+
+
+def _transactional(spec: TaskSpec, boundary: str = "poll", interval: float = 60.0) -> TaskSpec:
+    transactional_id = f"group-{spec.connector}-{spec.task}"
+    return replace(
+        spec,
+        producer={**spec.producer, "transactional.id": transactional_id},
+        producer_shared=False,
+        transactional_id=transactional_id,
+        transaction_boundary=boundary,
+        transaction_interval=interval,
+    )
+
+
+def _restarted(broker: KafkaBroker, spec: TaskSpec) -> TaskSpec:
+    return replace(spec, epoch=spec.epoch + 1, offsets=committed_offsets(broker, spec))
+
+
+def test_the_records_of_a_poll_and_their_offset_are_one_transaction(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\ntwo\n")
+    spec = _transactional(file_source(broker, file, topic))
+    task = RunningTask(spec)
+    wait_until(lambda: len(committed(broker, topic)) == 2)
+    with file.open("ab") as more:
+        more.write(b"three\n")
+    wait_until(lambda: len(committed(broker, topic)) == 3)
+    task.stop()
+    assert values(broker, topic) == [b"one", b"two", b"three"]
+    assert [m.offset() for m in committed(broker, topic)] == [0, 1, 3], "a marker follows each poll"
+    assert [m.value() for m in committed(broker, spec.offsets_topic)] == [b'{"position":8}', b'{"position":14}']
+    assert task.host.states == [State.RUNNING]
+
+
+def test_a_file_is_delivered_once_over_restarts_with_and_without_a_graceful_end(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    expected = [f"line {number}".encode() for number in range(200_000)]
+    file.write_bytes(b"\n".join([*expected, b""]))
+    spec = _transactional(file_source(broker, file, topic))
+    for stop_at, graceful in ((1, True), (40_000, False), (90_000, True), (120_000, False), (200_000, True)):
+        task = RunningTask(spec)
+        wait_until(lambda at=stop_at: count(broker.bootstrap, topic) >= at)  # type: ignore[misc]
+        if graceful:
+            task.stop()
+        else:
+            task.host.lease_over = True
+            task.join()
+        RunningTask(replace(_transactional(file_source(broker, tmp_path / "none", topic)), connector=spec.connector,
+            producer=spec.producer, transactional_id=spec.transactional_id)).stop()  # fmt: skip
+        spec = _restarted(broker, spec)
+    assert values(broker, topic) == expected
+
+
+def test_an_open_transaction_is_invisible_until_the_task_is_paused(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\ntwo\n")
+    spec = _transactional(file_source(broker, file, topic), "interval")
+    task = RunningTask(spec)
+    wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 2)
+    assert values(broker, topic) == []
+    task.runner.pause(True)
+    task.wait_state(State.PAUSED)
+    assert values(broker, topic) == [b"one", b"two"]
+    with file.open("ab") as more:
+        more.write(b"three\n")
+    task.runner.pause(False)
+    wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 3)
+    task.stop()
+    assert values(broker, topic) == [b"one", b"two", b"three"]
+    assert [found.offset for found in committed_offsets(broker, spec)] == [{"position": 14}]
+
+
+def test_a_transaction_is_committed_when_its_interval_is_over(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    task = RunningTask(_transactional(file_source(broker, file, topic), "interval", 0.3))
+    wait_until(lambda: values(broker, topic) == [b"one"])
+    task.stop()
+
+
+def test_a_successor_fences_the_task_and_its_open_transaction(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\ntwo\n")
+    spec = _transactional(file_source(broker, file, topic), "interval", 1.0)
+    first = RunningTask(replace(spec, transaction_interval=3.0))
+    wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 2)
+    second = RunningTask(replace(spec, epoch=2))
+    first.wait_state(State.UNASSIGNED)
+    first.stop()
+    wait_until(lambda: values(broker, topic) == [b"one", b"two"])
+    second.stop()
+    assert values(broker, topic) == [b"one", b"two"]
+
+
+class Boundaries(SourceTask):
+    """Polls the numbers from the committed offset on, five at a time; a class attribute requests ends of
+    transactions."""
+
+    until = 0
+    ends: Mapping[int, str] = {}
+    polled = threading.Event()
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.topic = config["topic"]
+        known = self.context.offsets.offset({"p": 0})
+        self.at = 0 if known is None else known["n"]
+
+    def poll(self) -> list[SourceRecord] | None:
+        first, self.at = self.at, min(self.at + 5, self.until)
+        if first == self.at:
+            self.polled.set()
+            return None
+        records = [SourceRecord({"p": 0}, {"n": n + 1}, self.topic, str(n).encode()) for n in range(first, self.at)]
+        transactions = self.context.transactions
+        assert transactions is not None
+        for number, record in enumerate(records, first):
+            if end := self.ends.get(number):
+                (transactions.commit if end == "commit" else transactions.abort)(record)
+        return records
+
+
+@pytest.fixture
+def boundaries() -> Any:
+    """The task class under the name that tasks import; pytest imports this module under another name."""
+    __import__(HERE)
+    found = sys.modules[HERE].Boundaries
+    found.until, found.ends, found.polled = 0, {}, threading.Event()
+    return found
+
+
+def _numbers(broker: KafkaBroker, topic: str) -> TaskSpec:
+    spec = file_source(broker, Path("none"), topic, task_class=f"{HERE}:Boundaries")
+    raw = ConverterSpec("ByteArrayConverter")
+    return replace(_transactional(spec, "connector"), value_converter=raw)
+
+
+def test_the_task_defines_where_transactions_end(broker: KafkaBroker, boundaries: Any) -> None:
+    topic = broker.create_topic()
+    spec = _numbers(broker, topic)
+    boundaries.until, boundaries.ends = 12, {3: "commit", 6: "abort", 9: "commit"}
+    task = RunningTask(spec)
+    assert boundaries.polled.wait(30)
+    task.stop()
+    visible = [b"0", b"1", b"2", b"3", b"7", b"8", b"9"]
+    assert values(broker, topic) == visible, "4 to 6 were aborted, 10 and 11 were not committed"
+    assert [found.offset for found in committed_offsets(broker, spec)] == [{"n": 10}]
+    boundaries.ends, boundaries.polled = {11: "commit"}, threading.Event()
+    task = RunningTask(_restarted(broker, spec))
+    assert boundaries.polled.wait(30)
+    task.stop()
+    assert values(broker, topic) == [*visible, b"10", b"11"]
+
+
+def test_the_offsets_of_aborted_records_are_committed(broker: KafkaBroker, boundaries: Any) -> None:
+    topic = broker.create_topic()
+    spec = _numbers(broker, topic)
+    boundaries.until, boundaries.ends = 5, {4: "abort"}
+    task = RunningTask(spec)
+    assert boundaries.polled.wait(30)
+    task.stop()
+    assert values(broker, topic) == []
+    assert [found.offset for found in committed_offsets(broker, spec)] == [{"n": 5}]
+
+
+def test_a_record_that_fails_the_task_aborts_its_poll(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"1\n2\nnot a number\n")
+    spec = _transactional(file_source(broker, file, topic, config={
+        "transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value",
+        "transforms.c.spec": "int32",
+    }))  # fmt: skip
+    task = RunningTask(spec)
+    task.wait_state(State.FAILED)
+    assert values(broker, topic) == []
+    assert committed_offsets(broker, spec) == []
+
+
+def test_offsets_go_to_the_connectors_topic_and_a_copy_to_the_workers(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic, copy = tmp_path / "in.txt", broker.create_topic(), broker.create_topic(unique("offsets"))
+    file.write_bytes(b"one\n")
+    plain = {"bootstrap.servers": broker.bootstrap}
+    spec = _transactional(file_source(broker, file, topic, offsets_copy_topic=copy, offsets_producer=plain))
+    task = RunningTask(spec, RecordingHost())
+    wait_until(lambda: values(broker, copy) == [b'{"position":4}'])
+    task.stop()
+    assert [found.offset for found in committed_offsets(broker, spec)] == [{"position": 4}]
