@@ -19,7 +19,7 @@ from runtime.kafka.log.reader import LogRecord, Position
 
 _TIMEOUT = 15.0  # seconds
 _RETRY_DELAY = 0.1  # seconds between two attempts
-_MAX_WAIT = 100  # milliseconds that a broker may wait for records
+_MAX_WAIT = 5  # milliseconds that a broker may wait for records; those up to the high watermark are there already
 _MAX_BYTES = 1024 * 1024  # of one partition in one response
 _LAST_WITH_NAMES = 12  # version of FetchRequest: later ones name topics by their ids
 

@@ -61,18 +61,27 @@ class TailReader:
 
         TransactionOpen after `max_wait` seconds, BrokerUnavailable if Kafka does not answer."""
         self._forget_finished()
-        if await self._reached(ends, _COMMIT_TIME):
+        if await self._reached(ends, 0 if self._tails.keys() >= self._left(ends).keys() else _COMMIT_TIME):
             return
         wait = _Wait(awaited, self._fetcher, self._max_wait)
         while True:
-            left = {at: end for at, end in ends.items() if self._reader.position(at) < end}
-            await asyncio.gather(*(self._parts.get(at) for at in left))
+            left = self._left(ends)
+            await asyncio.gather(*(self._parts.get(at) for at, end in left.items() if self._unread(at, end, awaited)))
             open_ones = {at: found for at, end in left.items() if (found := self._open_with(at, awaited, end))}
             if not open_ones:
                 return
             await wait.check(open_ones)
             if await self._reached({at: ends[at] for at in open_ones}, wait.delay()):
                 return
+
+    def _left(self, ends: Mapping[Position, int]) -> dict[Position, int]:
+        """The partitions of which committed records have not been read to these offsets."""
+        return {at: end for at, end in ends.items() if self._reader.position(at) < end}
+
+    def _unread(self, at: Position, end: int, awaited: Awaited) -> bool:
+        """Whether records below `end`, or the ends of awaited transactions, may not have been fetched."""
+        tail = self._tails.get(at)
+        return tail is None or tail.position < end or bool(tail.open_with(awaited, end))
 
     async def _reached(self, ends: Mapping[Position, int], seconds: float) -> bool:
         """Whether committed records are read to these offsets within this time."""
