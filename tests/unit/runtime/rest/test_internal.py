@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Worker:
 
     async def store_key(self, key: bytes) -> None:
         """Writes a key as the leader of Apache's workers does."""
-        record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": 1}
+        record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": int(time.time() * 1000)}
         await self.rig.logs.by_topic["c"].write_all([(b"session-key", json.dumps(record).encode())])
 
     async def post(self, name: str, tasks: Any, key: bytes = KEY) -> httpx.Response:
