@@ -211,8 +211,8 @@ class OrphansAnswer(TypedDict):
 
 
 class GroupWorkerAnswer(TypedDict):
-    """A worker of the group. `load` is the number of processor cores in use. `connectors` are those that run on the
-    worker, which may differ from those of its `tasks`."""
+    """A worker of the group. `load` is the number of processor cores in use, measured at `load_at`. `connectors` are
+    those that run on the worker, which may differ from those of its `tasks`."""
 
     worker_id: str
     url: str
@@ -222,6 +222,7 @@ class GroupWorkerAnswer(TypedDict):
     version: str
     slots: int
     load: float
+    load_at: int
     state: str
     connectors: list[str]
     tasks: list[TaskIdAnswer]

@@ -41,7 +41,8 @@ class GroupWorkerInfo:
     version: str = ""
     slots: int = 0
     load: float = 0.0
-    """Processor cores in use."""
+    """Processor cores in use at `load_at` (time.time()), which is when the worker last joined."""
+    load_at: float = 0.0
     state: WorkerState = WorkerState.ACTIVE
     process: Mapping[str, Any] = field(default_factory=dict)
     """The identity of its process on its machine (kafka.group.process_identity); empty if unknown."""

@@ -42,6 +42,11 @@ class TaskLoads:
         if self._measuring is not None:
             self._measuring.cancel()
 
+    @property
+    def total(self) -> float:
+        """Cores in use by all tasks."""
+        return sum(cores for tasks in self.now.values() for cores in tasks.values())
+
     def measure(self) -> None:
         """Replace the loads by those since the last call."""
         elapsed, self._measured_at = time.monotonic() - self._measured_at, time.monotonic()

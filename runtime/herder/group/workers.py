@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import runtime
@@ -22,9 +24,14 @@ _STANDALONE = "This worker is standalone: it has no group with other workers tha
 class Workers:
     """Answers requests about the workers of the group; only the leader changes their states. Event loop only."""
 
-    def __init__(self, group: Group, cordons: Cordons, configs: ConfigStore, slots: int) -> None:
-        """`slots` is the number of slots of this worker, for a standalone worker's own answer."""
+    def __init__(
+        self, group: Group, cordons: Cordons, configs: ConfigStore, slots: int,
+        load: Callable[[], float] = lambda: 0.0, clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        """`slots` is the number of slots of this worker, for a standalone worker's own answer; `load` returns its
+        present load."""
         self._group, self._cordons, self._configs, self._slots = group, cordons, configs, slots
+        self._load, self._clock = load, clock
 
     def view(self) -> WorkersAnswer:
         """GET /workers: complete at the leader, elsewhere as of the last rebalance."""
@@ -45,10 +52,13 @@ class Workers:
         }
 
     def seen_from_here(self, answer: WorkersAnswer) -> WorkersAnswer:
-        """The answer of another worker, with `here` of this one."""
-        here = self._group.worker_id
-        workers: list[GroupWorkerAnswer] = [{**w, "here": w["worker_id"] == here} for w in answer["workers"]]
-        return {**answer, "workers": workers}
+        """The answer of another worker, with `here` of this one, and its present load."""
+        return {**answer, "workers": [self._with_here(worker) for worker in answer["workers"]]}
+
+    def _with_here(self, worker: GroupWorkerAnswer) -> GroupWorkerAnswer:
+        if worker["worker_id"] != self._group.worker_id:
+            return {**worker, "here": False}
+        return {**worker, "here": True, "load": round(self._load(), 2), "load_at": int(self._clock() * 1000)}
 
     async def cordon(self, worker_id: str, who: str) -> None:
         """The worker keeps its connectors and tasks, and receives no others."""
@@ -120,19 +130,20 @@ class Workers:
 
     def _answer(self, worker: GroupWorkerInfo, leader: str) -> GroupWorkerAnswer:
         units = sorted(worker.units)
-        return {
+        return self._with_here({
             "worker_id": worker.worker_id,
             "url": worker.url,
             "leader": worker.worker_id == leader,
-            "here": worker.worker_id == self._group.worker_id,
+            "here": False,
             "implementation": worker.implementation,
             "version": worker.version,
             "slots": worker.slots,
             "load": round(worker.load, 2),
+            "load_at": int(worker.load_at * 1000),
             "state": worker.state.value,
             "connectors": [unit.connector for unit in units if unit.task == CONNECTOR],
             "tasks": [_task(unit) for unit in units if unit.task != CONNECTOR],
-        }
+        })  # fmt: skip
 
 
 def _task(unit: Unit) -> TaskIdAnswer:

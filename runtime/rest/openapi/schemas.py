@@ -161,7 +161,7 @@ SCHEMAS: dict[str, Schema] = {
         group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
         workers=array(strict(
             worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
-            version=TEXT, slots=NUMBER, load={"type": "number"},
+            version=TEXT, slots=NUMBER, load={"type": "number"}, load_at=NUMBER,
             state={"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]},
             connectors=array(TEXT), tasks=array(ref("TaskId")),
         )),

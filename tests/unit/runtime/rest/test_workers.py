@@ -35,7 +35,10 @@ GROUP = GroupSnapshot(
     "connect-cluster",
     7,
     A,
-    [info(B, ("lines", 0), version="0.1.0", slots=2, load=0.256), info(A, ("lines", -1), ("lines", 1))],
+    [
+        info(B, ("lines", 0), version="0.1.0", slots=2, load=0.256),
+        info(A, ("lines", -1), ("lines", 1), load=0.5, load_at=12.0),
+    ],
     {Unit("waits", -1): 12.5},
 )
 
@@ -51,7 +54,9 @@ class Rig:
         logs = TestLogs()
         self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
         self.cordons = Cordons(self.documents)
-        app = application(worker_routes(Workers(group, self.cordons, self.configs, 3), unguarded, leader))
+        app = application(
+            worker_routes(Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0), unguarded, leader)
+        )
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
 
     async def put(self, path: str) -> tuple[int, str]:
@@ -97,11 +102,13 @@ async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None
         "implementation": "headrace",
         "version": "0.1.0",
         "slots": 2,
-        "load": 0.26,
+        "load": 1.5,
+        "load_at": 20_000,
         "state": "ACTIVE",
         "connectors": [],
         "tasks": [{"connector": "lines", "task": 0}],
     }
+    assert (a["load"], a["load_at"]) == (0.5, 12_000), "as of the last rebalance"
     assert list(SCHEMAS["Workers"]["properties"]["workers"]["items"]["properties"]) == list(b)
 
 
@@ -111,7 +118,8 @@ def at_leader(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Han
 
 
 async def test_a_follower_returns_the_view_of_the_leader_as_seen_from_itself() -> None:
-    leader = Workers(as_seen_by(A, replace(GROUP, rebalancing=True)), *_stores(), 3)
+    snapshot = replace(GROUP, rebalancing=True)
+    leader = Workers(as_seen_by(A, snapshot), *_stores(), 3, lambda: 0.75, lambda: 19.0)
 
     async def answer(_: Request) -> Response:
         return json_answer(leader.view())
@@ -121,6 +129,7 @@ async def test_a_follower_returns_the_view_of_the_leader_as_seen_from_itself() -
         own = (await rig.client.get("/workers?forward=false")).json()
     assert found["rebalancing"] and not own["rebalancing"]
     assert [(w["worker_id"], w["here"]) for w in found["workers"]] == [(A, False), (B, True)]
+    assert [(w["load"], w["load_at"]) for w in found["workers"]] == [(0.75, 19_000), (1.5, 20_000)], "present loads"
 
 
 async def refuse(_: Request) -> Response:

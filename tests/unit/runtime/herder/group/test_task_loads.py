@@ -21,6 +21,7 @@ def test_the_time_spent_in_batches_is_the_load() -> None:
         pass
     meters.report(TaskId("orders", 0), 1, {"batch_ms": 1000.0 + 60_000.0})
     loads.measure()
+    assert loads.total == 1.0
     assert loads.now == {"orders": {"0": 1.0}}, "a task is one thread, which uses at most one core"
     loads.measure()
     assert loads.now == {}
