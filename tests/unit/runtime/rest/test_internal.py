@@ -42,7 +42,8 @@ class Worker:
 
     async def store_key(self, key: bytes) -> None:
         """Writes a key as the leader of Apache's workers does."""
-        record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": int(time.time() * 1000)}
+        now = int(time.time() * 1000)
+        record = {"key": b64encode(key).decode(), "algorithm": "HmacSHA256", "creation-timestamp": now}
         await self.rig.logs.by_topic["c"].write_all([(b"session-key", json.dumps(record).encode())])
 
     async def post(self, name: str, tasks: Any, key: bytes = KEY) -> httpx.Response:
