@@ -32,6 +32,8 @@ _CPU = "… processor of the worker for a million records"
 FIGURES = (
     Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 4×"),
     Figure("source-cpu", _CPU, "s", "", 2),
+    Figure("source-eos", "the same, exactly once (a transaction for each poll)", "records/s", "≥ 3×"),
+    Figure("source-eos-cpu", _CPU, "s", "", 2),
     Figure("source-smt", "source, JSON with schemas, 3 transformations", "records/s", "≥ 2×"),
     Figure("source-smt-cpu", _CPU, "s", "", 2),
     Figure("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.5×"),

@@ -29,6 +29,11 @@ def _several(measure: Callable[[Bench, Connect], Found], once: bool = False) -> 
     return run
 
 
+def _exactly_once(bench: Bench, side: str, runs: int) -> Found:
+    with bench.running(side, {"exactly.once.source.support": "enabled"}) as connect:
+        return _medians([throughput.source_exactly_once(bench, connect) for _ in range(runs)])
+
+
 def _starts(bench: Bench, side: str, runs: int) -> Found:
     return _medians([life.starts(bench, side) for _ in range(runs)])
 
@@ -46,6 +51,7 @@ ONCE = ("list", "idle")
 
 ROWS: dict[str, Measure] = {
     "source": _several(throughput.source),
+    "source-eos": _exactly_once,
     "sink": _several(throughput.sink),
     "source-smt": _several(throughput.source_smt),
     "sink-smt-1": _several(throughput.sink_smt(1)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,17 +36,17 @@ class Bench:
     runs: int = 3
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
-    def worker(self, side: str) -> WorkerProcess:
-        """A new worker in its own group, not started yet."""
+    def worker(self, side: str, properties: Mapping[str, str] | None = None) -> WorkerProcess:
+        """A new worker in its own group, with further worker properties, not started yet."""
         folder = self.folder / f"{side}-{next(self._numbers)}"
         if side == JAVA:
-            return java_worker(folder, self.broker.bootstrap, _JAVA, _JAVA_JVM)
-        return our_worker(folder, self.broker.bootstrap, _BOTH)
+            return java_worker(folder, self.broker.bootstrap, {**_JAVA, **(properties or {})}, _JAVA_JVM)
+        return our_worker(folder, self.broker.bootstrap, {**_BOTH, **(properties or {})})
 
     @contextmanager
-    def running(self, side: str) -> Iterator[Connect]:
+    def running(self, side: str, properties: Mapping[str, str] | None = None) -> Iterator[Connect]:
         """A healthy worker that has run a connector, so that everything is loaded."""
-        worker = self.worker(side)
+        worker = self.worker(side, properties)
         worker.start(120)
         try:
             connect = Connect(worker)

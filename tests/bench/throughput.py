@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.bench.sides import Bench, Refused, create
 from tests.support.broker import unique
@@ -59,6 +60,11 @@ def source(bench: Bench, connect: Connect) -> dict[str, float]:
     return _source(bench, connect, STRINGS).under("source")
 
 
+def source_exactly_once(bench: Bench, connect: Connect) -> dict[str, float]:
+    """As source(), until the last record can be read with the isolation level read_committed."""
+    return _source(bench, connect, STRINGS, transactions=True).under("source-eos")
+
+
 def source_smt(bench: Bench, connect: Connect) -> dict[str, float]:
     return _source(bench, connect, {**_JSON, **_SOURCE_SMTS}).under("source-smt")
 
@@ -87,23 +93,45 @@ def _document(number: int) -> str:
     return f'{{"schema":{_SCHEMA},"payload":{{"line":"{number:08d} {_FILLER}","origin":"bench"}}}}'
 
 
-def _source(bench: Bench, connect: Connect, settings: dict[str, str]) -> Flow:
-    from confluent_kafka import Consumer, TopicPartition
+def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactions: bool = False) -> Flow:
+    from confluent_kafka import Consumer
 
     name, topic, lines = unique("source"), bench.topic(), _lines(bench)
     config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(lines), "topic": topic, **settings}
     watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": name, "log_level": 0})
-    end = TopicPartition(topic, 0)
-    assert watcher.get_watermark_offsets(end, 10) == (0, 0)
+    wait_until(lambda: _end(watcher, topic) == 0)
     before = usage(connect.worker.pid).cpu
     started = time.monotonic()
     create(connect, name, config)
-    _until(connect, name, lambda: watcher.get_watermark_offsets(end, 10)[1] >= RECORDS)
+    _until(connect, name, lambda: _end(watcher, topic) >= RECORDS)
+    if transactions:
+        _until(connect, name, lambda: _has_last_line(watcher, topic))
     flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
     watcher.close()
     connect.ask("DELETE", f"/connectors/{name}")
     bench.broker.delete_topics(topic)
     return flow
+
+
+def _end(watcher: Any, topic: str) -> int:
+    """The end offset of the topic's partition; -1 until the broker has created the partition."""
+    from confluent_kafka import KafkaException, TopicPartition
+
+    try:
+        end: int = watcher.get_watermark_offsets(TopicPartition(topic, 0), 10)[1]
+    except KafkaException:
+        return -1
+    return end
+
+
+def _has_last_line(watcher: Any, topic: str) -> bool:
+    """Whether the last line can be read (read_committed); transaction markers take offsets, so that the end offset
+    does not tell."""
+    from confluent_kafka import TopicPartition
+
+    watcher.assign([TopicPartition(topic, 0, max(_end(watcher, topic) - 100, 0))])
+    last = f"{RECORDS - 1:08d}".encode()
+    return any((message.value() or b"").startswith(last) for message in watcher.consume(200, 0.05))
 
 
 def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1) -> Flow:

@@ -6,6 +6,7 @@ producer is never replaced: another one with the same transactional id would fen
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -44,9 +45,11 @@ class Transactions:
         self._give_up: float | None = None  # when a stopping task stops waiting
         self.open = False
 
-    def prepare(self) -> None:
+    def prepare(self, topic: str) -> None:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
-        ConnectError if a right is missing, TaskLostError if Kafka refuses for another reason."""
+        `topic` is any topic that the task may describe. ConnectError if a right is missing, TaskLostError if Kafka
+        refuses for another reason."""
+        self._connect(topic)
         self._complete(self.producer.client.init_transactions)
 
     def begin(self) -> None:
@@ -102,6 +105,15 @@ class Transactions:
             self.producer.client.abort_transaction(_ABORT)
         except KafkaException as e:
             _log.warning("The open transaction was not aborted: %s; the task's next start aborts it", e.args[0].str())
+
+    def _connect(self, topic: str) -> None:
+        """Wait for the client's connections, first to a bootstrap server, then to the broker behind it. Without them
+        the client repeats its first request only after half a second."""
+        from confluent_kafka import KafkaException
+
+        with contextlib.suppress(KafkaException):  # the next request fails for the same reason
+            for _ in range(2):
+                self.producer.client.list_topics(topic, timeout=_CALL)
 
     def _complete(self, call: Callable[[float], None]) -> None:
         """Repeat a call until it succeeds, or fails for good."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SUSTAINED = 1.0  # seconds without an empty poll after which polls may share a transaction
+_MANY = 10_000  # records without an empty poll after which they may do so earlier
 _SHARED_RECORDS = 20_000  # records that wait at most for the next transaction
 _SHARED_BYTES = 8 * 1024 * 1024
 
@@ -40,7 +41,7 @@ class ExactlyOnceDelivery:
     """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
 
     With the boundary `poll`, the next polls are converted while a transaction is being committed. When the source has
-    delivered records without a pause for a second, polls made during a commit share the next transaction; a poll is
+    delivered many records without a pause, polls made during a commit share the next transaction; a poll is
     never divided between two.
     """
 
@@ -70,6 +71,7 @@ class ExactlyOnceDelivery:
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
         self._busy_since: float | None = None  # the first poll since the last empty one
+        self._busy_records = 0  # polled since then
         self._next_commit = clock() + spec.transaction_interval
         settings = spec.offsets_producer
         self._copy = OffsetsCopy(
@@ -78,11 +80,12 @@ class ExactlyOnceDelivery:
         self._committing: dict[bytes, Mapping[str, Any] | None] = {}
 
     def start(self) -> None:
-        self._transactions.prepare()
+        self._transactions.prepare(self._spec.offsets_topic)
 
     def process(self, records: Sequence[SourceRecord]) -> None:
         if self._busy_since is None:
             self._busy_since = self._clock()
+        self._busy_records += len(records)
         if self.requests is None:
             self._take(records)
             if self._each_poll:
@@ -108,7 +111,7 @@ class ExactlyOnceDelivery:
             self._settle()
 
     def wait(self, seconds: float) -> None:
-        self._busy_since = None
+        self._busy_since, self._busy_records = None, 0
         if self._transactions.committing:
             self._control.wait(min(seconds, REPORTS / 10))
         elif self._transactions.open:
@@ -152,9 +155,9 @@ class ExactlyOnceDelivery:
 
     def _may_share(self) -> bool:
         """Whether the waiting batches may share a transaction with the next poll."""
-        sustained = self._busy_since is not None and self._clock() - self._busy_since >= _SUSTAINED
+        assert self._busy_since is not None
         return (
-            sustained
+            (self._busy_records >= _MANY or self._clock() - self._busy_since >= _SUSTAINED)
             and sum(len(run.messages) for batch in self._waiting for run in batch.runs) < _SHARED_RECORDS
             and sum(map(_size, self._waiting)) < _SHARED_BYTES
         )
