@@ -86,7 +86,7 @@ class Herder:
         self._types, self._tracking = entries.types, tracking
         self._entries = EntryCache()
         self._locks, self._unfinished, self._group = locks, unfinished, group
-        configs.guard(self._check_leads)
+        configs.guard(self.check_leads)
 
     # reading
 
@@ -320,10 +320,11 @@ class Herder:
         lead, while a change of the connector's offsets is unfinished, or if earlier requests take longer than `within`
         seconds."""
         async with self._held(name, within):
-            self._check_leads()
+            self.check_leads()
             yield
 
-    def _check_leads(self) -> None:
+    def check_leads(self) -> None:
+        """Raises Conflict if this worker does not lead its group."""
         if not self._group.leads:
             raise Conflict(NOT_HERE)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from runtime.herder.control.connector_loop import SETTLE_TIMEOUT
 from runtime.herder.control.connectors import Connectors
-from runtime.herder.errors import BadRequest, Conflict, HerderError, NotFound
+from runtime.herder.errors import BadRequest, Conflict, NotFound
+from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.herder import Herder
-from runtime.model.states import ConnectorType, TargetState
+from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
 
 LOCK_WAIT = 2.0
@@ -18,8 +19,8 @@ LOCK_WAIT = 2.0
 class InternalRequests:
     """Answers requests of other workers. Event loop only."""
 
-    def __init__(self, herder: Herder, configs: ConfigStore, connectors: Connectors) -> None:
-        self._herder, self._configs, self._connectors = herder, configs, connectors
+    def __init__(self, herder: Herder, configs: ConfigStore, connectors: Connectors, fencing: ZombieFencing) -> None:
+        self._herder, self._configs, self._connectors, self._fencing = herder, configs, connectors, fencing
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
@@ -30,20 +31,8 @@ class InternalRequests:
             await self._configs.put_tasks(name, configs)
 
     async def fence(self, name: str) -> None:
-        """PUT /connectors/{name}/fence: fences earlier tasks of an exactly-once source. Refused if such tasks may have
-        run, since this worker does not support exactly-once sources."""
-        async with self._herder.exclusive(name):
-            stored = self._stored(name)
-            if await self._herder.type(stored.config) != ConnectorType.SOURCE:
-                raise BadRequest(f"Connector {name} is not a source connector")
-            await self._configs.read_to_end()
-            earlier = self._configs.fencing_counts.get(name)
-            if earlier is not None and (earlier, len(stored.tasks)) != (1, 1):
-                raise HerderError(
-                    f"Failed to perform zombie fencing: connector {name} has run {earlier} tasks with exactly-once "
-                    "support, which this worker cannot fence out"
-                )
-            await self._configs.put_fencing_count(name, len(stored.tasks))
+        """PUT /connectors/{name}/fence: fences earlier tasks of an exactly-once source, if they may still run."""
+        await self._fencing.fence_earlier(name)
 
     async def check_settled(self, name: str, within: float) -> None:
         """POST /connectors/{name}/settled: Conflict if the connector does not reach its stored target state on this

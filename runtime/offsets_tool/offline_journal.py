@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from runtime.kafka.log.log import Apply, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import MemoryLog
 from runtime.storage.journal import ChangeOrigin, OffsetAction, OffsetEntry, OffsetJournal, PlannedChange
 
@@ -64,7 +65,7 @@ class _Written(MemoryLog):
         self.records += records
         self._append(records)
 
-    async def write_all(self, records: Sequence[Record]) -> None:
+    async def write_all(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
         self.append(records)
 
 

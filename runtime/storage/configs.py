@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.formats import compact, java_ordered
 from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.states import TargetState
 from runtime.storage.port import LogOpener
 from runtime.storage.records import MalformedRecord, json_object, log_skipped
@@ -40,6 +42,10 @@ class RestartRequest:
     only_failed: bool
 
 
+class TaskConfigsChanged(Exception):
+    """A connector has other task configs than those for which a record was to be written."""
+
+
 @dataclass(slots=True)
 class _Entry:
     """The records read so far for one connector name; they arrive in any order."""
@@ -62,9 +68,13 @@ class _Entry:
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
-    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
-        self._log = logs.open(spec, self.apply)
+    def __init__(self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None) -> None:
+        """`leader` writes what only the leader of the group may write, so that a former leader cannot write it
+        (KIP-618); without it a leader writes as any worker."""
+        self._log, self._leader = logs.open(spec, self.apply), leader
         self._entries: dict[str, _Entry] = {}
+        self._unfenced: set[str] = set()
+        self._task_writes: Counter[str] = Counter()  # sets of task configs that are being written, by connector
         self._on_change: Callable[[str], None] = lambda name: None
         self._on_restart: Callable[[RestartRequest], None] = lambda request: None
         self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
@@ -73,7 +83,7 @@ class ConfigStore:
         self.session_key: Mapping[str, Any] | None = None
         """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
-        """Task counts of exactly-once sources, by connector."""
+        """How many tasks of an exactly-once source may have run, by connector; kept when a connector is deleted."""
         self.logger_levels: dict[str, str] = {}
         """Levels set for the whole cluster, by logger."""
         self.offset = 0
@@ -123,6 +133,11 @@ class ConfigStore:
         entry = self._entries.get(name)
         return None if entry is None else entry.target_written
 
+    def pending_fencing(self, name: str) -> bool:
+        """Whether task configs were written after the last task count: earlier tasks must be fenced before tasks of an
+        exactly-once source start (KIP-618)."""
+        return name in self._unfenced
+
     async def read_to_end(self) -> None:
         """Apply every record that is in the topic now. BrokerUnavailable if Kafka does not answer."""
         await self._log.read_to_end()
@@ -138,7 +153,7 @@ class ConfigStore:
     async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
         first = self._target_first(name, target)
-        await self._write([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
+        await self._lead([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
 
     def _target_first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
         if target is not None:
@@ -150,24 +165,33 @@ class ConfigStore:
 
     async def remove_connector(self, name: str) -> None:
         """Delete a connector's configuration and target state."""
-        await self._write([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+        await self._lead([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
 
     async def put_target_state(self, name: str, target: TargetState) -> None:
-        """Store the target state of a connector."""
-        await self._write([_target_record(name, target)])
+        """Store the target state of a connector. Not in a transaction, as in Connect."""
+        self._check()
+        await self._log.write_all([_target_record(name, target)])
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs; readers apply the set when its commit record arrives."""
         tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
-        await self._write([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+        self._task_writes[name] += 1
+        try:
+            await self._lead([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
+        finally:
+            self._task_writes[name] -= 1
 
-    async def put_fencing_count(self, name: str, tasks: int) -> None:
-        """Store how many tasks of an exactly-once source may run, after earlier tasks were fenced out (KIP-618)."""
-        await self._write([_record(_FENCING + name, {"task-count": tasks})])
+    async def put_fencing_count(self, stored: StoredConnector) -> None:
+        """Store that earlier tasks of an exactly-once source have been fenced, and how many tasks may run now
+        (KIP-618). TaskConfigsChanged if the connector does not have these task configs any more."""
+        now = self.connector(stored.name)
+        if now is None or now.tasks is not stored.tasks or self._task_writes[stored.name]:
+            raise TaskConfigsChanged
+        await self._lead([_record(_FENCING + stored.name, {"task-count": len(stored.tasks)})])
 
     async def put_session_key(self, value: Mapping[str, Any]) -> None:
         """Store a new session key (KIP-507)."""
-        await self._write([_record(_SESSION_KEY, value)])
+        await self._lead([_record(_SESSION_KEY, value)])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
         """Request a logger level of every worker of the cluster (KIP-976). Any worker may write it, as in Connect."""
@@ -176,11 +200,12 @@ class ConfigStore:
     async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
         """Request a restart of every worker of the cluster (KIP-745)."""
         value = {"include-tasks": include_tasks, "only-failed": only_failed}
-        await self._write([_record(_RESTART + name, value)])
+        await self._lead([_record(_RESTART + name, value)])
 
-    async def _write(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+    async def _lead(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Write as the leader of the group. WriterFenced if this worker does not lead any more."""
         self._check()
-        await self._log.write_all(records)
+        await self._log.write_all(records, self._leader)
 
     # records
 
@@ -247,10 +272,12 @@ class ConfigStore:
         entry.inconsistent = not all(i in configs for i in range(count))
         entry.tasks = () if entry.inconsistent else tuple(configs[i] for i in range(count))
         entry.applied = entry.config
+        self._unfenced.add(name)
         return name
 
     def _take_fencing(self, name: str, value: dict[str, Any] | None) -> None:
         self.fencing_counts[name] = _integer(value, "task-count")
+        self._unfenced.discard(name)
 
     def _take_restart(self, name: str, value: dict[str, Any] | None) -> None:
         if value is not None:

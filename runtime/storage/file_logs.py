@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.log.log import Apply, Awaited, LogRecord, TopicSpec, Written
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.java_map import Bytes
 
@@ -21,7 +22,7 @@ class MemoryLog:
         self.spec, self._apply = spec, apply
         self._end = 0
 
-    async def write_all(self, records: Sequence[_Record]) -> None:
+    async def write_all(self, records: Sequence[_Record], writer: TransactionalWriter | None = None) -> None:
         self._append(records)
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
@@ -30,9 +31,9 @@ class MemoryLog:
         self._append([(key, value)])
         return written
 
-    async def write_acknowledged(self, records: Sequence[_Record]) -> None:
+    async def write_acknowledged(self, records: Sequence[_Record], writer: TransactionalWriter | None = None) -> None:
         """As write_all(): there are no transactions."""
-        await self.write_all(records)
+        await self.write_all(records, writer)
 
     async def read_to_end(self, awaited: Awaited | None = None) -> None:
         """Does nothing: there are no other writers."""
@@ -57,7 +58,7 @@ class FileLog(MemoryLog):
         self._entries = self._file.load()
         self._append(list(self._entries.items()))
 
-    async def write_all(self, records: Sequence[_Record]) -> None:
+    async def write_all(self, records: Sequence[_Record], writer: TransactionalWriter | None = None) -> None:
         """Write records, then apply them. OffsetsFileError if the file cannot be written; then no record is applied."""
         await asyncio.shield(self._write(records))  # so that file and memory agree even if the caller is cancelled
 

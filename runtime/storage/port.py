@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from runtime.kafka.log.log import Apply, Awaited, TopicSpec, Written
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 
 
 class Log(Protocol):
@@ -15,13 +16,17 @@ class Log(Protocol):
     @property
     def spec(self) -> TopicSpec: ...
 
-    async def write_all(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Write records in this order and wait until they are applied."""
+    async def write_all(
+        self, records: Sequence[tuple[bytes, bytes | None]], writer: TransactionalWriter | None = None
+    ) -> None:
+        """Write records in this order and wait until they are applied. With a writer: in one of its transactions."""
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         """Write a record without waiting; the result (partition, offset) may be ignored, failures are logged."""
 
-    async def write_acknowledged(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+    async def write_acknowledged(
+        self, records: Sequence[tuple[bytes, bytes | None]], writer: TransactionalWriter | None = None
+    ) -> None:
         """As write_all(), without waiting for open transactions of other writers: `apply` may receive older records of
         a key afterwards."""
 

@@ -22,6 +22,8 @@ from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import TaskServices
+from runtime.herder.fencing.task_fencing import TaskFencing
+from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import SoleWorker
@@ -177,7 +179,10 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
     offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes)
     orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
-    internal = InternalRequests(herder, configs, connectors)
+    fencing = ZombieFencing(config, herder, configs, host)
+    leader.use(fencing)
+    internal = InternalRequests(herder, configs, connectors, fencing)
+    task_fencing = TaskFencing(config, configs, leader.fence) if config.exactly_once.transactional_tasks else None
     loggers = Loggers(configs, engine)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
@@ -208,7 +213,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         offset_requests, changes, progress,
         application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
-        TaskServices(config, engine, offsets, statuses, groups, board, host),
+        TaskServices(config, engine, offsets, statuses, groups, board, host, task_fencing),
         RequestsBetweenWorkers(keys, callers, clients, leader),
     )  # fmt: skip
 
@@ -249,7 +254,7 @@ def _journal(config: WorkerConfig) -> TopicSpec:
 
 def _host(config: WorkerConfig) -> HostSettings:
     key, value, header = (config.converter(which)[0] for which in ("key", "value", "header"))
-    return HostSettings(config.plugin_path, key, value, header)
+    return HostSettings(config.plugin_path, key, value, header, config.exactly_once.transactional_tasks)
 
 
 def _engine(config: WorkerConfig) -> EngineSettings:

@@ -7,20 +7,22 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 
 def main(file: str, orders: str) -> int:
     from runtime.kafka.log.log import TopicLogs
+    from runtime.kafka.log.transactional_writer import Records, TransactionalWriter
     from runtime.worker import worker
 
     at, write = Path(orders), TopicLogs._write
     left: list[int] = []  # empty: no order yet
 
-    async def dying_write(self: TopicLogs, topic: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+    async def dying_write(
+        self: TopicLogs, topic: str, records: Records, writer: TransactionalWriter | None = None
+    ) -> None:
         if not topic.endswith("-config"):
-            await write(self, topic, records)
+            await write(self, topic, records, writer)
             return
         for key, value in records:
             if left or _ordered(at, left):
@@ -29,7 +31,7 @@ def main(file: str, orders: str) -> int:
                 left[0] -= 1
                 _die_at_last(left)
             else:
-                await write(self, topic, [(key, value)])
+                await write(self, topic, [(key, value)], writer)
 
     TopicLogs._write = dying_write  # type: ignore[method-assign]
     return worker.main(file)

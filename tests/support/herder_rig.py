@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from runtime.config import worker_config
@@ -17,6 +17,8 @@ from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.control.tasks import TaskServices
+from runtime.herder.fencing.task_fencing import TaskFencing
+from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.group.group import SoleWorker
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.offsets.offset_change import OffsetChanges
@@ -160,8 +162,10 @@ class ScriptedGroups:
 class HerderRig:
     """A herder with its stores, control loops and requests. Event loop only."""
 
-    def __init__(self, times: StartTimes | None = None) -> None:
-        self.logs, self.worker = TestLogs(), worker_config.distributed(WORKER)
+    def __init__(self, times: StartTimes | None = None, **worker: str) -> None:
+        """`worker`: more properties of the worker, with `_` for dots."""
+        properties = {**WORKER, **{key.replace("_", "."): value for key, value in worker.items()}}
+        self.logs, self.worker = TestLogs(), worker_config.distributed(properties)
         self.configs = ConfigStore(self.logs, topic("c"))
         self.statuses = StatusStore(self.logs, topic("s"))
         self.store = OffsetStore(self.logs, topic("o"))
@@ -186,13 +190,26 @@ class HerderRig:
             self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
             self.changes, self.group,
         )  # fmt: skip
-        services = TaskServices(self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host)
+        self.fenced: list[list[str]] = []
+        """The transactional ids of each round of fencing."""
+        self.refuse_fencing: Exception | None = None
+        self.fencing = ZombieFencing(self.worker, self.herder, self.configs, self.host, self._fence)
+        before_start = TaskFencing(self.worker, self.configs, self.fencing.fence_earlier, self._fence)
+        services = TaskServices(
+            self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host,
+            before_start if self.worker.exactly_once.transactional_tasks else None,
+        )  # fmt: skip
         self.connectors.start(services)
 
     async def create(self, name: str, target: TargetState | None = None, **config: str) -> None:
         """Stores a connector, as a request does after its checks."""
         full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
         await self.configs.put_connector(name, full, target)
+
+    async def _fence(self, settings: Mapping[str, Any], transactional_ids: Collection[str]) -> None:
+        self.fenced.append(list(transactional_ids))
+        if self.refuse_fencing is not None:
+            raise self.refuse_fencing
 
     async def until(self, condition: Callable[[], bool], within: float = 10.0) -> None:
         """Lets the loops run until the condition holds."""

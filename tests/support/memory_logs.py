@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.log import Apply, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import MemoryLog
 
 Record = tuple[bytes, "bytes | None"]
@@ -26,8 +27,9 @@ class TestLog(MemoryLog):
         self.queued: list[Record] = []  # unanswered, as in the producer's queue
         self.refused = 0  # writes that failed because the broker was unavailable
         self.written: list[Record] = []
+        self.in_transactions: list[bytes] = []  # keys of records that a transactional writer has written
 
-    async def write_all(self, records: Sequence[Record]) -> None:
+    async def write_all(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
         if self.away:
             self.queued += records
             self.refused += 1
@@ -38,6 +40,7 @@ class TestLog(MemoryLog):
         if self.held and any(self.held in key for key, _ in records):
             self.holding.set()
             await self.may_go.wait()
+        self.in_transactions += [key for key, _ in records] if writer is not None else []
         await super().write_all([*self.queued, *records])
         self.queued = []
 

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from runtime.api.errors import ConfigError
+from runtime.api.errors import ConfigError, ConnectError
 from runtime.config.worker_config import WorkerConfig
 from runtime.engine.port import Engine
 from runtime.herder.configs import task_specs
@@ -28,9 +29,25 @@ from runtime.storage.statuses import StatusStore
 log = logging.getLogger(__name__)
 
 
+class FencingFailed(Exception):
+    """Earlier tasks of an exactly-once source could not be fenced, and trying again would not help."""
+
+
+class SourceFencing(Protocol):
+    """Fences earlier tasks of exactly-once sources (KIP-618)."""
+
+    async def before_start(self, name: str, config: Mapping[str, str], tasks: Collection[int]) -> None:
+        """Fence all tasks with earlier task configs, then earlier runs of the tasks that are about to start: a killed
+        slot may have left an open transaction, which hides offsets. Offsets are read after that. `config` has its
+        variables resolved.
+
+        FencingFailed, or an error after which the caller tries again."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskServices:
-    """The parts of the worker that run tasks; shared by all connectors."""
+    """The parts of the worker that run tasks; shared by all connectors. `fencing` is None unless source tasks write in
+    transactions."""
 
     worker: WorkerConfig
     engine: Engine
@@ -39,6 +56,7 @@ class TaskServices:
     groups: Groups
     board: StatusBoard
     host: ResolvingHost
+    fencing: SourceFencing | None = None
 
 
 @dataclass(slots=True)
@@ -178,7 +196,7 @@ class Tasks:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
             first = replace(orders[0], connector_config=resolved)
             offsets = await self._prepare(first, [order.task for order in orders])
-        except ConfigError as e:
+        except (ConfigError, FencingFailed) as e:
             for order in orders:
                 self._fail_task(order, paused, e)
             return
@@ -198,10 +216,14 @@ class Tasks:
             self._services.engine.start_task(spec)
 
     async def _prepare(self, order: TaskRequest, tasks: Collection[int]) -> list[SourceOffset]:
-        """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets."""
+        """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets, after
+        earlier tasks have been fenced."""
         for warning in task_specs.client_warnings(self._services.worker, order):
             log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:
+            if self._services.fencing is not None:
+                owned = [task for task in tasks if self._group.owns(self._name, task)]
+                await self._services.fencing.before_start(self._name, order.connector_config, owned)
             return await self._offsets()
         await self._evict(order, tasks)
         return []
@@ -215,10 +237,14 @@ class Tasks:
         resolved = replace(order, connector_config=config, task_config=task)
         return task_specs.spec(self._services.worker, resolved, offsets, paused)
 
-    def _fail_task(self, order: TaskRequest, paused: bool, why: ConfigError | ClientConfigError) -> None:
+    def _fail_task(
+        self, order: TaskRequest, paused: bool, why: ConfigError | ClientConfigError | FencingFailed
+    ) -> None:
         """Report FAILED; the task remains FAILED until it is restarted or its configuration changes."""
         self._running[order.task] = AssignedTask(0, order.task_config, order.connector_config, paused, failed=True)
         trace = f"{ConfigError.java_name}: {why}\n"
+        if isinstance(why, FencingFailed):
+            trace = f"{ConnectError.java_name}: Failed to perform zombie fencing: {why}\n"
         self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
 
     async def _offsets(self) -> list[SourceOffset]:

@@ -19,6 +19,7 @@ from runtime.kafka.log.tail_fetch import TailFetcher
 from runtime.kafka.log.tail_reader import CommittedReader, TailReader
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, recreated_message
 from runtime.kafka.log.topics import TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.kafka.log.writer import Writer
 
 _log = logging.getLogger(__name__)
@@ -156,27 +157,34 @@ class TopicLogs:
             self.lost = what
             _log.error("%s", what)
 
-    async def _write(self, topic: str, records: Sequence[Record]) -> None:
+    async def _write(self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
         try:
             async with asyncio.timeout(self._timeout):
                 ends: dict[Position, int] = {}
-                for partition, offset in await self._acknowledged(topic, records):
+                for partition, offset in await self._acknowledged(topic, records, writer):
                     ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
                 await self._reached(ends)
         except TimeoutError as e:
             raise self._not_written(topic, e) from None
 
-    async def _write_acknowledged(self, topic: str, records: Sequence[Record]) -> None:
+    async def _write_acknowledged(
+        self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None
+    ) -> None:
         now = int(time.time() * 1000)
         try:
             async with asyncio.timeout(self._timeout):
-                written = await self._acknowledged(topic, records)
+                written = await self._acknowledged(topic, records, writer)
         except TimeoutError as e:
             raise self._not_written(topic, e) from None
         placed = zip(records, written, strict=True)
         self._apply_directly(topic, [LogRecord(key, value, p, offset, now) for (key, value), (p, offset) in placed])
 
-    async def _acknowledged(self, topic: str, records: Sequence[Record]) -> list[Written]:
+    async def _acknowledged(
+        self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None
+    ) -> list[Written]:
+        """Partition and offset of each record, when Kafka has acknowledged all, or has committed the transaction."""
+        if writer is not None:
+            return await writer.write(topic, records)
         sent = [self._send(topic, key, value) for key, value in records]
         return [await asyncio.shield(future) for future in sent]
 
@@ -241,15 +249,16 @@ class TopicLog:
         written."""
         await self.write_all([(key, value)])
 
-    async def write_all(self, records: Sequence[Record]) -> None:
-        """As write(), for several records, in this order."""
-        await self._logs._write(self.spec.topic, records)
+    async def write_all(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
+        """As write(), for several records, in this order. With a writer: in one of its transactions, and with the
+        errors of its write()."""
+        await self._logs._write(self.spec.topic, records, writer)
 
-    async def write_acknowledged(self, records: Sequence[Record]) -> None:
+    async def write_acknowledged(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
         """As write_all(), but apply the records as soon as Kafka has acknowledged them, although records before them
         may not have been read: the reader waits for open transactions of other writers. `apply` receives the records a
         second time later, and must ignore older records of a key."""
-        await self._logs._write_acknowledged(self.spec.topic, records)
+        await self._logs._write_acknowledged(self.spec.topic, records, writer)
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         """Write a record without waiting. The result (partition, offset) may be ignored; failures are logged."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.denials import is_denial, not_authorized
@@ -63,9 +64,8 @@ class TransactionalWriter:
         NotAuthorizedError if a right is missing, KafkaProblem if Kafka refuses."""
         await self._in_turn(self._start)
 
-    async def write(self, topic: str, records: Records) -> dict[int, int]:
-        """Write records in one transaction and wait until it is committed; returns the offset after the last record of
-        each partition.
+    async def write(self, topic: str, records: Records) -> list[tuple[int, int]]:
+        """Write records in one transaction and wait until it is committed; returns the partition and offset of each.
 
         WriterFenced if another producer has taken over the transactional id, or if the writer is not started.
         BrokerUnavailable if the outcome is unknown. Both stop the writer. KafkaProblem if Kafka refuses a record; then
@@ -104,30 +104,30 @@ class TransactionalWriter:
     def _stop(self) -> None:
         self._producer = None
 
-    def _write(self, topic: str, records: Records) -> dict[int, int]:
+    def _write(self, topic: str, records: Records) -> list[tuple[int, int]]:
         from confluent_kafka import KafkaException
 
         producer = self._producer
         if producer is None:
             raise WriterFenced(f"transactional id {self._id} is not in use by this worker")
-        ends: dict[int, int] = {}
+        written: dict[int, tuple[int, int]] = {}
         refusals: list[Any] = []
 
-        def delivered(error: Any, message: Any) -> None:
+        def delivered(number: int, error: Any, message: Any) -> None:
             if error is not None:
                 refusals.append(error)
             else:
-                ends[message.partition()] = max(ends.get(message.partition(), 0), message.offset() + 1)
+                written[number] = message.partition(), message.offset()
 
         try:
             producer.begin_transaction()
-            for key, value in records:
-                producer.produce(topic, value=value, key=key, on_delivery=delivered)
+            for number, (key, value) in enumerate(records):
+                producer.produce(topic, value=value, key=key, on_delivery=partial(delivered, number))
             producer.commit_transaction(self._timeout)
         except KafkaException as e:
             self._give_up(producer, e.args[0])
             raise self._problem(_cause(e.args[0], refusals), topic) from None
-        return ends
+        return [written[number] for number in range(len(records))]
 
     def _give_up(self, producer: Any, error: Any) -> None:
         """Abort the transaction. If that is not possible, the writer stops: the next start() resolves the
@@ -166,7 +166,7 @@ class TransactionalWriter:
 
 async def write_in_transaction(
     settings: Mapping[str, Any], transactional_id: str, topic: str, records: Records, within: float = TIMEOUT
-) -> dict[int, int]:
+) -> list[tuple[int, int]]:
     """Fence earlier producers with this transactional id, and write records in one transaction; as
     TransactionalWriter.write()."""
     writer = TransactionalWriter(settings, transactional_id, within)

@@ -1,11 +1,13 @@
-"""Task configs for the leader, which writes them: the owner of a connector generates them."""
+"""Requests to the leader of the group: it stores the task configs that a connector's owner generates, and fences the
+earlier tasks of exactly-once sources."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-from runtime.herder.errors import Conflict, HerderError
+from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
+from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.group.group import Group
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.kafka.formats import compact
@@ -17,11 +19,16 @@ from runtime.storage.configs import ConfigStore
 
 
 class LeaderClient:
-    """Passes task configs to the leader, in Connect's own request, so that the leader may be one of Apache's workers.
-    Event loop only."""
+    """Sends Connect's own requests, so that the leader may be one of Apache's workers. Event loop only."""
 
     def __init__(self, group: Group, clients: WorkerClients, keys: SessionKeys, configs: ConfigStore) -> None:
         self._group, self._clients, self._keys, self._configs = group, clients, keys, configs
+        self._fencing: ZombieFencing
+
+    def use(self, fencing: ZombieFencing) -> None:
+        """Fence with this while this worker leads. Its parts need this client, so it cannot be a constructor
+        argument."""
+        self._fencing = fencing
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs; returns when this worker has read it. HerderError if the leader refuses
@@ -29,20 +36,35 @@ class LeaderClient:
         if self._group.leads:
             await self._configs.put_tasks(name, configs)
             return
-        url, body = self._group.leader_url, compact([dict(config) for config in configs])
+        answer = await self._send("POST", name, "tasks", compact([dict(config) for config in configs]))
+        if answer.status >= 400:
+            raise HerderError(
+                f"The leader did not accept the task configs of connector {name}: {message_of(answer)} "
+                f"({answer.status})"
+            )
+        await self._configs.read_to_end()
+
+    async def fence(self, name: str) -> None:
+        """Fence the tasks of an exactly-once source that ran with earlier task configs; returns when this worker has
+        read the leader's record of that. HerderError or BadRequest if it is refused; the caller tries again after any
+        other error."""
+        if self._group.leads:
+            await self._fencing.fence_earlier(name)
+            return
+        answer = await self._send("PUT", name, "fence", b"")
+        if answer.status >= 400:
+            message = f"{message_of(answer)} (the leader's answer, {answer.status})"
+            raise _REFUSALS.get(answer.status, Unavailable)(message)
+        await self._configs.read_to_end()
+
+    async def _send(self, method: str, name: str, what: str, body: bytes) -> WorkerAnswer:
+        url = self._group.leader_url
         if url is None:
             raise Conflict(NO_LEADER)
         signature = self._keys.sign(body)
-        headers = {
-            SIGNATURE_HEADER: signature.text, ALGORITHM_HEADER: signature.algorithm, "Content-Type": JSON,
-        }  # fmt: skip
-        target = f"/connectors/{quote(name, safe='')}/tasks?forward=false"
-        _check(name, await self._clients.send(url, WorkerRequest("POST", target, headers, body), "The leader, worker"))
-        await self._configs.read_to_end()
+        headers = {SIGNATURE_HEADER: signature.text, ALGORITHM_HEADER: signature.algorithm, "Content-Type": JSON}
+        request = WorkerRequest(method, f"/connectors/{quote(name, safe='')}/{what}?forward=false", headers, body)
+        return await self._clients.send(url, request, "The leader, worker")
 
 
-def _check(name: str, answer: WorkerAnswer) -> None:
-    if answer.status >= 400:
-        raise HerderError(
-            f"The leader did not accept the task configs of connector {name}: {message_of(answer)} ({answer.status})"
-        )
+_REFUSALS = {400: BadRequest, 500: HerderError}

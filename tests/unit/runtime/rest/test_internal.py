@@ -63,7 +63,8 @@ def _signed(body: bytes, key: bytes) -> dict[str, Any]:
 async def worker() -> AsyncIterator[Worker]:
     rig = HerderRig()
     handlers = InternalHandlers(
-        InternalRequests(rig.herder, rig.configs, rig.connectors), SessionKeys(rig.configs, SessionKeySettings())
+        InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing),
+        SessionKeys(rig.configs, SessionKeySettings()),
     )
     app = application([
         Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
@@ -147,15 +148,14 @@ async def test_connectors_without_task_configs(worker: Worker) -> None:
     assert (await worker.post("s", [])).status_code == 204
 
 
-async def test_fencing_is_stored_or_refused(worker: Worker) -> None:
+async def test_signed_requests_for_fencing_are_carried_out_once(worker: Worker) -> None:
     await worker.store_key(KEY)
     await worker.rig.create("sink", connector_class="Sink", topics="t")
-    assert (await worker.fence("sink")).status_code == 400
+    refused = await worker.fence("sink")
+    assert (refused.status_code, refused.json()["message"]) == (400, "Connector sink is not a source connector")
     await worker.rig.create("a", tasks_max="2")
     await worker.rig.until(lambda: len(worker.rig.tasks("a")) == 2)
     assert (await worker.fence("a", NEW_KEY)).status_code == 403
-    assert (await worker.fence("a")).status_code == 204
+    assert [(await worker.fence("a")).status_code for _ in range(2)] == [204, 204]
     assert worker.configs.fencing_counts == {"a": 2}
-    refused = await worker.fence("a")  # tasks of these two may still be running
-    assert refused.status_code == 500
-    assert "cannot fence out" in refused.json()["message"]
+    assert [key for key, _ in worker.rig.logs.by_topic["c"].written].count(b"tasks-fencing-a") == 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.states import TargetState
-from runtime.storage.configs import RestartRequest
+from runtime.storage.configs import ConfigStore, RestartRequest, TaskConfigsChanged
+from tests.support.memory_logs import TestLogs, topic
 from tests.support.stores import MakeStores
 
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
@@ -136,6 +140,62 @@ async def test_other_records_are_kept(stores: MakeStores) -> None:
     assert one.configs.fencing_counts == {"c": 3}
     assert one.configs.logger_levels == {"org.x": "DEBUG"}
     assert one.configs.names() == []
+
+
+async def test_fencing_is_pending_while_task_configs_are_newer_than_the_task_count(stores: MakeStores) -> None:
+    one = await stores()
+    configs = one.configs
+    await configs.put_connector("c", {"name": "c"})
+    assert not configs.pending_fencing("c")
+    await configs.put_tasks("c", [{"n": "0"}, {"n": "1"}])
+    old = configs.connector("c")
+    assert old is not None
+    assert configs.pending_fencing("c")
+    await configs.put_fencing_count(old)
+    assert (configs.pending_fencing("c"), configs.fencing_counts) == (False, {"c": 2})
+    await configs.put_tasks("c", [])
+    assert configs.pending_fencing("c")
+    with pytest.raises(TaskConfigsChanged):
+        await configs.put_fencing_count(old)
+    await configs.remove_connector("c")  # tasks of a deleted connector may still run
+    assert (configs.pending_fencing("c"), configs.fencing_counts) == (True, {"c": 2})
+
+
+async def test_a_task_count_is_not_written_while_task_configs_are() -> None:
+    logs = TestLogs()
+    configs = ConfigStore(logs, topic("c"))
+    await configs.put_connector("c", {"name": "c"})
+    await configs.put_tasks("c", [{"n": "0"}])
+    stored, log = configs.connector("c"), logs.by_topic["c"]
+    assert stored is not None
+    log.held = b"task-c-0"
+    writing = asyncio.create_task(configs.put_tasks("c", [{"n": "0"}, {"n": "1"}]))
+    await log.holding.wait()
+    with pytest.raises(TaskConfigsChanged):
+        await configs.put_fencing_count(stored)
+    log.may_go.set()
+    await writing
+
+
+async def test_the_leader_writes_in_transactions_what_only_a_leader_may_write() -> None:
+    logs = TestLogs()
+    configs = ConfigStore(logs, topic("c"), TransactionalWriter({}, "leader"))
+    await configs.put_connector("c", {"name": "c"}, TargetState.PAUSED)
+    await configs.put_target_state("c", TargetState.STARTED)
+    await configs.put_tasks("c", [{"n": "0"}])
+    stored = configs.connector("c")
+    assert stored is not None
+    await configs.put_fencing_count(stored)
+    await configs.put_session_key({})
+    await configs.put_restart("c", False, False)
+    await configs.put_logger_level("x", "DEBUG")
+    await configs.remove_connector("c")
+    log = logs.by_topic["c"]
+    assert log.in_transactions == [
+        b"target-state-c", b"connector-c", b"task-c-0", b"commit-c", b"tasks-fencing-c", b"session-key",
+        b"restart-connector-c", b"connector-c", b"target-state-c",
+    ]  # fmt: skip
+    assert [key for key, _ in log.written if key not in log.in_transactions] == [b"logger-cluster-x"]
 
 
 @pytest.mark.parametrize(

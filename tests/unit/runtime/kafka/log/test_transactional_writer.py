@@ -19,8 +19,8 @@ def writer_on(broker: KafkaBroker, transactional_id: str) -> TransactionalWriter
 async def test_the_records_of_a_write_are_committed_when_it_returns(broker: KafkaBroker) -> None:
     topic, writer = broker.create_topic(partitions=1), writer_on(broker, unique("leader"))
     await writer.start()
-    assert await writer.write(topic, [(b"a", b"1"), (b"b", None)]) == {0: 2}
-    assert await writer.write(topic, [(b"a", b"2")]) == {0: 4}
+    assert await writer.write(topic, [(b"a", b"1"), (b"b", None)]) == [(0, 0), (0, 1)]
+    assert await writer.write(topic, [(b"a", b"2")]) == [(0, 3)]
     assert pairs(broker.bootstrap, topic) == [(b"a", b"1"), (b"b", None), (b"a", b"2")]
     await writer.stop()
 
@@ -32,7 +32,7 @@ async def test_a_successor_fences_the_writer_and_aborts_what_a_killed_one_left(b
     stopped: list[str] = []
     former.subscribe(lambda: stopped.append("former"))
     await former.start()
-    assert await former.write(topic, [(b"k", b"former")]) == {0: 3}  # after the aborted record and its marker
+    assert await former.write(topic, [(b"k", b"former")]) == [(0, 2)]  # after the aborted record and its marker
     await successor.start()
     with pytest.raises(WriterFenced, match=f"another producer has taken over the transactional id {transactional_id}"):
         await former.write(topic, [(b"k", b"late")])
@@ -66,7 +66,7 @@ async def test_a_refused_record_leaves_nothing_of_its_transaction_and_the_writer
 
 async def test_a_single_write(broker: KafkaBroker) -> None:
     topic, settings = broker.create_topic(), {"bootstrap.servers": broker.bootstrap}
-    assert await write_in_transaction(settings, unique("task"), topic, [(b"a", b"1")]) == {0: 1}
+    assert await write_in_transaction(settings, unique("task"), topic, [(b"a", b"1")]) == [(0, 0)]
     assert pairs(broker.bootstrap, topic) == [(b"a", b"1")]
     with pytest.raises(BrokerUnavailable, match="Kafka did not answer about the transactional id t"):
         await write_in_transaction({"bootstrap.servers": "127.0.0.1:1"}, "t", topic, [(b"a", b"1")], within=1)

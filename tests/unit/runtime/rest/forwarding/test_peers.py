@@ -27,6 +27,7 @@ from runtime.rest.resource import Handler, Resource
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.herder_rig import HerderRig
 from tests.support.memory_logs import TestLogs, topic
+from tests.support.never_called import NEVER_CALLED
 from tests.support.scripted_group import info
 from tests.support.worker_rig import ServingWorker, worker_group
 
@@ -51,7 +52,7 @@ def settling(worker: ServingWorker, here: Scripted, statuses: StatusStore | None
 
 
 async def serve_settled(worker: ServingWorker, connectors: Scripted) -> None:
-    requests = InternalRequests(cast(Herder, None), worker.configs, cast(Connectors, connectors))
+    requests = InternalRequests(cast(Herder, None), worker.configs, cast(Connectors, connectors), NEVER_CALLED)
     handlers = InternalHandlers(requests, worker.keys)
     await worker.serve([Route("/connectors/{name}/settled", Resource(post=handlers.settled))])
 
@@ -106,7 +107,7 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
     """A leader with its herder, an owner, and the owner's client for the leader."""
     rig = HerderRig()
     async with worker_group(2) as (leader, owner):
-        handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors), leader.keys)
+        handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
         await leader.serve([Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs))])
         yield rig, owner, LeaderClient(owner.group, owner.clients, owner.keys, owner.configs)
     await rig.close()

@@ -1,0 +1,76 @@
+"""The leader's rounds of fencing (KIP-618).
+
+The leader keeps in the config topic how many tasks of a connector may have run. When task configs have been written
+after that record, all of these tasks are fenced before the record is replaced and the new tasks start."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any
+
+from runtime.config.exactly_once import task_transactional_id
+from runtime.config.worker_config import WorkerConfig
+from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.control.connector_locks import ConnectorLocks
+from runtime.herder.errors import BadRequest, Conflict, HerderError
+from runtime.herder.herder import Herder
+from runtime.kafka.clients.settings import client_config
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.fencing import fence
+from runtime.model.states import ConnectorType
+from runtime.storage.configs import ConfigStore, StoredConnector, TaskConfigsChanged
+
+log = logging.getLogger(__name__)
+
+Fence = Callable[[Mapping[str, Any], Collection[str]], Awaitable[None]]
+"""kafka.fencing.fence: arguments are librdkafka settings and transactional ids."""
+
+
+class ZombieFencing:
+    """Event loop only."""
+
+    def __init__(
+        self, worker: WorkerConfig, herder: Herder, configs: ConfigStore, host: ResolvingHost, send: Fence = fence
+    ) -> None:
+        self._worker, self._herder, self._configs, self._host, self._send = worker, herder, configs, host, send
+        self._rounds = ConnectorLocks()
+
+    async def fence_earlier(self, name: str) -> None:
+        """Fence the tasks of a connector that ran with earlier task configs; does nothing if that has been done.
+
+        Conflict if this worker does not lead or the task configs are just changing, BrokerUnavailable if Kafka does not
+        answer, HerderError if Kafka refuses."""
+        async with self._rounds.hold(name):  # a second round would fence the tasks that the first one has permitted
+            self._herder.check_leads()
+            await self._configs.read_to_end()
+            stored = self._herder.stored(name)
+            if await self._herder.type(stored.config) == ConnectorType.SINK:
+                raise BadRequest(f"Connector {name} is not a source connector")
+            if self._configs.pending_fencing(name):
+                await self._round(stored)
+
+    async def _round(self, stored: StoredConnector) -> None:
+        """A connector without a task count has never run exactly once. A single task is fenced by the single task that
+        replaces it."""
+        earlier = self._configs.fencing_counts.get(stored.name)
+        if earlier is not None and (earlier, len(stored.tasks)) != (1, 1):
+            await self._fence(stored, earlier)
+        self._herder.check_leads()
+        try:
+            await self._configs.put_fencing_count(stored)
+        except TaskConfigsChanged:
+            raise Conflict(f"The task configs of connector {stored.name} have changed meanwhile; try again") from None
+
+    async def _fence(self, stored: StoredConnector, tasks: int) -> None:
+        name = stored.name
+        config = await self._host.resolve_stored(name, stored.config)
+        settings = client_config(self._worker.originals, "admin", config, client_id=f"connector-adminclient-{name}")
+        log.info("%s: fencing %d earlier task(s)", name, tasks)
+        try:
+            ids = [task_transactional_id(self._worker.group_id, name, task) for task in range(tasks)]
+            await self._send(settings.settings, ids)
+        except BrokerUnavailable:
+            raise
+        except KafkaProblem as e:
+            raise HerderError(f"Failed to perform zombie fencing of connector {name}: {e}") from None
