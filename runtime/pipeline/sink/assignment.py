@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
@@ -68,35 +69,38 @@ class PartitionAssignment:
         """Whether the partition has been assigned without interruption since the start of the batch."""
         return tp in self._context.positions and tp not in self.given_up
 
-    def commit(self, in_rebalance: bool = False) -> None:
+    def commit(self) -> None:
         """Flush, then commit the offsets that the task allows: of all partitions as soon as one offset has changed, as
         Connect does. After a RetriableError the task rewinds to the committed offsets. The answer arrives later in
-        on_commit(), since the broker may be unavailable for long; a rebalance waits for the answer."""
-        current = self._context.positions
-        if not current:
-            return
-        if self._committing and not in_rebalance:
+        on_commit(), since the broker may be unavailable for long."""
+        if self._committing:
             _log.warning("The previous offset commit is still pending; the next one waits for it")
             return
+        self._commit(self._flush(dict(self._context.positions)), wait=False)
+
+    def _flush(self, current: Positions) -> Positions:
+        """Call preCommit with these positions. Returns the offsets to commit, for all of these partitions; empty if no
+        offset has changed, or nothing may be committed."""
+        if not current:
+            return {}
         self._control.check()
+        committed = {tp: self._committed[tp] for tp in current if tp in self._committed}
         try:
             with self._control.calling("preCommit"):
                 allowed = self._task.pre_commit(dict(current)) or {}
         except RetriableError as error:
             _log.error("Flush failed, rewinding to the last committed offsets: %s", error)
-            self._context.seek(self._committed)
-            return
+            self._context.seek(committed)
+            return {}
         if not self._context.settle(self._spec.flush_timeout):
             _log.warning("Failed records are not yet written to the dead letter topic; the commit waits for them")
-            return
-        self._control.check()
+            return {}
         moved = {
             tp: offset
             for tp, offset in allowed.items()
             if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
         }
-        if moved:
-            self._commit({**self._committed, **moved}, in_rebalance)
+        return {**committed, **moved} if moved else {}
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
         """The group's answer to a commit."""
@@ -125,21 +129,20 @@ class PartitionAssignment:
         return behind
 
     def finish(self) -> None:
-        """Flush, commit and close for the last time; errors are logged, since the task ends anyway."""
+        """Flush, close and commit for the last time, in Connect's order; errors of the flush and of the commit are
+        logged, since the task ends anyway."""
         self._finished = True
         if self._control.revoked:
             return
-        deadline = time.monotonic() + self._spec.flush_timeout
-        try:
+        deadline, offsets = time.monotonic() + self._spec.flush_timeout, {}
+        with _logged("Final flush failed, its offsets are not committed"):
             self._await_commit(deadline)
-            self.commit()
-            self._await_commit(deadline)
-        except RevokedError:
-            raise
-        except Exception as error:
-            _log.error("Final flush failed, its offsets are not committed: %s", error)
+            offsets = self._flush(dict(self._context.positions))
         if self._context.positions:
             self._close_task(list(self._context.positions))
+        with _logged("Final commit failed"):
+            self._commit(offsets, wait=False)
+            self._await_commit(deadline)
 
     def apply_requests(self) -> None:
         """Carries out the task's requests through its context. A batch waiting to be put again loses the partitions in
@@ -185,16 +188,22 @@ class PartitionAssignment:
     def _commit(self, offsets: Mapping[TopicPartition, int], wait: bool) -> None:
         from confluent_kafka import KafkaException
 
+        if not offsets:
+            return
+        self._control.check()
         partitions = [_kafka(tp, offset) for tp, offset in offsets.items()]
-        self._sent = dict(offsets)
+        self._sent.update(offsets)
+        pending = self._committing
         try:
             if wait:
                 self.on_commit(None, self._consumer.commit(offsets=partitions, asynchronous=False) or [])
+                self._committing = pending
             else:
                 self._consumer.commit(offsets=partitions, asynchronous=True)
                 self._committing = True
         except KafkaException as error:
             self.on_commit(error.args[0], partitions)
+            self._committing = pending
 
     def _await_commit(self, deadline: float) -> None:
         """Poll for the answer to a commit; other messages are discarded."""
@@ -227,21 +236,35 @@ class PartitionAssignment:
                 p.offset = self._context.positions[tp] = self._committed[tp] = self._context.seeks.pop(tp)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
-        if self._finished:
+        """Flush and close the revoked partitions, then commit their offsets. A cooperative rebalance leaves the others
+        open, so the task hears nothing of them. Nothing is committed if the task cannot close them."""
+        removed = self._opened(partitions)
+        if self._finished or not removed:
             return
         try:
-            self.commit(in_rebalance=True)
+            try:
+                offsets = self._flush({tp: self._context.positions[tp] for tp in removed})
+            finally:
+                self._close_task(removed)
+            self._commit(offsets, wait=True)
         finally:
-            self._close(partitions)
+            self._forget(removed)
 
     def _on_lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        removed = self._opened(partitions)
+        if self._finished or not removed:
+            return
         _log.warning("Partitions were lost: another member may already own them")
-        if not self._finished:
-            self._close(partitions)
+        try:
+            self._close_task(removed)
+        finally:
+            self._forget(removed)
 
-    def _close(self, partitions: Sequence[KafkaPartition]) -> None:
-        removed = [TopicPartition(p.topic, p.partition) for p in partitions]
-        self._close_task(removed)
+    def _opened(self, partitions: Sequence[KafkaPartition]) -> list[TopicPartition]:
+        named = (TopicPartition(p.topic, p.partition) for p in partitions)
+        return [tp for tp in named if tp in self._context.positions]
+
+    def _forget(self, removed: Sequence[TopicPartition]) -> None:
         for tp in removed:
             for known in (self._context.positions, self._committed, self._sent, self._context.seeks):
                 known.pop(tp, None)
@@ -293,6 +316,17 @@ class PartitionAssignment:
         if member != self._member:
             self._member = member
             self._host.member(self._spec, member)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Errors are logged, except those of a task whose lease has ended."""
+    try:
+        yield
+    except RevokedError:
+        raise
+    except Exception as error:
+        _log.error("%s: %s", what, error)
 
 
 def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:

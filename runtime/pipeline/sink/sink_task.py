@@ -116,11 +116,17 @@ class SinkWorker:
             try:
                 self._assignment.finish()
             finally:
-                close(self._consumer, self._spec.flush_timeout)
-                slot_budget.give_back(self._share)
-                with self._control.calling("stop"):
-                    self._task.stop()
-                self._chain.close()
+                self._end()
+
+    def _end(self) -> None:
+        """Other tasks get the partitions after stop(), as in Connect."""
+        try:
+            with self._control.calling("stop"):
+                self._task.stop()
+        finally:
+            close(self._consumer, self._spec.flush_timeout)
+            slot_budget.give_back(self._share)
+            self._chain.close()
 
     def _loop(self) -> None:
         wait = _POLL_TIMEOUT

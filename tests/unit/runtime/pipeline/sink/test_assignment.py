@@ -39,6 +39,8 @@ class SlowGroup:
     def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
         return [KafkaPartition(p.topic, p.partition, 100) for p in partitions]
 
+    def poll(self, timeout: float) -> None: ...
+
     def incremental_assign(self, partitions: list[Any]) -> None: ...
 
     def pause(self, partitions: list[Any]) -> None:
@@ -96,7 +98,84 @@ def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> 
     assignment.on_commit(None, [KafkaPartition("t", n, offset) for n, offset in consumer.commits[0].items()])
     assignment.advance({TopicPartition("t", 0): 120})
     assignment.commit()
-    assert consumer.commits == [{0: 110, 1: 510}, {0: 110, 1: 510}, {0: 120}]
+    assert consumer.commits == [{0: 110, 1: 510}, {1: 510}, {0: 120}]
+
+
+class CallsSink(IdleSink):
+    """Records its calls in the list that it shares with the consumer."""
+
+    def __init__(self, calls: list[Any], refuses: bool = False) -> None:
+        self._calls, self._refuses = calls, refuses
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        self._calls.append(("open", [tp.partition for tp in partitions]))
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        self._calls.append(("preCommit", {tp.partition: offset for tp, offset in offsets.items()}))
+        return offsets
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self._calls.append(("close", [tp.partition for tp in partitions]))
+        if self._refuses:
+            raise OSError("the file system is full")
+
+
+class CallsGroup(SlowGroup):
+    """Records commits among the calls of the task."""
+
+    def __init__(self, calls: list[Any]) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def commit(self, offsets: list[Any], asynchronous: bool) -> list[Any]:
+        self._calls.append(("commit", {p.partition: p.offset for p in offsets}))
+        return super().commit(offsets, asynchronous)
+
+
+def three_partitions(calls: list[Any], refuses: bool = False) -> tuple[Any, SinkContext, PartitionAssignment]:
+    """A task with three partitions, each at 100 and read up to 110."""
+    task, consumer = CallsSink(calls, refuses), CallsGroup(calls)
+    context = task.context = SinkContext({})
+    spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
+    control = Control(False, lambda: None)
+    assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)  # type: ignore[arg-type]
+    assignment.callbacks["on_assign"](consumer, kafka(0, 1, 2))
+    assignment.advance({TopicPartition("t", n): 110 for n in range(3)})
+    calls.clear()
+    return consumer, context, assignment
+
+
+def kafka(*partitions: int) -> list[KafkaPartition]:
+    return [KafkaPartition("t", n) for n in partitions]
+
+
+def test_a_cooperative_rebalance_flushes_and_closes_only_what_is_revoked() -> None:
+    calls: list[Any] = []
+    consumer, context, assignment = three_partitions(calls)
+    assignment.callbacks["on_revoke"](consumer, kafka(1))
+    assert calls == [("preCommit", {1: 110}), ("close", [1]), ("commit", {1: 110})]
+    calls.clear()
+    assignment.callbacks["on_assign"](consumer, kafka(3))
+    assert calls == [("open", [3])]
+    assert {tp.partition for tp in context.assignment} == {0, 2, 3}
+    calls.clear()
+    assignment.callbacks["on_revoke"](consumer, [])
+    assignment.callbacks["on_assign"](consumer, [])
+    assert calls == [], "a rebalance that changes nothing"
+    assignment.callbacks["on_lost"](consumer, kafka(2))
+    assert calls == [("close", [2])], "another member may already have committed"
+    calls.clear()
+    assignment.finish()
+    assert calls == [("preCommit", {0: 110, 3: 100}), ("close", [0, 3]), ("commit", {0: 110, 3: 100})]
+
+
+def test_offsets_of_partitions_that_cannot_be_closed_are_not_committed() -> None:
+    calls: list[Any] = []
+    consumer, context, assignment = three_partitions(calls, refuses=True)
+    with pytest.raises(OSError, match="full"):
+        assignment.callbacks["on_revoke"](consumer, kafka(0))
+    assert [name for name, _ in calls] == ["preCommit", "close"]
+    assert {tp.partition for tp in context.assignment} == {1, 2}
 
 
 def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() -> None:
