@@ -1,7 +1,8 @@
 """Offsets of all source connectors, in the worker's offset topic and in topics that connectors name.
 
 A connector with its own topic (`offsets.storage.topic`) reads offsets from that topic first, and partitions missing
-there from the worker's topic. It commits to both (KIP-618), so that it can return to the worker's topic.
+there from the worker's topic. It commits to both (KIP-618), so that it can return to the worker's topic. The clients of
+its own topic are the connector's, with its overrides and thus its principals.
 """
 
 from __future__ import annotations
@@ -10,16 +11,27 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 
 from runtime.api.errors import ConfigError
+from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.formats import canonical
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.offsets import Offset, OffsetStore, Partition
 
 OPEN_TIMEOUT = 30.0
 """Seconds that opening a connector's own topic may take."""
+
+_OVERRIDES = ("admin.override.", "consumer.override.", "producer.override.")
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnTopic:
+    """A topic that a connector names, and the connector's overrides of clients (variables unresolved)."""
+
+    name: str
+    overrides: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +45,26 @@ class _Own:
 class ConnectorOffsets:
     """Reads and writes offsets of source connectors. Event loop only.
 
-    `stored_topic` returns a stored connector's own topic, `topic_in` the topic named in a configuration; both return an
-    empty text for the worker's topic, and raise ConfigError if a variable cannot be resolved. `names` returns all
-    connectors."""
+    `clients` returns settings for a configuration; `topic_in` returns the topic that a configuration names, empty for
+    the worker's topic. Both raise ConfigError if a variable cannot be resolved. `stored` returns the configuration of a
+    stored connector, `names` all connectors."""
 
     def __init__(
         self,
         worker: OffsetStore,
         spec: Callable[[str], TopicSpec],
-        settings: Mapping[str, Any],
-        stored_topic: Callable[[str], str],
+        clients: Callable[[Mapping[str, str]], LogClients],
+        stored: Callable[[str], Mapping[str, str] | None],
         topic_in: Callable[[Mapping[str, str]], str],
         names: Callable[[], Sequence[str]],
+        open_timeout: float = OPEN_TIMEOUT,
     ) -> None:
-        self._worker, self._spec, self._settings = worker, spec, settings
-        self._stored_topic, self._topic_in, self._names = stored_topic, topic_in, names
-        self._unstored: dict[str, str] = {}  # topics of connectors that are being created or deleted
-        self._own: dict[str, _Own] = {}
+        """`open_timeout`: seconds that opening a connector's own topic may take."""
+        self._open_timeout = open_timeout
+        self._worker, self._spec, self._clients = worker, spec, clients
+        self._stored, self._topic_in, self._names = stored, topic_in, names
+        self._unstored: dict[str, Mapping[str, str]] = {}  # connectors that are being created or deleted
+        self._own: dict[_OwnTopic, _Own] = {}
         self._opening = asyncio.Lock()
 
     @contextmanager
@@ -58,7 +73,8 @@ class ConnectorOffsets:
         no longer stored."""
         before = self._unstored.get(name)
         if config is not None:
-            self._unstored[name] = self._topic_in(config)
+            self._topic_in(config)  # raises if it cannot be resolved
+            self._unstored[name] = config
         try:
             yield
         finally:
@@ -70,12 +86,12 @@ class ConnectorOffsets:
     async def read_to_end(self, name: str | None = None) -> None:
         """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
         this connector. BrokerUnavailable if Kafka does not answer or such a transaction does not end."""
-        wanted = self._topics() if name is None else {self._topic_of(name)} - {""}
+        wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
         async with self._opening:
             for topic in wanted - set(self._own):
                 self._own[topic] = await self._open(topic)
             if self._own:
-                await self._close_unused(self._topics())
+                await self._close_unused(self._all_topics())
         stores = [self._worker, *(self._own[topic].store for topic in wanted)]
         await asyncio.gather(*(store.read_to_end(name) for store in stores))
 
@@ -105,32 +121,41 @@ class ConnectorOffsets:
             await self._close_unused(set())
 
     def _store_of(self, name: str) -> OffsetStore | None:
-        own = self._own.get(self._topic_of(name)) if self._own else None
+        topic = self._topic_of(name) if self._own else None
+        own = self._own.get(topic) if topic is not None else None
         return own.store if own is not None else None
 
-    def _topics(self) -> set[str]:
+    def _all_topics(self) -> set[_OwnTopic]:
         """All topics in use. Takes time proportional to the number of connectors."""
-        found = set(self._unstored.values())
-        for name in self._names():
+        found = set()
+        for name in (*self._unstored, *self._names()):
             with suppress(ConfigError):  # a connector whose topic cannot be resolved does not run
-                found.add(self._topic_of(name))
-        return found - {""}
+                if (topic := self._topic_of(name)) is not None:
+                    found.add(topic)
+        return found
 
-    def _topic_of(self, name: str) -> str:
-        unstored = self._unstored.get(name)
-        return self._stored_topic(name) if unstored is None else unstored
+    def _topic_of(self, name: str) -> _OwnTopic | None:
+        config = self._unstored.get(name) or self._stored(name)
+        topic = self._topic_in(config) if config else ""
+        if not config or not topic:
+            return None
+        return _OwnTopic(topic, frozenset((k, v) for k, v in config.items() if k.startswith(_OVERRIDES)))
 
-    async def _open(self, topic: str) -> _Own:
-        logs = TopicLogs(self._settings)
-        own = _Own(logs, OffsetStore(logs, self._spec(topic)))
+    async def _open(self, topic: _OwnTopic) -> _Own:
+        logs = TopicLogs(await asyncio.to_thread(self._clients, dict(topic.overrides)))
+        own = _Own(logs, OffsetStore(logs, self._spec(topic.name)))
         try:
-            async with asyncio.timeout(OPEN_TIMEOUT):
+            async with asyncio.timeout(self._open_timeout):
                 await logs.start()
+        except TimeoutError:
+            await logs.close()
+            why = logs.error or f"no answer within {self._open_timeout:g} seconds"
+            raise BrokerUnavailable(f"offset topic {topic.name} cannot be read: {why}") from None
         except BaseException:
             await logs.close()
             raise
         return own
 
-    async def _close_unused(self, used: set[str]) -> None:
+    async def _close_unused(self, used: set[_OwnTopic]) -> None:
         for topic in set(self._own) - used:
             await self._own.pop(topic).logs.close()

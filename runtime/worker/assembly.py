@@ -55,7 +55,9 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.host.client import PluginHostClient
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
+from runtime.kafka.clients.settings import reaching_config
 from runtime.kafka.groups import Groups
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicSpec
 from runtime.kafka.positions import Positions
 from runtime.logs.lines import ConnectorLines
@@ -235,11 +237,17 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
     def topic_in(connector: Mapping[str, str]) -> str:
         return offsets_topic(config, connector) or ""
 
-    def stored_topic(name: str) -> str:
-        stored = configs.connector(name)
-        return topic_in(stored.config) if stored else ""
+    def clients(connector: Mapping[str, str]) -> LogClients:
+        resolved = config.providers.resolve(connector).config
+        return LogClients(
+            *(reaching_config(config.originals, kind, resolved) for kind in ("admin", "consumer", "producer"))
+        )
 
-    return ConnectorOffsets(worker, spec, admin_settings(config), stored_topic, topic_in, configs.names)
+    def stored(name: str) -> Mapping[str, str] | None:
+        found = configs.connector(name)
+        return found.config if found else None
+
+    return ConnectorOffsets(worker, spec, clients, stored, topic_in, configs.names)
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

@@ -12,9 +12,10 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from runtime.api.errors import ConnectError, DataError
-from runtime.kafka.clients.settings import client_config
-from runtime.kafka.errors import GroupError, NotAuthorizedError
+from runtime.kafka.clients.settings import client_config, reaching_config
+from runtime.kafka.errors import GroupError, KafkaProblem, NotAuthorizedError
 from runtime.kafka.groups import Groups
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
 from runtime.kafka.positions import Positions
 from runtime.kafka.samples import newest
@@ -28,11 +29,13 @@ from runtime.pipeline.sink.dead_letters import DeadLetters
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.trace import trace_of
+from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.offsets import OffsetStore
 from tests.support.broker import unique
 from tests.support.group_members import Participant
 from tests.support.pipeline import produce, task_spec
 from tests.support.python_messages import Message
-from tests.support.secured_broker import Right, SecuredBroker
+from tests.support.secured_broker import CONNECTOR, Right, SecuredBroker
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 
@@ -317,3 +320,46 @@ def test_a_source_names_the_missing_write_right(secured: SecuredBroker) -> None:
     assert acks.error is not None
     trace = trace_of(send_failure(acks.error, own))
     assert f"WRITE on topic {topic} is not granted to User:connect" in trace
+
+
+KINDS = ("admin", "consumer", "producer")
+
+
+def as_connector(broker: SecuredBroker) -> dict[str, str]:
+    """Overrides with which a connector's clients have a principal of their own."""
+    return {f"{kind}.override.{k}": v for kind in KINDS for k, v in broker.client(CONNECTOR).items()}
+
+
+async def test_a_connector_uses_its_own_offset_topic_with_its_own_principal(secured: SecuredBroker) -> None:
+    """The rows of Connect's table for the offsets topic of a connector (exactly-once source support), one by one; the
+    worker's principal has no right on the topic."""
+    prefix = unique("own")
+    own, shared = f"{prefix}-own", f"{prefix}-shared"
+    secured.grant(topic_rights(shared))
+    logs = TopicLogs(settings(secured))
+    config = {"offsets.storage.topic": own, **as_connector(secured)}
+    offsets = ConnectorOffsets(
+        OffsetStore(logs, TopicSpec(shared, 1, 1, "offset.storage")),
+        lambda topic: TopicSpec(topic, 1, 1, "offset.storage"),
+        lambda overrides: LogClients(*(reaching_config({}, kind, overrides) for kind in KINDS)),
+        lambda name: config,
+        lambda config: config["offsets.storage.topic"],
+        lambda: ["c"],
+        open_timeout=3,
+    )  # fmt: skip
+    await logs.start()
+    try:
+        for operation in ("CREATE", "DESCRIBE", "READ"):
+            with pytest.raises(KafkaProblem, match=f"User:connector is not authorized to {operation} topic {own}"):
+                await offsets.read_to_end("c")
+            secured.grant([("TOPIC", own, operation)], CONNECTOR)
+        await offsets.read_to_end("c")
+        with pytest.raises(NotAuthorizedError, match=f"User:connector is not authorized to WRITE topic {own}"):
+            await offsets.alter("c", [({"p": 1}, {"n": 1})])
+        secured.grant([("TOPIC", own, "WRITE")], CONNECTOR)
+        await offsets.alter("c", [({"p": 1}, {"n": 1})])
+        await offsets.read_to_end("c")
+        assert [o.offset for o in offsets.offsets("c")] == [{"n": 1}]
+    finally:
+        await offsets.close()
+        await logs.close()

@@ -181,7 +181,9 @@ class HerderRig:
         engine, groups = cast(Engine, self.engine), cast(Groups, self.groups)
         checks = cast(WorkerChecks, None)
         self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, CallSecrets(secrets), checks)
-        self.offsets = ConnectorOffsets(self.store, topic, {}, lambda name: "", self.topic_of, self.configs.names)
+        self.offsets = ConnectorOffsets(
+            self.store, topic, NEVER_CALLED, lambda name: None, self.topic_of, self.configs.names
+        )
         self.stored_offsets, locks = StoredOffsets(self.offsets, groups), ConnectorLocks()
         self.journal = OffsetJournal(self.logs, topic("j"))
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)

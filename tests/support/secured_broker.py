@@ -1,4 +1,4 @@
-"""A broker with TLS, passwords and ACLs: superusers on its plain listener, `connect` on the authenticated listener."""
+"""A broker with TLS, passwords and ACLs: superusers on its plain listener, USERS on the authenticated listener."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from tests.support.broker import KafkaBroker
 from tests.support.certificates import Stores, make_stores
 
 Right = tuple[str, str, str]
-"""Kind of resource (TOPIC, GROUP, CLUSTER), its name or prefix, operation."""
+"""Kind of resource (TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER), its name or prefix, operation."""
+
+CONNECT, CONNECTOR = USERS = ("connect", "connector")
+"""The principal of workers, and one for single connectors; a user's password is the name and `-secret`."""
 
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 class SecuredBroker(KafkaBroker):
-    """Clients need a certificate and a password; rights are granted to User:connect."""
+    """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path) -> None:
         config = BrokerConfig(folder, ports.choose(), ports.choose())
@@ -35,13 +38,13 @@ class SecuredBroker(KafkaBroker):
     def stop(self) -> None:
         self._broker.stop()
 
-    def client(self) -> dict[str, str]:
-        """Java client properties of User:connect, with a PKCS12 store and inline trusted certificates."""
+    def client(self, user: str = CONNECT) -> dict[str, str]:
+        """Java client properties of a user, with a PKCS12 store and inline trusted certificates."""
         return {
             "bootstrap.servers": self.secured,
             "security.protocol": "SASL_SSL",
             "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": f'{_PLAIN} username="connect" password="connect-secret";',
+            "sasl.jaas.config": f'{_PLAIN} username="{user}" password="{user}-secret";',
             "ssl.truststore.certificates": self.stores.trust.read_text(),
             "ssl.truststore.type": "PEM",
             "ssl.keystore.location": str(self.stores.p12),
@@ -49,7 +52,7 @@ class SecuredBroker(KafkaBroker):
             "ssl.keystore.type": "PKCS12",
         }
 
-    def grant(self, rights: Iterable[Right]) -> None:
+    def grant(self, rights: Iterable[Right], user: str = CONNECT) -> None:
         """Grants rights by prefix of resource names."""
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
@@ -59,7 +62,7 @@ class SecuredBroker(KafkaBroker):
             AclBinding(
                 ResourceType[kind if kind != "CLUSTER" else "BROKER"], name,
                 ResourcePatternType.PREFIXED if kind != "CLUSTER" else ResourcePatternType.LITERAL,
-                "User:connect", "*", AclOperation[operation], AclPermissionType.ALLOW,
+                f"User:{user}", "*", AclOperation[operation], AclPermissionType.ALLOW,
             )
             for kind, name, operation in rights
         ]  # fmt: skip
@@ -86,7 +89,7 @@ class _Secured(Broker):
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
             "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{_PLAIN} user_connect="connect-secret";',
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
             "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
             "listener.name.sasl_ssl.ssl.keystore.location": self._stores.pem,
             "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
@@ -96,3 +99,7 @@ class _Secured(Broker):
         with own.properties.open("a") as file:
             file.writelines(f"{key}={value}\n" for key, value in settings.items())
         return command
+
+
+def _password(user: str) -> str:
+    return f'user_{user}="{user}-secret"'

@@ -60,10 +60,12 @@ def client_config(
     the file's top-level properties (Connect's documentation, "Running Kafka Connect")."""
     if connector_config is None:
         return _translated(_reaching(originals), kind, client_id)
-    java = {"bootstrap.servers": originals.get("bootstrap.servers", "localhost:9092")}
-    java |= _with_prefix(originals, f"{kind}.")
-    java |= _with_prefix(connector_config, f"{kind}.override.")
-    return _translated(java, kind, client_id)
+    return _translated(_of_connector(originals, kind, connector_config), kind, client_id)
+
+
+def reaching_config(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, Any]:
+    """Those settings of a connector's client by which it reaches the cluster: addresses, security, timeouts."""
+    return _translated(_reaching(_of_connector(originals, kind, connector_config)), "admin", "").settings
 
 
 def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,10 +79,16 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reaching(originals: Mapping[str, str]) -> dict[str, str]:
-    """The top-level properties by which the worker's own clients reach the cluster."""
+    """The properties by which clients reach the cluster."""
     reaching = {k: v for k, v in originals.items() if k in COMMON or k.startswith(security.PREFIXES)}
     reaching.setdefault("bootstrap.servers", "localhost:9092")
     return reaching
+
+
+def _of_connector(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, str]:
+    java = {"bootstrap.servers": originals.get("bootstrap.servers", "localhost:9092")}
+    java |= _with_prefix(originals, f"{kind}.")
+    return java | _with_prefix(connector_config, f"{kind}.override.")
 
 
 def _with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.log.inbox import LoopInbox
 from runtime.kafka.log.open_tail import Awaited
@@ -46,22 +47,23 @@ class _Sent:
 class TopicLogs:
     """The storage topics of one worker: one reader thread, one producer thread. Event loop only.
 
-    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security). `watch_every`: seconds
-    between two checks whether a topic was deleted."""
+    `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security), of all clients or of each
+    kind. `watch_every`: seconds between two checks whether a topic was deleted."""
 
     def __init__(
-        self, settings: Mapping[str, Any], timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL
+        self, settings: Mapping[str, Any] | LogClients, timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL
     ) -> None:
-        self._settings, self._watch_every = dict(settings), watch_every
+        self._clients = settings if isinstance(settings, LogClients) else LogClients.alike(settings)
+        self._settings, self._watch_every = dict(self._clients.admin), watch_every
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
         self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
         self._ends = EndOffsets(self._settings, self._positions, self._suspect, timeout)
         self._tails = TailReader(
-            CommittedReader(self._position, self._reached, self._apply_directly), TailFetcher(self._settings)
+            CommittedReader(self._position, self._reached, self._apply_directly), TailFetcher(self._clients.consumer)
         )
-        self._writer = Writer(self._settings, self._suspect)
+        self._writer = Writer(self._clients.producer, self._suspect)
         self._reader: Reader | None = None
         self._loop: asyncio.AbstractEventLoop
         self._inbox: LoopInbox
@@ -101,7 +103,7 @@ class TopicLogs:
             broker=partial(post, setattr, self, "_broker"),
             lost=partial(post, self._lose),
         )
-        self._reader = Reader(self._settings, [log.spec for log in self._logs.values()], events, self._watch_every)
+        self._reader = Reader(self._clients, [log.spec for log in self._logs.values()], events, self._watch_every)
         self._reader.start()
         await asyncio.to_thread(self._writer.start)
         await self._loaded

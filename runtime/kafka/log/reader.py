@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
@@ -60,14 +61,14 @@ class Reader:
 
     def __init__(
         self,
-        settings: Mapping[str, Any],
+        clients: LogClients,
         specs: Sequence[TopicSpec],
         events: ReaderEvents,
         watch_every: float = CHECK_INTERVAL,
     ) -> None:
         """`watch_every`: seconds between two checks of the topics' ids."""
         self._watch_every = watch_every
-        self._settings = dict(settings)
+        self._settings, self._consumer_settings = dict(clients.admin), dict(clients.consumer)
         self._specs = list(specs)
         self._events = events
         self._closing = threading.Event()
@@ -150,7 +151,7 @@ class Reader:
         consumer = Consumer(
             {
                 "group.id": "headrace-storage",  # required by the client; never joined, nothing is committed
-                **self._settings,
+                **self._consumer_settings,
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "enable.partition.eof": True,
@@ -234,7 +235,7 @@ class Reader:
                 continue
             elif is_denial(error):
                 topic = message.topic() or ""
-                self._denied[topic] = denial(self._settings, "READ", f"topic {topic}")
+                self._denied[topic] = denial(self._consumer_settings, "READ", f"topic {topic}")
                 self._report(self._denied[topic])
             else:
                 self._suspect.set()

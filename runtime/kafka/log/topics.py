@@ -72,6 +72,14 @@ def _create(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec])
             error: KafkaError = e.args[0]
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise _creation_error(settings, spec, error) from None
+            _check_visible(admin, settings, spec.topic)
+
+
+def _check_visible(admin: Any, settings: Mapping[str, Any], topic: str) -> None:
+    """A topic that exists but was not listed has just been created by another worker, or may not be described."""
+    found = admin.list_topics(topic, timeout=_TIMEOUT).topics[topic]
+    if found.error is not None and is_denial(found.error):
+        raise BrokerUnavailable(denial(settings, "DESCRIBE", f"topic {topic}"))
 
 
 def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) -> Exception:

@@ -12,6 +12,8 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
 
+_ABANDONED = ("_PURGE_QUEUE", "_PURGE_INFLIGHT", "_FATAL")  # records of a producer that failed
+
 _LAST_REPORTS = 10.0  # seconds for a failed producer to report its unsent records
 
 Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
@@ -35,6 +37,7 @@ class Writer:
         self._lock = threading.Lock()
         self._producer: Any = None
         self._broken = False
+        self._failure: Any = None  # of the producer that failed last
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="storage-writer", daemon=True)
 
@@ -61,7 +64,8 @@ class Writer:
             raise BrokerUnavailable(f"too many records are waiting for Kafka (topic {topic})") from None
 
     def _refusal(self, topic: str, error: Any) -> KafkaProblem:
-        if is_denial(error):
+        """An idempotent producer without WRITE on any topic fails as a whole, and purges its records."""
+        if is_denial(error) or (error.name() in _ABANDONED and self._failure is not None and is_denial(self._failure)):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
         return KafkaProblem(f"a record for topic {topic} was refused: {error.str()}")
 
@@ -101,7 +105,7 @@ class Writer:
             producer.poll(0.1)
         except KafkaException as error:
             _log.error("The producer for the storage topics failed and is replaced: %s", error.args[0].str())
-            self._broken = True
+            self._failure, self._broken = error.args[0], True
             self._on_trouble()
             producer.flush(_LAST_REPORTS)
 

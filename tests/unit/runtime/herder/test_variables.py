@@ -113,7 +113,7 @@ async def test_the_offset_topic_of_a_source_is_resolved(rig: Rig) -> None:
 
 
 async def test_offsets_in_a_topic_that_cannot_be_resolved_are_refused_with_400(rig: Rig) -> None:
-    rig.offsets._stored_topic = lambda name: rig.topic_of(rig.herder.config(name))
+    rig.offsets._stored = rig.herder.config
     await rig.create("a", offsets_storage_topic="${env:a:b}")
 
     async def offsets(_: Request) -> Response:

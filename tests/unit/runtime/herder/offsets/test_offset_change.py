@@ -19,6 +19,7 @@ from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
 from runtime.storage.offsets import OffsetStore
 from tests.support.memory_logs import TestLogs, topic
+from tests.support.never_called import NEVER_CALLED
 
 
 class Rig:
@@ -27,7 +28,7 @@ class Rig:
     def __init__(self) -> None:
         logs = TestLogs()
         store = OffsetStore(logs, topic("offsets"))
-        own = ConnectorOffsets(store, topic, {}, lambda name: "", lambda config: "", list)
+        own = ConnectorOffsets(store, topic, NEVER_CALLED, lambda name: None, lambda config: "", list)
         self.journal, self.locks = OffsetJournal(logs, topic("journal")), ConnectorLocks()
         self.stored_offsets = StoredOffsets(own, cast(Groups, None))
         configs = ConfigStore(logs, topic("configs"))
