@@ -124,6 +124,7 @@ class Producers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._producers: dict[str, SlotProducer] = {}
+        self._singly: set[str] = set()
 
     def take(
         self, settings: Mapping[str, Any], owner: str | None = None, purpose: Purpose = Purpose.RECORDS
@@ -141,3 +142,11 @@ class Producers:
         with self._lock:
             for key in [key for key in self._producers if json.loads(key)[0] == owner]:
                 del self._producers[key]
+
+    def send_singly(self, owner: str) -> None:
+        """From its next start on, the owner sends each record of a transaction in a separate request."""
+        self._singly.add(owner)
+
+    def sends_singly(self, owner: str) -> bool:
+        """Whether the owner sends each record of a transaction in a separate request."""
+        return owner in self._singly

@@ -35,11 +35,17 @@ _LOST_WAIT = 1.0  # seconds until a task whose transaction was aborted by Kafka 
 class Transactions:
     """At most one transaction is open or being committed. Only for the task's thread."""
 
-    def __init__(self, settings: Mapping[str, Any], control: Control, stop_timeout: float) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        control: Control,
+        stop_timeout: float,
+        purpose: Purpose = Purpose.TRANSACTIONS,
+    ) -> None:
         """`settings` of the producer contain its `transactional.id`. A stopping task waits for Kafka for at most
         `stop_timeout` seconds."""
         self._settings, self._control, self._stop_timeout = settings, control, stop_timeout
-        self.producer = SlotProducer(settings, Purpose.TRANSACTIONS, shared=False)
+        self.producer = SlotProducer(settings, purpose, shared=False)
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._commit: Future[None] | None = None
         self._give_up: float | None = None  # when a stopping task stops waiting

@@ -17,7 +17,7 @@ from runtime.pipeline.source.delivery import REPORTS, TopicsInUse, notify_task
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, TransactionRequests
 from runtime.pipeline.task.control import StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.errors import RevokedError, TaskLostError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -56,7 +56,9 @@ class ExactlyOnceDelivery:
     ) -> None:
         self._spec, self._task, self._control, self._conversion = spec, task, control, conversion
         self._clock = clock
-        self._transactions = Transactions(spec.producer, control, spec.flush_timeout)
+        self._producers = host.producers
+        purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
+        self._transactions = Transactions(spec.producer, control, spec.flush_timeout, purpose)
         self._producer = self._transactions.producer
         self._share = self._producer.share()
         self._sender = Sender(
@@ -96,8 +98,7 @@ class ExactlyOnceDelivery:
             self._end(end)
 
     def tend(self) -> None:
-        if self._transactions.finished():
-            self._committed()
+        self._conclude(self._transactions.finished)
         if not self._transactions.committing and (self._waiting or self._is_interval_over()):
             self._commit()
         if self.requests is not None:
@@ -114,8 +115,10 @@ class ExactlyOnceDelivery:
         self._busy_since, self._busy_records = None, 0
         if self._transactions.committing:
             self._control.wait(min(seconds, REPORTS / 10))
-        elif self._transactions.open:
+        elif self._acks.pending:
             self._producer.poll(min(seconds, REPORTS))
+        elif self._at_intervals and self._transactions.open:
+            self._control.wait(min(seconds, max(self._next_commit - self._clock(), 0.0)))
         else:
             self._control.wait(seconds)
 
@@ -229,7 +232,16 @@ class ExactlyOnceDelivery:
 
     def _settle(self) -> None:
         """Wait for the outcome of a commit that has been started."""
-        if self._transactions.wait():
+        self._conclude(self._transactions.wait)
+
+    def _conclude(self, outcome: Callable[[], bool]) -> None:
+        """Process the outcome of a commit. A record that Kafka refused is the reason why a commit fails."""
+        try:
+            committed = outcome()
+        except TaskLostError:
+            self._check_acks()
+            raise
+        if committed:
             self._committed()
 
     def _committed(self) -> None:
@@ -263,6 +275,11 @@ class ExactlyOnceDelivery:
             raise self._failure(self._acks.error)
 
     def _failure(self, error: KafkaError) -> Exception:
+        name = str(self._spec.id)
+        if error.name() == "MSG_SIZE_TOO_LARGE" and not self._producers.sends_singly(name):
+            # The broker refuses all records of a request that is too large, although each may be small enough.
+            self._producers.send_singly(name)
+            return TaskLostError("a request was too large for its topic; records are sent in separate requests")
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)
         return self._producer.failure(error)

@@ -211,3 +211,25 @@ def test_offsets_go_to_the_connectors_topic_and_a_copy_to_the_workers(broker: Ka
     wait_until(lambda: values(broker, copy) == [b'{"position":4}'])
     task.stop()
     assert [found.offset for found in committed_offsets(broker, spec)] == [{"position": 4}]
+
+
+def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_record(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
+    lines = [b"x" * 90 + b"%d" % n for n in range(300)]
+    file.write_bytes(b"".join(line + b"\n" for line in lines))
+    spec = _transactional(file_source(broker, file, topic))
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.UNASSIGNED]
+    assert values(broker, topic) == []
+    again = RunningTask(_restarted(broker, spec), task.host)
+    wait_until(lambda: len(values(broker, topic)) == 300 or again.host.trace)
+    assert values(broker, topic) == lines
+    with file.open("ab") as more:
+        more.write(b"y" * 3000 + b"\n")
+    again.wait_state(State.FAILED)
+    again.join()
+    assert "MSG_SIZE_TOO_LARGE" in again.host.trace
+    assert values(broker, topic) == lines
