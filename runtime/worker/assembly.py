@@ -32,6 +32,7 @@ from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
 from runtime.herder.group.workers import Workers
+from runtime.herder.group.write_claim import WriteClaim
 from runtime.herder.group_duties import GroupDuties
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
@@ -131,7 +132,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     worker_id = url.partition("://")[2]
     logs = storage.logs
     lease = lease_remaining(storage.member)
-    configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True))
+    configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True), storage.leader)
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
     journal = OffsetJournal(logs, _journal(config))
@@ -227,7 +228,8 @@ def _group(
     if storage.member is None:
         return SoleWorker(url.partition("://")[2], configs.names)
     settings = GroupSettings(f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group)
-    return WorkerGroup(storage.member, settings, configs, statuses, sources)
+    claim = WriteClaim(storage.leader, config.configs.topic)
+    return WorkerGroup(storage.member, settings, configs, statuses, sources, claim)
 
 
 def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from runtime.config.exactly_once import leader_transactional_id
 from runtime.config.standalone_config import StandaloneConfig
 from runtime.config.worker_config import WorkerConfig
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.group.group_member import GroupMember, Times
 from runtime.kafka.log.log import TopicLogs
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import FileLogs
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.port import Logs
@@ -21,10 +23,12 @@ from runtime.storage.port import Logs
 
 @dataclass(frozen=True, slots=True)
 class WorkerStorage:
-    """The logs in which a worker's stores are kept, and its membership in a group; None for a standalone worker."""
+    """The logs in which a worker's stores are kept, and its membership in a group; None for a standalone worker.
+    `leader` writes the config topic while this worker leads, if the cluster supports exactly-once sources."""
 
     logs: Logs
     member: GroupMember | None
+    leader: TransactionalWriter | None = None
 
 
 StorageFactory = Callable[[WorkerConfig, str], WorkerStorage]
@@ -40,7 +44,10 @@ def kafka_storage(config: WorkerConfig, url: str) -> WorkerStorage:
     times = Times(config.session_timeout, min(config.heartbeat, MAX_HEARTBEAT_INTERVAL), config.rebalance_timeout)
     client_id = f"connect-{urlsplit(url).netloc}"
     member = GroupMember(settings, config.group_id, client_id, times)
-    return WorkerStorage(TopicLogs(settings), member)
+    leader = None
+    if config.exactly_once.transactional_leader:
+        leader = TransactionalWriter(settings, leader_transactional_id(config.group_id))
+    return WorkerStorage(TopicLogs(settings), member, leader)
 
 
 def file_storage(standalone: StandaloneConfig) -> StorageFactory:

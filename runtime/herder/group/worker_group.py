@@ -33,6 +33,7 @@ from runtime.herder.group.leader import (
     worker_id,
 )
 from runtime.herder.group.task_loads import Loads
+from runtime.herder.group.write_claim import WriteClaim
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
@@ -118,7 +119,10 @@ class WorkerGroup:
         configs: ConfigStore,
         statuses: StatusStore,
         sources: ViewSources,
+        claim: WriteClaim | None = None,
     ) -> None:
+        """`claim`: what a leader needs to write the config topic; None if that is nothing."""
+        self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs, self._statuses = member, settings, configs, statuses
         self._sources = sources
         self.worker_id = worker_id(settings.url)
@@ -148,12 +152,14 @@ class WorkerGroup:
 
     @property
     def leads(self) -> bool:
-        return self._place is not None and self._place.leads and self._member.confirmed_until > time.monotonic()
+        confirmed = self._member.confirmed_until > time.monotonic()
+        return self._place is not None and self._place.leads and confirmed and self._claim.held
 
     @property
     def leader_url(self) -> str | None:
-        confirmed = self._place is not None and self._member.confirmed_until > time.monotonic()
-        return self._place.leader_url if self._place is not None and confirmed else None
+        if self._place is None or self._member.confirmed_until <= time.monotonic():
+            return None
+        return None if self._place.leads and not self._claim.held else self._place.leader_url
 
     @property
     def leader_member(self) -> str:
@@ -179,8 +185,8 @@ class WorkerGroup:
 
     @property
     def trouble(self) -> str:
-        """The reason why the worker is not in the group; empty while it is a member."""
-        return self._member.trouble
+        """The reason why the worker is not in the group, or cannot lead it; empty otherwise."""
+        return self._member.trouble or self._claim.trouble
 
     def owns(self, connector: str, task: int = CONNECTOR) -> bool:
         return task in self._owned.get(connector, ())
@@ -252,6 +258,7 @@ class WorkerGroup:
         """Join, waiting for Kafka as long as necessary. GroupOccupied if the worker cannot join this group."""
         self._listener, self._loop = listener, asyncio.get_running_loop()
         self._joined = self._loop.create_future()
+        self._claim.subscribe(self._claim_changed)
         self._units = {name: self._units_of(name) for name in self._configs.names()}
         foreign = await self._foreign()
         refusal = "" if self._settings.mixed else _APART
@@ -291,6 +298,7 @@ class WorkerGroup:
             if handle is not None:
                 handle.cancel()
         self._stop_following()
+        self._claim.drop()
         await self._member.leave()
 
     async def evict(self, members: Sequence[GroupWorkerInfo]) -> None:
@@ -398,6 +406,9 @@ class WorkerGroup:
             self._join_again(place)
             return
         self._refusals = 0
+        await self._claim_for(place)
+        if place is not self._newest:
+            return
         self._place, known = place, {worker.worker_id for worker in self._snapshot.workers}
         if place.leads and self._led is not None:
             self._take(self._led)
@@ -406,7 +417,7 @@ class WorkerGroup:
         if not self._joined.done():
             self._joined.set_result(None)
         self._listener.ownership_changed()
-        self._listener.leading(place.leads, self._snapshot.unassignable.union(self._snapshot.waiting))
+        self._lead_or_follow()
         self._notify()
         self._balance_later(place)
         if place.leads:
@@ -416,6 +427,24 @@ class WorkerGroup:
         else:
             self._stop_following()  # a deposed leader records no departures
             self._follow_up(self._read_members(place))
+
+    async def _claim_for(self, place: Place) -> None:
+        """The new leader takes over the config topic before it does anything else."""
+        if place.leads:
+            await self._claim.take()
+        else:
+            self._claim.drop()
+
+    def _claim_changed(self, held: bool) -> None:
+        if self._place is not None and self._place.leads:  # otherwise _enter() follows
+            self._lead_or_follow()
+        if not held:
+            self._member.rejoin()
+
+    def _lead_or_follow(self) -> None:
+        leads = self._place is not None and self._place.leads and self._claim.held
+        unassigned = self._snapshot.unassignable.union(self._snapshot.waiting)
+        self._listener.leading(leads, unassigned if leads else ())
 
     def _join_again(self, place: Place) -> None:
         """The leader has assigned nothing. The reason may last, so the delays grow."""
@@ -501,6 +530,7 @@ class WorkerGroup:
 
     def _on_lost(self) -> None:
         self._stop_following()
+        self._claim.drop()
         self._place = self._newest = self._alone = None
         self._owned, self._stopping = {}, {}
         self._listener.ownership_changed()

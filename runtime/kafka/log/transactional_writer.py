@@ -8,6 +8,7 @@ stopped ── start(): fences earlier producers, aborts their transactions ─�
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ TRANSACTION_TIMEOUT = 10_000
 """Milliseconds after which Kafka aborts the transaction of a worker that has died. Until then consumers that read only
 what is committed read nothing that follows."""
 
+_CONNECT_TIMEOUT = 1.0  # seconds
 _FENCED = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
 _T = TypeVar("_T")
 
@@ -47,22 +49,29 @@ class TransactionalWriter:
         }
         self._id, self._timeout = transactional_id, timeout
         self._producer: Any = None
+        self._revoked = False
         self._turn = asyncio.Lock()
         self._on_stopped: Callable[[], None] = lambda: None
 
     @property
     def started(self) -> bool:
         """Whether records can be written. Another producer may have fenced this one, which the next write reports."""
-        return self._producer is not None
+        return self._producer is not None and not self._revoked
 
     def subscribe(self, on_stopped: Callable[[], None]) -> None:
         """Call this function when the writer has stopped because a write failed."""
         self._on_stopped = on_stopped
 
-    async def start(self) -> None:
-        """Fence all earlier producers with this transactional id. BrokerUnavailable if Kafka does not answer,
-        NotAuthorizedError if a right is missing, KafkaProblem if Kafka refuses."""
-        await self._in_turn(self._start)
+    async def start(self, topic: str) -> None:
+        """Fence all earlier producers with this transactional id. `topic` is any topic that may be described.
+
+        BrokerUnavailable if Kafka does not answer, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
+        refuses."""
+        await self._in_turn(lambda: self._start(topic), anew=True)
+
+    def revoke(self) -> None:
+        """Refuse writes until the next start()."""
+        self._revoked = True
 
     async def write(self, topic: str, records: Records) -> list[tuple[int, int]]:
         """Write records in one transaction and wait until it is committed; returns the partition and offset of each.
@@ -76,12 +85,14 @@ class TransactionalWriter:
         """Forget the producer; start() makes a new one."""
         await self._in_turn(self._stop)
 
-    async def _in_turn(self, call: Callable[[], _T]) -> _T:
+    async def _in_turn(self, call: Callable[[], _T], anew: bool = False) -> _T:
         """Run a call in a thread, to its end even if the caller is cancelled: the producer allows one at a time."""
-        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call))))
+        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call, anew))))
 
-    async def _exclusively(self, call: Callable[[], _T]) -> _T:
+    async def _exclusively(self, call: Callable[[], _T], anew: bool) -> _T:
         async with self._turn:
+            if anew:
+                self._producer, self._revoked = None, False
             was_started = self.started
             try:
                 return await asyncio.to_thread(call)
@@ -90,12 +101,12 @@ class TransactionalWriter:
                     self._on_stopped()
                 raise
 
-    def _start(self) -> None:
+    def _start(self, topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
-        self._stop()
         try:
             producer = Producer(self._settings)
+            _connect(producer, topic)
             producer.init_transactions(self._timeout)
         except KafkaException as e:
             raise self._problem(e.args[0], "") from None
@@ -108,7 +119,7 @@ class TransactionalWriter:
         from confluent_kafka import KafkaException
 
         producer = self._producer
-        if producer is None:
+        if producer is None or self._revoked:
             raise WriterFenced(f"transactional id {self._id} is not in use by this worker")
         written: dict[int, tuple[int, int]] = {}
         refusals: list[Any] = []
@@ -171,10 +182,20 @@ async def write_in_transaction(
     TransactionalWriter.write()."""
     writer = TransactionalWriter(settings, transactional_id, within)
     try:
-        await writer.start()
+        await writer.start(topic)
         return await writer.write(topic, records)
     finally:
         await writer.stop()
+
+
+def _connect(producer: Any, topic: str) -> None:
+    """Wait for the connections to a bootstrap server and to the broker behind it. Without them librdkafka repeats its
+    first request only after half a second."""
+    from confluent_kafka import KafkaException
+
+    with contextlib.suppress(KafkaException):  # the next request fails for the same reason
+        for _ in range(2):
+            producer.list_topics(topic, timeout=_CONNECT_TIMEOUT)
 
 
 def _missing(error: Any) -> str:

@@ -110,12 +110,13 @@ class Rig:
     def __init__(self, delay: float = 0.0) -> None:
         self.herder = HerderRig()
         self.member, self.listener = ScriptedMember(), Listener()
+        self.departures = Departures(self.herder.journal.documents)
         self.group = WorkerGroup(
             cast(GroupMember, self.member),
             GroupSettings(URL, "test", 2, delay),
             self.herder.configs,
             self.herder.statuses,
-            ViewSources(Departures(self.herder.journal.documents), states=lambda: self.states),
+            ViewSources(self.departures, states=lambda: self.states),
         )
         self.states: dict[str, WorkerState] = {}
         self.herder.configs.subscribe(changes=self.group.configured)

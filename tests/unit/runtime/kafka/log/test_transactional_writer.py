@@ -18,7 +18,7 @@ def writer_on(broker: KafkaBroker, transactional_id: str) -> TransactionalWriter
 
 async def test_the_records_of_a_write_are_committed_when_it_returns(broker: KafkaBroker) -> None:
     topic, writer = broker.create_topic(partitions=1), writer_on(broker, unique("leader"))
-    await writer.start()
+    await writer.start(topic)
     assert await writer.write(topic, [(b"a", b"1"), (b"b", None)]) == [(0, 0), (0, 1)]
     assert await writer.write(topic, [(b"a", b"2")]) == [(0, 3)]
     assert pairs(broker.bootstrap, topic) == [(b"a", b"1"), (b"b", None), (b"a", b"2")]
@@ -31,9 +31,9 @@ async def test_a_successor_fences_the_writer_and_aborts_what_a_killed_one_left(b
     former, successor = writer_on(broker, transactional_id), writer_on(broker, transactional_id)
     stopped: list[str] = []
     former.subscribe(lambda: stopped.append("former"))
-    await former.start()
+    await former.start(topic)
     assert await former.write(topic, [(b"k", b"former")]) == [(0, 2)]  # after the aborted record and its marker
-    await successor.start()
+    await successor.start(topic)
     with pytest.raises(WriterFenced, match=f"another producer has taken over the transactional id {transactional_id}"):
         await former.write(topic, [(b"k", b"late")])
     assert (former.started, stopped) == (False, ["former"])
@@ -46,7 +46,7 @@ async def test_a_successor_fences_the_writer_and_aborts_what_a_killed_one_left(b
     await fence({"bootstrap.servers": broker.bootstrap}, [transactional_id])
     with pytest.raises(WriterFenced):
         await successor.write(topic, [(b"k", b"late")])
-    await successor.start()
+    await successor.start(topic)
     await successor.write(topic, [(b"k", b"again")])
     await successor.stop()
 
@@ -54,7 +54,7 @@ async def test_a_successor_fences_the_writer_and_aborts_what_a_killed_one_left(b
 async def test_a_refused_record_leaves_nothing_of_its_transaction_and_the_writer_started(broker: KafkaBroker) -> None:
     small, topic = broker.create_topic(max_message_bytes="500"), broker.create_topic()
     writer = writer_on(broker, unique("leader"))
-    await writer.start()
+    await writer.start(topic)
     for too_large in (b"x" * 1_000, b"x" * 2_000_000):  # refused by the broker, and by the client
         with pytest.raises(KafkaProblem, match=r"transaction of the transactional id .* was refused: .*too large"):
             await writer.write(small, [(b"a", b"1"), (b"b", too_large)])
