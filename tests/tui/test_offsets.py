@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -10,7 +11,6 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tests.tui.forwarder import Forwarder
-from tui.offsets import retry
 from tui.screens.base.dialog import Dialog
 from tui.screens.offsets.interrupted_changes import InterruptedDialog
 from tui.widgets.pager import Pager
@@ -172,14 +172,11 @@ async def test_editor_and_review_are_side_by_side_on_wide_screens(cluster: Clust
 
 
 @pytest.mark.parametrize("is_typed", [False, True], ids=["editor", "typed"])
-async def test_an_outage_longer_than_the_retries(
-    cluster: Cluster, stopped_source: str, is_typed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_outage_longer_than_the_retries(cluster: Cluster, stopped_source: str, is_typed: bool) -> None:
     """When the cluster is back, the console offers to finish the change, without waiting for the next start."""
     name = stopped_source
     cluster.request("PUT", f"/connectors/{name}/resume")
     cluster.wait(name, "RUNNING 1/1")
-    monkeypatch.setattr(retry, "OUTAGE_LIMIT", 0.5)
     async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
         if is_typed:
             await seen.until(lambda: name in seen.home.connector_list.keys)
@@ -189,12 +186,15 @@ async def test_an_outage_longer_than_the_retries(
             await edit(seen, name)
             await write(seen, "1000", "400")
             await seen.press("ctrl+s")
+        connection = (await seen.until(lambda: seen.home.services)).connection
+        connection.clock = lambda: 100 * time.monotonic()  # so that the limit of an outage is reached in 0.6 s
         forwarder.dies_of = f"PUT /connectors/{name}/stop".encode()
         await seen.confirm("y")
         await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "failed")
         await seen.sees("cannot reach" if is_typed else "could not be resumed")
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list is shown as stale")
+        connection.clock = time.monotonic
         await forwarder.revive()
         await seen.until(
             lambda: isinstance(seen.app.screen, InterruptedDialog) and seen.app.screen.armed, "the question"

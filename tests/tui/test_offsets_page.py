@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.stub_worker import HANG, LIST, Raw, listed, stub_worker
 from tests.tui.console import Console, console
-from tui.screens.offsets import pane as offsets
 
 DETAIL = "/connectors/one/offsets?detail=true"
 
@@ -44,10 +43,10 @@ async def opened(seen: Console, name: str = "one") -> None:
 @pytest.mark.parametrize(
     "later", [Raw(b'{"message":"the broker is unavailable"}', 500), HANG], ids=["refused", "silent"]
 )
-async def test_outdated_offsets_show_their_age(later: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offsets.OffsetsPane, "interval", 0.2)
+async def test_outdated_offsets_show_their_age(later: Any) -> None:
     async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
         await opened(seen)
+        seen.home.view.offsets.fetch_every(0.2)
         assert "ago" not in seen.text
         worker.answers[DETAIL] = later
         await seen.sees("read 0 s ago", "the broker is unavailable" if later is not HANG else "t-0")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.support.console_transports import InMemory
 from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
-from tui.cluster import cluster_overview
+from tui.client.calls import ApiCall
+from tui.client.client import Connect
+from tui.cluster.cluster_overview import ClusterSummary
 from tui.cluster.snapshot import ClusterLink, LinkState
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.screens.clusters.clusters import ClustersScreen
 from tui.screens.clusters.loggers import LevelChange, LevelMenu, LoggersScreen
@@ -20,6 +24,13 @@ from tui.screens.operations.bulk_screen import BulkScreen, question
 __all__ = ["still"]
 pytestmark = pytest.mark.usefixtures("still")
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+
+
+class Unanswered(InMemory):
+    """Answers no request."""
+
+    async def send(self, call: ApiCall) -> Any:
+        await asyncio.Event().wait()
 
 
 @sizes
@@ -48,31 +59,30 @@ async def test_screens_of_clusters_workers_and_loggers(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    contexts = ContextsFile(tmp_path / "headrace" / "contexts.toml")
-    contexts.put(Profile("https://connect.example.org", "payments", production=True))
-    contexts.put(Profile("http://10.0.0.7:8083", "[/oops] 日本語", read_only=True))
-
-    async def nothing(self: cluster_overview.ClusterOverview) -> None: ...
-
-    monkeypatch.setattr(cluster_overview.ClusterOverview, "run", nothing)
+    payments = Profile("https://connect.example.org", "payments", production=True)
+    oops = Profile("http://10.0.0.7:8083", "[/oops] 日本語", read_only=True)
     levels = {
         "root": {"level": "INFO", "last_modified": None},
         "org.apache.kafka.connect.runtime.WorkerSinkTask": {"level": "DEBUG", "last_modified": (NOON - 90) * 1000},
     }
     async with recorded(*size, with_answers(RECORDING, tmp_path, {"/admin/loggers": levels})) as seen:
         await seen.sees("orders-log")
-        await seen.press("C")
-        await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
-        screen = seen.app.screen
-        assert isinstance(screen, ClustersScreen)
-        screen.overview._put(
-            "payments", **cluster_overview.about({"version": "3.9.1", "commit": "x", "kafka_cluster_id": "q1"})
-        )
-        screen.overview._put(
-            "payments", counts={"FAILED": 2, "RUNNING": 1031}, link=ClusterLink(LinkState.POLLING, NOON - 3)
-        )
+        here = seen.home.profile
+        screen = ClustersScreen([payments, oops, here], here, {}, lambda profile: Connect(Unanswered()))
         lost = ClusterLink(LinkState.LOST, NOON - 75, NOON + 8, "cannot reach http://10.0.0.7:8083: refused")
-        screen.overview._put("[/oops] 日本語", counts={"RUNNING": 7}, link=lost)
+        screen.overview.summaries |= {
+            payments.label: ClusterSummary(
+                payments,
+                ClusterLink(LinkState.POLLING, NOON - 3),
+                "3.9.1",
+                "Apache",
+                "q1",
+                {"FAILED": 2, "RUNNING": 1031},
+            ),
+            oops.label: ClusterSummary(oops, lost, counts={"RUNNING": 7}),
+        }
+        seen.app.push_screen(screen)
+        await seen.until(lambda: seen.app.screen is screen)
         await same(seen, "clusters")
         screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]
         await same(seen, "clusters-lost")

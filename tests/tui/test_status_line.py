@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -156,15 +157,14 @@ async def test_results_wait_until_the_prompt_is_closed() -> None:
 
 
 async def test_the_result_of_a_copy_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with recorded(80, 24) as seen:
-        await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
-        operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")
-        seen.home.operations.done(operation, "done")
-        file = "/home/somebody/.local/state/headrace/copied.txt"
-        words = f"tmux does not allow access to the clipboard (set -s set-clipboard on): written to {file}"
-        monkeypatch.setattr(seen.app, "copied", words)
-        monkeypatch.setattr(seen.app, "copy_to_clipboard", lambda text: None)
-        await seen.press("o")
-        await seen.sees("operations of this session")
-        await seen.press("y")
-        await seen.sees(file)
+    with TemporaryDirectory() as folder:  # its path is shorter than a line, unlike that of tmp_path
+        monkeypatch.setenv("XDG_STATE_HOME", folder)
+        monkeypatch.setenv("TMUX", f"{folder}/no-socket,1,0")
+        async with recorded(80, 24) as seen:
+            await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
+            operation = seen.home.operations.begin("stop", "orders-log", lines=("stop orders-log",), doing="stopping")
+            seen.home.operations.done(operation, "done")
+            await seen.press("o")
+            await seen.sees("operations of this session")
+            await seen.press("y")
+            await seen.sees("tmux does not allow access", f"written to {folder}/headrace/copied.txt")

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.containers import Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -22,12 +23,13 @@ class Pane(Vertical):
     Pane > .note { height: auto; max-height: 4; padding: 0 1; color: $text-muted; }
     """
     FOCUS: ClassVar[str] = ""  # selector of the widget that takes the focus
-    interval: ClassVar[float] = 0.0  # seconds between calls of `fetch` while the tab is visible; 0: no periodic calls
+    interval = 0.0  # seconds between calls of `fetch` while the tab is visible; 0: no periodic calls
 
     def __init__(self, services: ClusterServices, id: str) -> None:
         super().__init__(id=id)
         self.services = services
         self.connector: Connector | None = None
+        self._fetching: Timer | None = None
         self._status_text, self._warned_text = "", ""
 
     @property
@@ -51,7 +53,14 @@ class Pane(Vertical):
 
     def on_mount(self) -> None:
         if self.interval:
-            self.set_interval(self.interval, self._fetch_again)
+            self.fetch_every(self.interval)
+
+    def fetch_every(self, seconds: float) -> None:
+        """Calls `fetch` at this interval while the tab is visible, instead of the previous one."""
+        if self._fetching is not None:
+            self._fetching.stop()
+        self.interval = seconds
+        self._fetching = self.set_interval(seconds, self._fetch_again)
 
     @property
     def name_shown(self) -> str:

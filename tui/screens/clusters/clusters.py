@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tui import session
 from tui.client.client import Connect
-from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, severity
+from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, Dial, severity
 from tui.cluster.snapshot import LinkState
 from tui.contexts.profiles import InvalidContext, Profile
 from tui.formatting import counted, span
@@ -59,16 +59,22 @@ class ClustersScreen(Screen[Profile | None]):
         Binding("f5,ctrl+l", "refresh", "refresh"),
     ]
 
-    def __init__(self, profiles: Sequence[Profile], here: Profile, wrong: Mapping[str, InvalidContext]) -> None:
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        here: Profile,
+        wrong: Mapping[str, InvalidContext],
+        dial: Dial = connect_to,
+    ) -> None:
         super().__init__()
-        self.here, self.wrong = here, wrong
+        self.here, self.wrong, self._dial = here, wrong, dial
         self.profiles = {profile.label: profile for profile in profiles}
         self.current: ClusterSummary = ClusterSummary(here)  # updated by the main screen
         self.overview = self._new_overview()
 
     def _new_overview(self) -> ClusterOverview:
         others = [profile for profile in self.profiles.values() if profile.label != self.here.label]
-        return ClusterOverview(others, connect_to, lambda summary: self.draw())
+        return ClusterOverview(others, self._dial, lambda summary: self.draw())
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")

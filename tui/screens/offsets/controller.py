@@ -150,8 +150,10 @@ class OffsetsController:
         connect = connection.recording_client(operation.calls.append, lambda text: operations.note(operation, text))
         try:
             policy.permit(self.services.profile, "alter offsets")
-            change_store = self.services.context(connect).change_store
-            done = await carry_out(plan, connect, change_store, lambda step: operations.note(operation, step))
+            context = self.services.context(connect)
+            done = await carry_out(
+                plan, connect, context.change_store, lambda step: operations.note(operation, step), context.clock
+            )
         except HeadraceError as error:
             operations.failed(operation, error_line(error), error)
             raise

@@ -152,8 +152,13 @@ class InterruptedChanges:
         line = f"finish {name}" + {"finish": "", "back": " --back", "forget": " --forget"}[choice]
         try:
             async with services.tracked("finish offsets", name, (line,)) as (operation, connect):
-                change_store = services.context(connect).change_store
-                recovery = Recovery(connect, change_store, lambda step: services.operations.note(operation, step))
+                context = services.context(connect)
+                recovery = Recovery(
+                    connect,
+                    context.change_store,
+                    lambda step: services.operations.note(operation, step),
+                    context.clock,
+                )
                 acts = {"finish": recovery.finish, "back": recovery.roll_back, "forget": recovery.forget}
                 done = await acts[choice](name)
                 services.operations.done(operation, _result(done))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from tui import session
@@ -20,6 +21,7 @@ class ClusterConnection:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self.clock: Callable[[], float] = time.monotonic  # limits retries and waiting times of commands
         transport = session.evented(profile)
         self.store = ClusterStore(session.connect(profile, transport), transport.lines)
         self.transport = ObservedTransport(transport, self.store.heard)
@@ -39,6 +41,7 @@ class ClusterConnection:
         """The context in which a command runs; `narrate` receives its progress texts."""
         context = session.screen_context(connect, self.profile, session.profiles(), narrate)
         context.settings_problems = problems
+        context.clock = self.clock
         return context
 
     async def close(self) -> None:
