@@ -47,6 +47,7 @@ class PartitionAssignment:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._consumer, self._context = consumer, context
         self._committed: Positions = {}  # without a committed offset: the starting position
+        self._ends: Positions = {}  # of partitions that have been read to their end
         self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
         self.given_up: set[TopicPartition] = set()  # revoked or sought since the start of the batch
         self._paused = self._held = False
@@ -60,10 +61,12 @@ class PartitionAssignment:
         """The rebalance callbacks, as arguments for Consumer.subscribe()."""
         return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
 
-    def advance(self, positions: Positions) -> None:
-        """Everything before these positions has been put. Partitions revoked meanwhile are ignored."""
+    def advance(self, positions: Positions, ends: Positions | None = None) -> None:
+        """Everything before these positions, and before these ends of partitions, has been put. Partitions revoked
+        meanwhile are ignored."""
         current = self._context.positions
         current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp)})
+        self._ends.update({tp: end for tp, end in (ends or {}).items() if self.is_kept(tp)})
 
     def is_kept(self, tp: TopicPartition) -> bool:
         """Whether the partition has been assigned without interruption since the start of the batch."""
@@ -125,7 +128,7 @@ class PartitionAssignment:
         for tp, position in self._context.positions.items():
             _, end = self._consumer.get_watermark_offsets(_kafka(tp), cached=True)
             if end >= 0:
-                behind = (behind or 0) + max(end - position, 0)
+                behind = (behind or 0) + max(end - max(position, self._ends.get(tp, 0)), 0)
         return behind
 
     def finish(self) -> None:
@@ -153,6 +156,7 @@ class PartitionAssignment:
                 if tp in context.positions:
                     self._consumer.seek(_kafka(tp, offset))
                     context.positions[tp] = self._committed[tp] = offset
+                    self._ends.pop(tp, None)
                     self.given_up.add(tp)
             context.seeks.clear()
         if context.pause_changed:
@@ -266,7 +270,7 @@ class PartitionAssignment:
 
     def _forget(self, removed: Sequence[TopicPartition]) -> None:
         for tp in removed:
-            for known in (self._context.positions, self._committed, self._sent, self._context.seeks):
+            for known in (self._context.positions, self._committed, self._ends, self._sent, self._context.seeks):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
         self.given_up.update(removed)

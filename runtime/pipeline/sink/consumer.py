@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import consumer_error_text
 from runtime.pipeline.produce.client_log import ClientLog
@@ -25,6 +26,7 @@ _DEFAULTS: dict[str, Any] = {
     "queued.min.messages": 100_000,
     "fetch.queue.backoff.ms": 10,
     "fetch.wait.max.ms": 500,  # the broker answers immediately if messages are available
+    "enable.partition.eof": True,  # the end of a partition may be behind the marker of a transaction, see Events.ends
 }
 
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.
@@ -61,20 +63,26 @@ class Events:
         """`settings` are the consumer's."""
         self._settings = settings
         self._logged: set[str] = set()
+        self.ends: dict[TopicPartition, int] = {}
+        """The ends of partitions that the last messages have reached. Markers of transactions use up offsets, so that
+        the end may be higher than the offset after the last record."""
 
     def without(self, messages: list[Message]) -> list[Message]:
         """The messages without events. ConnectError for events from which the consumer does not recover."""
+        self.ends = {}
         found = [message for message in messages if message.error() is None]
         if len(found) < len(messages):
             for message in messages:
                 if (error := message.error()) is not None:
-                    self._event(error, message.topic())
+                    self._event(error, message)
         return found
 
-    def _event(self, error: KafkaError, topic: str | None) -> None:
+    def _event(self, error: KafkaError, message: Message) -> None:
         from confluent_kafka import KafkaError
 
+        topic = message.topic()
         if error.code() == KafkaError._PARTITION_EOF:
+            self.ends[TopicPartition(str(topic), int(message.partition() or 0))] = int(message.offset() or 0)
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
         if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):

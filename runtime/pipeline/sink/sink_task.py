@@ -164,7 +164,11 @@ class SinkWorker:
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
+        ends = self._events.ends
         self._assignment.given_up.clear()
+        if not messages:
+            self._assignment.advance({}, ends)
+            return
         records, positions = self._conversion.convert(messages, self._context.positions)
         if self._spec.track_topics:
             for topic in {tp.topic for tp in positions} - self._topics:
@@ -173,8 +177,8 @@ class SinkWorker:
         self._meter.fetched(len(messages))
         started = time.monotonic()
         if len(records) == 0 or self._put(records):
-            self._assignment.advance(positions)
-            newest = messages[-1].timestamp()[1] if messages else -1
+            self._assignment.advance(positions, ends)
+            newest = messages[-1].timestamp()[1]
             self._meter.put(len(messages), time.monotonic() - started, newest)
 
     def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:

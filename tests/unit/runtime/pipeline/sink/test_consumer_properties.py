@@ -171,6 +171,17 @@ def test_the_isolation_level_decides_whether_a_sink_reads_open_and_aborted_trans
     task.stop()
 
 
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_the_markers_of_transactions_are_no_lag(broker: KafkaBroker, calls: list[Call], isolation: str) -> None:
+    topic = broker.create_topic()
+    in_transaction(broker, topic, b"one", "commit_transaction")
+    in_transaction(broker, topic, b"two", "commit_transaction")
+    task = RunningTask(sink(broker, [topic], {"consumer.isolation.level": isolation}))
+    wait_until(lambda: len(values(calls)) == 2)
+    wait_until(lambda: task.runner.meter.lag == 0, what="a lag of 0 behind the last marker")
+    task.stop()
+
+
 def test_a_pattern_takes_in_topics_that_appear_later_without_closing_the_others(
     broker: KafkaBroker, calls: list[Call]
 ) -> None:
