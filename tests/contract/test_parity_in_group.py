@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.test_parity import compare
+from tests.contract.test_parity import GROUPS, compare, scenarios
 from tests.support.broker import KafkaBroker
 from tests.support.round_robin import round_robin
 from tests.support.worker_group import worker_group
@@ -25,3 +25,12 @@ def test_answers_of_two_workers_in_turn_equal_those_of_apache_connect(broker: Ka
         group.start(group.ours(), group.ours())
         with round_robin([worker.url for worker in group.workers]) as url:
             compare(SCENARIOS, url, broker, group.properties, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", GROUPS)
+def test_every_recorded_scenario_by_two_workers_in_turn(kind: str, broker: KafkaBroker, tmp_path: Path) -> None:
+    with worker_group(tmp_path, broker) as group:
+        group.start(group.ours(), group.ours())
+        with round_robin([worker.url for worker in group.workers]) as url:
+            compare(scenarios(kind), url, broker, group.properties, tmp_path)

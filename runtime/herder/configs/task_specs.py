@@ -63,7 +63,9 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
     source = order.info.type == ConnectorType.SOURCE
     own_topic = offsets_topic(worker, config) if source else None
     transactional = source and worker.exactly_once.transactional_tasks
-    producer = _transactional_producer(worker, order) if transactional else _client(worker, order, "producer")
+    producer = (
+        _transactional_producer(worker, order, own_topic) if transactional else _client(worker, order, "producer")
+    )
     return TaskSpec(
         connector=order.connector,
         task=order.task,
@@ -99,7 +101,7 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
     )
 
 
-def _transactional_producer(worker: WorkerConfig, order: TaskRequest) -> dict[str, object]:
+def _transactional_producer(worker: WorkerConfig, order: TaskRequest, own_topic: str | None) -> dict[str, object]:
     """Settings of the producer of an exactly-once source task; its transactional id cannot be overridden (KIP-618).
 
     A transaction that outlasts `transaction.timeout.ms` is aborted, so that with the boundary `interval` the default is
@@ -107,11 +109,12 @@ def _transactional_producer(worker: WorkerConfig, order: TaskRequest) -> dict[st
     config = order.connector_config
     name = client_id("producer", order.connector, order.task)
     settings = client_config(worker.originals, "producer", config, client_id=name).settings
-    if settings["bootstrap.servers"] != worker.bootstrap_servers:
+    if settings["bootstrap.servers"] != worker.bootstrap_servers and not own_topic:
         raise ConfigError(
-            "An exactly-once source writes its records to the cluster that stores its offsets, "
-            f"bootstrap.servers={worker.bootstrap_servers} of the worker: remove the bootstrap.servers of its producer "
-            f"({settings['bootstrap.servers']}), or run the connector in a cluster without exactly-once source support"
+            "An exactly-once source stores its offsets in the cluster of its records, but its producer's "
+            f"bootstrap.servers={settings['bootstrap.servers']} are not those of the worker "
+            f"({worker.bootstrap_servers}): set {OFFSETS_TOPIC} to a topic of that cluster, with another name than the "
+            "worker's"
         )
     if config.get("transaction.boundary", "").strip().lower() == "interval":
         settings.setdefault("transaction.timeout.ms", max(60_000, int(2000 * _transaction_interval(worker, config))))

@@ -88,6 +88,11 @@ def test_a_transaction_at_intervals_may_last_two_intervals() -> None:
     assert timeout(**own) == (60.0, 70_000)
 
 
-def test_an_exactly_once_source_cannot_write_to_another_cluster_than_its_offsets() -> None:
-    with pytest.raises(ConfigError, match=r"remove the bootstrap.servers of its producer \(other:9092\)"):
-        spec(ENABLED, order(bootstrap_servers="other:9092"), [], paused=False)
+def test_an_exactly_once_source_of_another_cluster_needs_an_offsets_topic_there() -> None:
+    elsewhere = order(bootstrap_servers="other:9092")
+    with pytest.raises(ConfigError, match=r"other:9092.*set offsets.storage.topic to a topic of that cluster"):
+        spec(ENABLED, elsewhere, [], paused=False)
+    own = {**elsewhere.connector_config, "offsets.storage.topic": "there"}
+    task = spec(ENABLED, TaskRequest("c", 0, INFO, own, own), [], paused=False)
+    assert (task.producer["bootstrap.servers"], task.offsets_topic) == ("other:9092", "there")
+    assert (task.offsets_producer["bootstrap.servers"], task.offsets_copy_topic) == ("home:9092", "o")
