@@ -25,15 +25,15 @@ class OffsetReader(Protocol):
 class TransactionContext(Protocol):
     """Lets a source task define where transactions end (KIP-618; Java: TransactionContext). Thread-safe.
 
-    A commit or abort that names a record takes effect behind that record; otherwise it takes effect after the next
+    A commit or abort that names a record takes effect after that record; otherwise it takes effect after the next
     batch that poll() returns, or at once if there is nothing to poll. Aborted records are discarded, and their offsets
     are committed, so that they are not read again: to have them read again, raise an exception instead."""
 
     def commit(self, record: SourceRecord | None = None) -> None:
-        """Commit the open transaction. ConnectError if its abort has been requested too."""
+        """Commit the open transaction. ConnectError if its abort has already been requested."""
 
     def abort(self, record: SourceRecord | None = None) -> None:
-        """Abort the open transaction. ConnectError if its commit has been requested too."""
+        """Abort the open transaction. ConnectError if its commit has already been requested."""
 
 
 class SourceTaskContext(Protocol):
@@ -49,7 +49,8 @@ class SourceTaskContext(Protocol):
 
     @property
     def transactions(self) -> TransactionContext | None:
-        """None unless records are delivered exactly once and `transaction.boundary` is `connector`."""
+        """The transactions of the task; None unless records are delivered exactly once and `transaction.boundary` is
+        `connector`."""
 
     def wake(self) -> None:
         """Make the worker call poll() immediately instead of after `idle_poll` seconds. Thread-safe."""

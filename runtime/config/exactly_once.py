@@ -1,4 +1,4 @@
-"""Exactly-once delivery of source connectors (KIP-618): the worker's mode, and the ids of its transactions."""
+"""Exactly-once delivery of source connectors (KIP-618): the worker's mode, and its transactional ids."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def leader_transactional_id(group_id: str) -> str:
 
 
 def task_transactional_id(group_id: str, connector: str, task: int) -> str:
-    """The transactional id of a source task. The leader fences earlier tasks with the same id."""
+    """The transactional id of a source task. Earlier tasks with the same id are fenced before the task starts."""
     return f"{group_id}-{connector}-{task}"

@@ -61,9 +61,9 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("offset.flush.interval.ms", ConfigType.LONG, 60_000, _L, "How often offsets are committed."),
     ConfigKey("offset.flush.timeout.ms", ConfigType.LONG, 5_000, _L, "How long a commit of offsets may take."),
     ConfigKey("task.shutdown.graceful.timeout.ms", ConfigType.LONG, 5_000, _L, "How long tasks may take to stop."),
-    ConfigKey("listeners", ConfigType.LIST, "http://127.0.0.1:8083", _L, "Where the REST API listens."),
+    ConfigKey("listeners", ConfigType.LIST, "http://127.0.0.1:8083", _L, "Addresses of the REST API."),
     ConfigKey(
-        "admin.listeners", ConfigType.LIST, None, _L, "Where /admin listens; empty: disabled; unset: as `listeners`."
+        "admin.listeners", ConfigType.LIST, None, _L, "Addresses of /admin; empty: disabled; unset: as `listeners`."
     ),
     ConfigKey(
         "rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol that other workers use for this REST API."
@@ -83,7 +83,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
     ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins."),
     ConfigKey(
-        "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is dead."
+        "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is removed."
     ),
     ConfigKey(
         "heartbeat.interval.ms",
@@ -109,11 +109,13 @@ DISTRIBUTED = ConfigDef(
         one_of("eager", "compatible", "sessioned"),
     ),
     ConfigKey(
-        "headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether workers of Apache may be in the same group."
+        "headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether Apache's workers may be in the same group."
     ),
     ConfigKey("topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are recorded."),
     ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
-    ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources is used."),
+    ConfigKey(
+        "topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources has an effect."
+    ),
     ConfigKey(
         "exactly.once.source.support",
         ConfigType.STRING,
@@ -128,7 +130,7 @@ DISTRIBUTED = ConfigDef(
         ConfigType.STRING,
         "",
         _L,
-        "Topic of offset changes; default: the offset topic's name with -headrace.",
+        "Topic of offset changes; default: the offset topic's name with the suffix -headrace.",
     ),
     ConfigKey(
         "connector.client.config.override.policy",
@@ -138,12 +140,18 @@ DISTRIBUTED = ConfigDef(
         "Client settings that connectors may set.",
     ),
     ConfigKey(
-        "connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "Settings of the policy Allowlist."
+        "connector.client.config.override.allowlist",
+        ConfigType.LIST,
+        "",
+        _M,
+        "Client settings for the policy Allowlist.",
     ),
     ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
     ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders that file connectors may use; empty: any."),
     ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core."),
-    ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory after which a slot is replaced; 0: never."),
+    ConfigKey(
+        "headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: never."
+    ),
     ConfigKey(
         "headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")
     ),
@@ -152,7 +160,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey(
         "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
     ),
-    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run without the worker's lease."),
+    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run tasks after the lease was renewed."),
     *session_keys.KEYS,
 )
 """Every key of a distributed worker that has an effect."""
@@ -163,7 +171,7 @@ _PASSED_ON = (
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
     "receive.", "send.",
 )  # fmt: skip
-_SYNC = "a worker that has not read the config topic to its assignment retries until it has"
+_SYNC = "a worker that has not read the config topic up to the leader's offset retries until it has"
 _JAVA_METRICS = "it configures Java's metrics"
 _ONE_VERSION = "a worker has one version of each Python plugin"
 _IGNORED = {

@@ -246,7 +246,7 @@ class PluginHostClient:
                 case "log":
                     logging.getLogger(event["logger"]).log(event["level"], "%s", self._scrub(event["text"]))
         except Exception:
-            _log.exception("Cannot handle an event of the plugin host: %s", event)
+            _log.exception("Cannot handle an event from the plugin host: %s", event)
 
 
 def _died(call: str, reason: str) -> HostError:

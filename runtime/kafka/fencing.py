@@ -28,9 +28,9 @@ _NO_PRODUCER = -1
 
 async def fence(settings: Mapping[str, Any], transactional_ids: Collection[str], within: float = FENCE_TIMEOUT) -> None:
     """Fence all producers that have used these ids so far; ids that nobody has used are fenced, too. `settings` are
-    librdkafka settings that reach the cluster. May be repeated.
+    librdkafka settings that reach the cluster. Safe to repeat.
 
-    BrokerUnavailable if Kafka does not answer within so many seconds, NotAuthorizedError if a right is missing, any
+    BrokerUnavailable if Kafka does not answer in time, NotAuthorizedError if a right is missing, any
     other KafkaProblem if Kafka refuses."""
     if transactional_ids:
         await asyncio.to_thread(_fence, settings, list(dict.fromkeys(transactional_ids)), within)
@@ -67,8 +67,8 @@ def _raise_final(settings: Mapping[str, Any], transactional_id: str, error: Exce
 
 
 def _attempt(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> dict[str, Exception]:
-    """The ids that could not be fenced, with the reasons. With a new client, which takes ten milliseconds and has no
-    stale coordinators."""
+    """The ids that could not be fenced, with the reasons. Uses a new client, which knows no stale coordinators and
+    takes ten milliseconds."""
     from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 

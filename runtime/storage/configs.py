@@ -43,7 +43,7 @@ class RestartRequest:
 
 
 class TaskConfigsChanged(Exception):
-    """A connector has other task configs than those for which a record was to be written."""
+    """The task configs of a connector changed before a record about them was written."""
 
 
 @dataclass(slots=True)
@@ -69,8 +69,8 @@ class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
     def __init__(self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None) -> None:
-        """`leader` writes what only the leader of the group may write, so that a former leader cannot write it
-        (KIP-618); without it a leader writes as any worker."""
+        """`leader` writes the records that only the leader of the group may write, so that a former leader cannot write
+        them (KIP-618); without it a leader writes like any other worker."""
         self._log, self._leader = logs.open(spec, self.apply), leader
         self._entries: dict[str, _Entry] = {}
         self._unfenced: set[str] = set()
@@ -106,8 +106,8 @@ class ConfigStore:
         self._on_session_key = session_keys or self._on_session_key
 
     def guard(self, check: Callable[[], None]) -> None:
-        """Call this function directly before each write of a leader; it raises if this worker does not lead. A request
-        may take long between its own check and its write, such as for a validation."""
+        """Call this function directly before each write of a leader; it raises if this worker does not lead. Much
+        time may pass between a request's own check and its write, for example for a validation."""
         self._check = check
 
     # reading

@@ -10,8 +10,8 @@ _ELSEWHERE = ("192.0.2.1", 9)  # reserved for documentation (RFC 5737); connecti
 
 
 def own_address() -> str:
-    """The IPv4 address of the machine's name; if that is a loopback address, the one of the default route, and loopback
-    without a route."""
+    """The IPv4 address of the machine's name; if that is a loopback address, the address of the default route, or
+    loopback if there is no route."""
     return next((a for a in (*_of_name(socket.gethostname()), *_of_route()) if is_remote(a)), LOOPBACK)
 
 

@@ -24,7 +24,7 @@ class ValueToKey(Transformation):
 
     java_name = "org.apache.kafka.connect.transforms.ValueToKey"
     config_def = ConfigDef(
-        config_key("fields", "Fields of the value for the key.", ConfigType.LIST, validator=some_values),
+        config_key("fields", "Fields to copy from the value into the key.", ConfigType.LIST, validator=some_values),
         REPLACE_NULL,
     )
 

@@ -41,7 +41,6 @@ _SAMPLES = {
     "ssl.truststore.type": "PEM",
 }
 _SPECIAL = {
-    "exactly.once.source.support": (HONOURED, "disabled, preparing or enabled (KIP-618)"),
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal and Allowlist; others are refused"),
     "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
@@ -84,7 +83,7 @@ def of_worker(name: str) -> tuple[str, str]:
     if name in DISTRIBUTED.keys:
         return HONOURED, DISTRIBUTED.keys[name].doc
     if name in _OF_LISTENERS:
-        return HONOURED, "of https listeners; Kafka clients here have no such setting"
+        return HONOURED, "applies to https listeners; Headrace's Kafka client has no such setting"
     if name in _OF_STORES:
         return HONOURED, "read with the store that it belongs to"
     value = _SAMPLES.get(name, "1234")
@@ -93,7 +92,7 @@ def of_worker(name: str) -> tuple[str, str]:
         if warning.startswith(name):
             return IGNORED, _reason(warning.removeprefix(name).lstrip(": "))
     if client_config({name: value}, "admin").settings != client_config({}, "admin").settings:
-        return HONOURED, "of the worker's own Kafka clients"
+        return HONOURED, "applies to the worker's own Kafka clients"
     if name in BUILT_IN or name in BUILT_IN_SECURITY:
         return BUILT_IN_, "the Kafka client handles this itself"
     raise AssertionError(f"{name} has no known treatment")
@@ -148,7 +147,7 @@ def _connector_rows(connect: dict[str, list[str]]) -> Iterator[tuple[str, str, s
 
 
 def _table(rows: Iterator[tuple[str, str, str]]) -> Iterator[str]:
-    yield "| property | here | |\n| --- | --- | --- |\n"
+    yield "| property | treatment | details |\n| --- | --- | --- |\n"
     for name, status, note in rows:
         yield f"| `{name}` | {status} | {note.replace('|', chr(92) + '|')} |\n"
 

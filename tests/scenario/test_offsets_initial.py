@@ -170,7 +170,7 @@ def test_only_one_of_two_concurrent_creations_succeeds(connect: Connect, broker:
 def test_only_one_of_two_concurrent_creations_with_and_without_offsets_succeeds(
     connect: Connect, broker: KafkaBroker
 ) -> None:
-    """The race that the KIP names."""
+    """The race that the KIP describes."""
     for round_ in range(6):
         name, topic = f"c{round_}", broker.create_topic()
         given: list[dict[str, Any]] = [{"initial_offsets": [_entry({"counter": "x"}, {"n": 1})]}, {}]

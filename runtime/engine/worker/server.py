@@ -104,7 +104,7 @@ class SlotServer:
                 try:
                     self._listener.link_message(link, message)
                 except Exception:  # a message that cannot be handled must not end the slot
-                    _log.exception("A message of slot %d could not be handled: %.200r", link.slot, message)
+                    _log.exception("A message from slot %d could not be handled: %.200r", link.slot, message)
         except CLOSE_REASONS:
             pass
         finally:

@@ -1,4 +1,4 @@
-"""What a worker fences before it starts tasks of an exactly-once source (KIP-618)."""
+"""Fencing by a worker that is about to start tasks of an exactly-once source (KIP-618)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from runtime.storage.configs import ConfigStore
 
 
 class TaskFencing:
-    """A SourceFencing. Event loop only."""
+    """Implements SourceFencing. Event loop only."""
 
     def __init__(
         self, worker: WorkerConfig, configs: ConfigStore, at_leader: Callable[[str], Awaitable[None]],
         send: Fence = fence,
     ) -> None:  # fmt: skip
-        """`at_leader` makes the leader of the group fence what ran with earlier task configs of a connector."""
+        """`at_leader` lets the group's leader fence the tasks that ran with earlier task configs of a connector."""
         self._worker, self._configs, self._at_leader, self._send = worker, configs, at_leader, send
 
     async def before_start(self, name: str, config: Mapping[str, str], tasks: Collection[int]) -> None:

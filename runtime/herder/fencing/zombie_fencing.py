@@ -1,6 +1,6 @@
 """The leader's rounds of fencing (KIP-618).
 
-The leader keeps in the config topic how many tasks of a connector may have run. When task configs have been written
+The leader stores in the config topic how many tasks of a connector may have run. When task configs have been written
 after that record, all of these tasks are fenced before the record is replaced and the new tasks start."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Fence = Callable[[Mapping[str, Any], Collection[str]], Awaitable[None]]
 
 
 class ZombieFencing:
-    """Event loop only."""
+    """Fences the tasks that ran with earlier task configs. Event loop only."""
 
     def __init__(
         self, worker: WorkerConfig, herder: Herder, configs: ConfigStore, host: ResolvingHost, send: Fence = fence
@@ -39,7 +39,7 @@ class ZombieFencing:
     async def fence_earlier(self, name: str) -> None:
         """Fence the tasks of a connector that ran with earlier task configs; does nothing if that has been done.
 
-        Conflict if this worker does not lead or the task configs are just changing, BrokerUnavailable if Kafka does not
+        Conflict if this worker does not lead or the task configs are being changed, BrokerUnavailable if Kafka does not
         answer, HerderError if Kafka refuses."""
         async with self._rounds.hold(name):  # a second round would fence the tasks that the first one has permitted
             self._herder.check_leads()

@@ -96,7 +96,7 @@ def newest_offset(members: Mapping[str, WorkerMetadata]) -> int:
 
 
 def shared_urls(members: Mapping[str, WorkerMetadata]) -> Mapping[str, Sequence[str]]:
-    """REST URLs that more than one process advertises, with a name of each process: requests to these workers reach
+    """REST URLs that more than one process advertises, with the names of the processes: requests to these workers reach
     only one of them. All members have just joined, so none of them is an earlier process of the same worker."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for name, metadata in members.items():

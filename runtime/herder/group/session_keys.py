@@ -31,7 +31,7 @@ PREVIOUS_KEY_TIME = 30.0
 """Seconds for which a replaced key is still accepted."""
 
 READ_INTERVAL = 1.0
-"""Seconds at least between two attempts to read a newer key after a signature that does not match."""
+"""Minimum seconds between two attempts to read a newer key after a signature that does not match."""
 
 CHECK_INTERVAL = 0.5
 """Seconds between two checks whether the leader has to write a key."""

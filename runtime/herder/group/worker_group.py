@@ -49,10 +49,10 @@ REJOIN_DELAY = 0.05
 """Seconds for which changes are collected before a rebalance is requested."""
 
 MAX_REJOIN_DELAY = 5.0
-"""Seconds at most until a rebalance is requested after the leader has assigned nothing."""
+"""Maximum seconds until another rebalance is requested after the leader has assigned nothing."""
 
 REFUSALS_LOGGED = 5
-"""Assignments in a row that assign nothing, from which on they are logged."""
+"""Number of assignments in a row that assign nothing, from which on they are logged."""
 
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
@@ -74,7 +74,7 @@ _APART = (
 
 _BEHIND = (
     "A leader assigns nothing while another worker has read more of the config topic (up to offset {offset}; this "
-    "worker: {own}), and while it cannot compute assignments: see its log. If this continues, check that all workers "
+    "worker: {own}), or while it cannot compute assignments (see its log). If this continues, check that all workers "
     "have the same config.storage.topic and the same Kafka cluster"
 )
 
@@ -121,7 +121,7 @@ class WorkerGroup:
         sources: ViewSources,
         claim: WriteClaim | None = None,
     ) -> None:
-        """`claim`: what a leader needs to write the config topic; None if that is nothing."""
+        """`claim`: the leader's claim to the config topic; None if a leader needs none."""
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs, self._statuses = member, settings, configs, statuses
         self._sources = sources
@@ -322,10 +322,10 @@ class WorkerGroup:
             found = lead(leader_id, members, asked.result(VIEW_TIMEOUT))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             asked.cancel()
-            _log.warning("The worker is too busy to assign connectors and tasks; the group joins again")
+            _log.warning("The worker is too busy to assign connectors and tasks; all workers join the group again")
             return refusal(leader_id, members).assignments
         except Exception:  # would end this worker, and then each next leader
-            _log.exception("Connectors and tasks could not be assigned; the group joins again")
+            _log.exception("Connectors and tasks could not be assigned; all workers join the group again")
             return refusal(leader_id, members).assignments
         for url, processes in shared_urls(members).items():
             _log.error("The workers %s have the same address %s: %s", " and ".join(processes), url, _ADDRESS)
@@ -447,12 +447,12 @@ class WorkerGroup:
         self._listener.leading(leads, unassigned if leads else ())
 
     def _join_again(self, place: Place) -> None:
-        """The leader has assigned nothing. The reason may last, so the delays grow."""
+        """The leader has assigned nothing. The reason may persist, so the delays grow."""
         self._refusals += 1
         delay = min(REJOIN_DELAY * 2 ** (self._refusals - 1), MAX_REJOIN_DELAY)
         if self._refusals >= REFUSALS_LOGGED:
             _log.warning(
-                "The leader %s of group %s has assigned nothing %d times in a row; the group joins again in %.1f s. %s",
+                "Leader %s of group %s has assigned nothing %d times in a row; requesting a rebalance in %.1f s. %s",
                 worker_id(place.leader_url),
                 self._member.group_id,
                 self._refusals,

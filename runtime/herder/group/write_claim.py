@@ -1,4 +1,4 @@
-"""The leader's claim to the config topic: with exactly-once support, only the worker that has taken it last can write
+"""The leader's claim to the config topic: with exactly-once support, only the worker that took it last can write
 there as the leader (KIP-618)."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class WriteClaim:
                 await self._attempted.wait()
 
     def drop(self) -> None:
-        """Do not write any more: this worker no longer leads."""
+        """Stop writing as the leader: this worker no longer leads."""
         self._wanted, self.trouble = False, ""
         if self._taking is not None:
             self._taking.cancel()
@@ -73,7 +73,9 @@ class WriteClaim:
             if self.held:
                 break
             await asyncio.sleep(RETRY_DELAY)
-        log.info("This worker writes topic %s as the leader; earlier leaders cannot write there any more", self._topic)
+        log.info(
+            "This worker now writes to topic %s as the leader; earlier leaders can no longer write to it", self._topic
+        )
         self._on_change(True)
 
     async def _attempt(self) -> None:
@@ -81,7 +83,7 @@ class WriteClaim:
         try:
             await self._writer.start(self._topic)
         except KafkaProblem as e:
-            self.trouble = f"cannot write topic {self._topic} as the leader: {e}"
+            self.trouble = f"cannot write to topic {self._topic} as the leader: {e}"
             log.warning("This worker %s", self.trouble)
         else:
             self.trouble = ""
@@ -91,7 +93,7 @@ class WriteClaim:
     def _lost(self) -> None:
         if self._wanted:
             log.warning(
-                "This worker cannot write topic %s as the leader any more: another worker leads, or Kafka did not "
+                "This worker can no longer write to topic %s as the leader: another worker leads, or Kafka did not "
                 "confirm a transaction. Joining the group again",
                 self._topic,
             )

@@ -34,12 +34,12 @@ class TaskErrors:
 
     @property
     def total(self) -> Counted:
-        """Each of TOTALS."""
+        """The sums of TOTALS over all runs."""
         return _sum(TOTALS, [run.total for run in self.runs.values()])
 
     @property
     def stages(self) -> dict[str, Counted]:
-        """Each of BY_STAGE, by stage."""
+        """The sums of BY_STAGE over all runs, by stage."""
         names = dict.fromkeys(stage for run in self.runs.values() for stage in run.stages)
         return {name: _sum(BY_STAGE, [run.stages.get(name, {}) for run in self.runs.values()]) for name in names}
 

@@ -33,7 +33,7 @@ class TaskMeter:
         self.epoch, self.now = epoch, meter
 
     def total(self, name: str) -> float:
-        """One of TOTALS."""
+        """The total with this name, one of TOTALS, over all runs."""
         return float(self.before[name] + self.now.get(name, 0))
 
     def value(self, name: str) -> float | None:

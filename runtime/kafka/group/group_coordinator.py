@@ -38,7 +38,7 @@ OFFERED = (2, 1)
 
 
 class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has no types
-    """Records until when the coordinator is certain to count this worker as a member."""
+    """Records the time until which the coordinator certainly counts this worker as a member."""
 
     confirmed_until = 0.0
 
@@ -91,7 +91,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         try:
             return await super()._do_join_and_sync_async()
         finally:
-            self.join_sent = None  # also if the request could not be sent, or nobody answered
+            self.join_sent = None  # also if the request could not be sent or was not answered
 
     def _perform_assignment(self, leader_id: str, protocol: str, members: Sequence[Any]) -> dict[str, bytes]:
         version = next(v for v, name in PROTOCOL_NAMES.items() if name == protocol)
@@ -99,8 +99,8 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         return {name: encode_assignment(dataclasses.replace(a, version=version)) for name, a in decided.items()}
 
     def _decide(self, leader_id: str, members: Mapping[str, bytes]) -> Mapping[str, Assignment]:
-        """The assignments. Nothing is assigned while the metadata of a member cannot be read: nobody knows what the
-        member runs. Raising would end this worker, and then each next leader."""
+        """The assignments. Nothing is assigned while the metadata of a member cannot be read: the work of that member
+        is unknown. Raising would end this worker, and then each next leader."""
         known, unreadable = {}, {}
         for name, metadata in members.items():
             try:

@@ -22,7 +22,7 @@ def own_identity() -> dict[str, Any]:
 
 
 def name_of(identity: Mapping[str, Any]) -> str:
-    """A process for messages; empty if unknown, as that of Apache's workers."""
+    """The process as shown in messages; empty if it is unknown, as for Apache's workers."""
     return f"process {identity['pid']} on {identity.get('host', 'an unknown host')}" if "pid" in identity else ""
 
 

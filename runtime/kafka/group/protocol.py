@@ -215,7 +215,7 @@ def _details(rest: bytes) -> Details | None:
 
 
 def _loads(tasks: Mapping[str, Any]) -> dict[str, float]:
-    """The loads of a connector's tasks, without those that a leader cannot add to weights."""
+    """The loads of a connector's tasks, without malformed entries, with which a leader cannot compute weights."""
     loads = {task: float(cores) for task, cores in tasks.items() if task.isascii() and task.isdigit()}
     return {task: cores for task, cores in loads.items() if cores >= 0}
 

@@ -394,7 +394,7 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
         delays.append(time.monotonic() - started)
     assert delays[-1] >= 8 * REJOIN_DELAY > 2 * delays[0], delays
     (found,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert found.startswith("The leader w:2 of group g has assigned nothing 5 times in a row")
+    assert found.startswith("Leader w:2 of group g has assigned nothing 5 times in a row")
     assert "config.storage.topic" in found
     await rig.member.rebalance()
     await until(lambda: not rig.group._refusals)
