@@ -17,6 +17,7 @@ from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.formats import canonical
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.offsets import Offset, OffsetStore, Partition
 
@@ -104,11 +105,16 @@ class ConnectorOffsets:
         known = own.known(name)
         return [*own.offsets(name), *(o for text, o in shared.items() if text not in known)]
 
-    async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
-        """Set or reset (None) offsets in every topic of the connector; call read_to_end() first."""
+    async def alter(
+        self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None
+    ) -> None:
+        """Set or reset (None) offsets in every topic of the connector; call read_to_end() first. With a writer: in one
+        of its transactions, of which the worker's topic gets a copy if the connector has its own topic (KIP-618)."""
         own = self._store_of(name)
-        if own is not None:
-            await own.alter(name, offsets)
+        if own is None:
+            await self._worker.alter(name, offsets, writer)
+            return
+        await own.alter(name, offsets, writer)
         await self._worker.alter(name, offsets)
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:

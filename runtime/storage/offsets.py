@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log.log import Awaited, LogRecord, Record, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.port import LogOpener
 from runtime.storage.records import MalformedRecord, json_object, json_value, log_skipped
@@ -70,12 +71,15 @@ class OffsetStore:
         """When the offset of each partition (as canonical text) was written, in milliseconds since 1970."""
         return {text: max(s.age for s in found)[0] for text, found in self._spellings(name).items()}
 
-    async def alter(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> None:
-        """Set the offsets of partitions, or reset them (None); if a partition occurs twice, the last entry wins.
+    async def alter(
+        self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None
+    ) -> None:
+        """Set the offsets of partitions, or reset them (None); if a partition occurs twice, the last entry wins. With a
+        writer: in one of its transactions.
 
         Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
         if records := self.changes(name, offsets):
-            await self._log.write_acknowledged(records)
+            await self._log.write_acknowledged(records, writer)
 
     def changes(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> list[Record]:
         """The records with which alter() sets offsets."""

@@ -49,6 +49,7 @@ from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.offsets.seek import SeekResolver
 from runtime.herder.offsets.settling import GroupSettling
+from runtime.herder.offsets.source_transactions import SourceTransactions
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.previews import Previews
 from runtime.herder.status.events import EventLog
@@ -176,16 +177,18 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     settling = GroupSettling(connectors, statuses, group, peers)
 
     locks = ConnectorLocks()
-    stored_offsets = StoredOffsets(offsets, groups)
+    stored_offsets = StoredOffsets(offsets, groups, SourceTransactions(config, host))
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
-    offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes)
-    orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
     fencing = ZombieFencing(config, herder, configs, host)
     leader.use(fencing)
+    transactional = config.exactly_once.transactional_tasks
+    task_fencing = TaskFencing(config, configs, leader.fence) if transactional else None
+    fence_earlier = fencing.fence_earlier if transactional else None
+    offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes, fence_earlier)
+    orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
     internal = InternalRequests(herder, configs, connectors, fencing)
-    task_fencing = TaskFencing(config, configs, leader.fence) if config.exactly_once.transactional_tasks else None
     loggers = Loggers(configs, engine)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)

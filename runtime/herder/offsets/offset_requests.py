@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from runtime.api.errors import ConfigError
@@ -19,7 +19,7 @@ from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.herder.offsets.stored_offsets import StoredOffsets, sink_entry, topic_partitions
 from runtime.host.port import HostError
-from runtime.kafka.errors import GroupError
+from runtime.kafka.errors import BrokerUnavailable, GroupError
 from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, TargetState
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -41,8 +41,10 @@ class OffsetRequests:
 
     def __init__(
         self, herder: Herder, configs: ConfigStore, settling: GroupSettling, host: ResolvingHost,
-        offsets: StoredOffsets, changes: OffsetChanges,
+        offsets: StoredOffsets, changes: OffsetChanges, fence: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
+        """`fence` fences the earlier tasks of a source; None unless source tasks write in transactions."""
+        self._fence_tasks = fence
         self._herder, self._configs, self._settling, self._host = herder, configs, settling, host
         self._offsets, self._changes = offsets, changes
 
@@ -59,6 +61,7 @@ class OffsetRequests:
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
             offsets = await self._checked(name, group, offsets)
+            await self._fence(name, group)
             definite = await self._ask(stored.config, group, offsets)
             await self._change(stored, group, OffsetAction.ALTER, offsets, origin)
             return _verdict(definite, "altered")
@@ -68,6 +71,7 @@ class OffsetRequests:
         async with self._herder.exclusive(name):
             stored = await self._stopped(name)
             group = await self.group(name, stored.config)
+            await self._fence(name, group)
             removed = [(partition, None) for partition, _ in await self._offsets.read(name, group)]
             definite = await self._ask(stored.config, group, removed)
             await self._change(stored, group, OffsetAction.RESET, removed, origin)
@@ -107,6 +111,7 @@ class OffsetRequests:
             group = await self.group(name, stored.config)
             await self._halt(stored)
             try:
+                await self._fence(name, group)
                 removed = [(partition, None) for partition, _ in await self._offsets.read(name, group)]
                 definite = await self._ask(stored.config, group, removed)
                 await self._change(stored, group, OffsetAction.DELETE, removed, origin)
@@ -127,6 +132,15 @@ class OffsetRequests:
     async def _settled(self, name: str) -> None:
         if (reason := await self._settling.unsettled(name)) is not None:
             raise Unavailable(f"{reason[0].upper()}{reason[1:]}; nothing was changed, try again")
+
+    async def _fence(self, name: str, group: str | None) -> None:
+        """Tasks of an exactly-once source that have lost their slots may still commit (KIP-618)."""
+        if group is not None or self._fence_tasks is None:
+            return
+        try:
+            await self._fence_tasks(name)
+        except BrokerUnavailable as e:
+            raise Unavailable(f"{e}; no offsets were changed, try again") from None
 
     async def _halt(self, stored: StoredConnector) -> None:
         if stored.target is not TargetState.STOPPED:

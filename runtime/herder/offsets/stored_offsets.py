@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any
 
 from runtime.herder.configs import task_specs
+from runtime.herder.offsets.source_transactions import SourceTransactions
 from runtime.kafka.errors import GroupError
 from runtime.kafka.groups import Groups, TopicPartition
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetEntry
 
@@ -21,13 +23,23 @@ class StoredOffsets:
     Every call raises BrokerUnavailable if Kafka does not answer and GroupError if Kafka refuses; every call may be
     repeated."""
 
-    def __init__(self, store: ConnectorOffsets, groups: Groups) -> None:
-        self._store, self._groups = store, groups
+    def __init__(self, store: ConnectorOffsets, groups: Groups, transactions: SourceTransactions | None = None) -> None:
+        """`transactions` for offsets of sources; without them offsets are not written in transactions."""
+        self._store, self._groups, self._transactions = store, groups, transactions
+        self._configs: dict[str, Mapping[str, str] | None] = {}
 
-    def configured(self, name: str, config: Mapping[str, str] | None) -> AbstractContextManager[None]:
-        """While the block runs, use the offset topic that this configuration names, for a connector that is not stored
-        yet or no longer stored."""
-        return self._store.configured(name, config)
+    @contextmanager
+    def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
+        """While the block runs, use the offset topic and the producer that this configuration describes, for a
+        connector that is not stored yet or no longer stored."""
+        before, self._configs[name] = self._configs.get(name), config
+        try:
+            with self._store.configured(name, config):
+                yield
+        finally:
+            self._configs[name] = before
+            if before is None:
+                del self._configs[name]
 
     async def read(self, name: str, group: str | None) -> list[OffsetEntry]:
         """All offsets of a connector."""
@@ -40,13 +52,19 @@ class StoredOffsets:
     async def set(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> None:
         """Set the offsets of these partitions; None removes an offset. If a partition occurs twice, the last wins."""
         if group is None:
-            await self._store.read_to_end(name)
-            await self._store.alter(name, list(offsets))
+            async with self._transaction(name) as writer:  # before reading: it ends an open transaction
+                await self._store.read_to_end(name)
+                await self._store.alter(name, list(offsets), writer)
             return
         wanted = topic_partitions(offsets)
         await self._evict_ours(name, group)
         await self._groups.alter(group, {tp: o for tp, o in wanted.items() if o is not None})
         await self._groups.delete_offsets(group, [tp for tp, o in wanted.items() if o is None])
+
+    def _transaction(self, name: str) -> AbstractAsyncContextManager[TransactionalWriter | None]:
+        if self._transactions is None:
+            return nullcontext()
+        return self._transactions.writer(name, self._configs.get(name))
 
     async def wipe(self, name: str, group: str | None) -> None:
         """Remove all offsets of a connector."""
