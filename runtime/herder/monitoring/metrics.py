@@ -124,9 +124,21 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
             why = {**labels, "reason": f"{plugin}_error"}
             help_text = "Batches processed record by record because a plugin raised."
             f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
+    if transactions := meter.total("transactions"):
+        _transactions(f, labels, meter, transactions)
     if sink and runs:  # after a task has ended, its last report no longer applies
         f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
         f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")
+
+
+def _transactions(f: MetricFamilies, labels: Labels, meter: TaskMeter, count: float) -> None:
+    """Of an exactly-once source (KIP-618)."""
+    size = "source_task_metrics_transaction_size"
+    average = meter.total("transaction_records") / count
+    f.gauge(f"{size}_avg", labels, average, "Average number of records in a committed transaction.")
+    f.gauge(f"{size}_min", labels, meter.value("smallest_transaction"), "Records in the smallest transaction.")
+    f.gauge(f"{size}_max", labels, meter.value("largest_transaction"), "Records in the largest transaction.")
+    f.counter("headrace_transactions_total", labels, count, "Committed transactions.")
 
 
 _ERRORS: Mapping[str, str] = {  # our counts, with Apache's names

@@ -11,7 +11,7 @@ from runtime.model.states import State, TaskId
 
 FALLBACKS = ("predicate", "transformation", "converter")
 TOTALS = (
-    "read", "written", "batches", "batch_ms", "commits", "commit_failures",
+    "read", "written", "batches", "batch_ms", "commits", "commit_failures", "transactions", "transaction_records",
     *(f"fallbacks_{plugin}" for plugin in FALLBACKS),
 )  # fmt: skip
 

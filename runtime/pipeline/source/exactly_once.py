@@ -246,8 +246,7 @@ class ExactlyOnceDelivery:
 
     def _committed(self) -> None:
         self._acks.take()
-        self._meter.acknowledged(0)
-        self._meter.committed(True)
+        self._meter.transaction_committed()
         if self._copy is not None:
             self._copy.write(self._committing)
         self._committing = {}

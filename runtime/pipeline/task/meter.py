@@ -25,6 +25,10 @@ class Meter:
     longest_ms: float = 0.0
     commits: int = 0
     commit_failures: int = 0
+    transactions: int = 0  # committed by an exactly-once source
+    transaction_records: int = 0  # records in them
+    smallest_transaction: int | None = None  # records; None before the first transaction
+    largest_transaction: int = 0
     partitions: int = 0  # of a sink
     lag: int | None = None  # records until the ends of a sink's partitions; None: unknown
     record_time: int = -1  # of the newest record that was put, in milliseconds since 1970
@@ -49,6 +53,17 @@ class Meter:
         """Kafka has acknowledged all batches except the last `left`."""
         while len(self.waiting) > left:
             self._wrote(self.waiting.popleft())
+
+    def transaction_committed(self) -> None:
+        """All unacknowledged batches, and their offsets, were committed in one transaction."""
+        records = sum(self.waiting)
+        self.transactions += 1
+        self.transaction_records += records
+        self.largest_transaction = max(records, self.largest_transaction)
+        smallest = self.smallest_transaction
+        self.smallest_transaction = records if smallest is None else min(records, smallest)
+        self.acknowledged(0)
+        self.committed(True)
 
     def discarded(self) -> None:
         """The unacknowledged batches were aborted with their transaction."""
@@ -97,6 +112,10 @@ class Meter:
             "longest_ms": round(self.longest_ms, 3),
             "commits": self.commits,
             "commit_failures": self.commit_failures,
+            "transactions": self.transactions,
+            "transaction_records": self.transaction_records,
+            "smallest_transaction": self.smallest_transaction,
+            "largest_transaction": self.largest_transaction,
             "partitions": self.partitions,
             "lag": self.lag,
             "record_time": self.record_time,

@@ -55,6 +55,9 @@ def test_the_records_of_a_poll_and_their_offset_are_one_transaction(broker: Kafk
     assert [m.offset() for m in committed(broker, topic)] == [0, 1, 3], "a marker follows each poll"
     assert [m.value() for m in committed(broker, spec.offsets_topic)] == [b'{"position":8}', b'{"position":14}']
     assert task.host.states == [State.RUNNING]
+    meter = task.runner.meter
+    assert (meter.read, meter.written, meter.active, meter.transactions, meter.transaction_records) == (3, 3, 0, 2, 3)
+    assert (meter.smallest_transaction, meter.largest_transaction) == (1, 2)
 
 
 def test_a_file_is_delivered_once_over_restarts_with_and_without_a_graceful_end(
