@@ -74,7 +74,7 @@ class GroupDuties:
         leader of a cluster finishes the changes of offsets before any connector starts."""
         self._started = True
         self._loads.start()
-        self._statuses.subscribe(self._board.changed_elsewhere)
+        self._statuses.subscribe(self._board.changed_elsewhere, self._connectors.forget_topics)
         if self._leads:
             await self._begin()
 

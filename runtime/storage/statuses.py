@@ -63,12 +63,15 @@ class StatusStore:
         self._changes: Counter[str] = Counter()
         self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
         self._writing = False  # what changes now is this worker's own write
+        self._topics_reset: set[str] = set()  # by other workers: connectors
         self._on_change: Callable[[str, bool], None] = lambda name, removed: None
+        self._on_topics_reset: Callable[[str], None] = lambda name: None
 
-    def subscribe(self, on_change: Callable[[str, bool], None]) -> None:
-        """Call this function when statuses of a connector or its tasks are read that other workers have written: with
-        the connector's name, and whether the connector's own status was removed, because it has been deleted."""
-        self._on_change = on_change
+    def subscribe(self, on_change: Callable[[str, bool], None], on_topics_reset: Callable[[str], None]) -> None:
+        """Call these functions when records of other workers are read. `on_change`: statuses of a connector or its
+        tasks, with the connector's name, and whether the connector's own status was removed, because it has been
+        deleted. `on_topics_reset`: topics of a connector were removed, so that its tasks have to report them again."""
+        self._on_change, self._on_topics_reset = on_change, on_topics_reset
 
     # reading
 
@@ -173,6 +176,9 @@ class StatusStore:
         touched, self._touched = self._touched, {}
         for name, removed in touched.items():
             self._on_change(name, removed)
+        reset, self._topics_reset = self._topics_reset, set()
+        for name in reset:
+            self._on_topics_reset(name)
 
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)
@@ -208,6 +214,8 @@ class StatusStore:
             task = value["topic"].get("task") if isinstance(value.get("topic"), dict) else None
             if not isinstance(task, int):
                 raise MalformedRecord("not a topic's status")
+        if task is None and not self._writing and topic in self._topics.get(name, {}):
+            self._topics_reset.add(name)
         _set_in(self._topics, name, topic, task)
 
 

@@ -51,6 +51,21 @@ async def test_removed_statuses_are_gone_for_the_next_worker(stores: MakeStores)
         assert store.connectors() == []
 
 
+async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores: MakeStores) -> None:
+    one = await stores()
+    two = await stores(one.prefix)
+    reset = asyncio.Event()
+    one.statuses.subscribe(lambda name, removed: None, lambda name: reset.set() if name == "c" else None)
+    told: list[str] = []
+    two.statuses.subscribe(lambda name, removed: None, told.append)
+    two.statuses.put_topic(TaskId("c", 0), "t")
+    two.statuses.reset_topics("c")
+    async with asyncio.timeout(10):
+        await reset.wait()
+    assert one.statuses.topics("c") == []
+    assert told == [], "a worker is not told of its own writes"
+
+
 async def test_the_last_of_many_writes_remains(stores: MakeStores) -> None:
     """A record read back during a write is older than that write."""
     one = await stores()
