@@ -151,7 +151,7 @@ class OfflineCluster:
             raise
 
     def remove(self, group: str, partitions: Sequence[TopicPartition]) -> None:
-        """Removes committed offsets of a group; may be repeated."""
+        """Removes committed offsets of a group; safe to repeat."""
         self._ask(kafka_python.delete_offsets(group, partitions), group)
 
     def _producer(self) -> Any:

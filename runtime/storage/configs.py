@@ -194,16 +194,17 @@ class ConfigStore:
         await self._lead([_record(_SESSION_KEY, value)])
 
     async def put_logger_level(self, namespace: str, level: str) -> None:
-        """Request a logger level of every worker of the cluster (KIP-976). Any worker may write it, as in Connect."""
+        """Request that every worker of the cluster sets a logger's level (KIP-976). Any worker may write the record, as
+        in Connect."""
         await self._log.write_all([_record(_LOGGER + namespace, {"level": level})])
 
     async def put_restart(self, name: str, include_tasks: bool, only_failed: bool) -> None:
-        """Request a restart of every worker of the cluster (KIP-745)."""
+        """Request the restart of a connector and its tasks from the workers that run them (KIP-745)."""
         value = {"include-tasks": include_tasks, "only-failed": only_failed}
         await self._lead([_record(_RESTART + name, value)])
 
     async def _lead(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Write as the leader of the group. WriterFenced if this worker does not lead any more."""
+        """Write as the leader of the group. WriterFenced if another worker has taken over the leadership."""
         self._check()
         await self._log.write_all(records, self._leader)
 

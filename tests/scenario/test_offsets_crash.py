@@ -24,7 +24,7 @@ Entries = list[dict[str, Any]]
 
 @dataclass
 class CrashingWorker:
-    """A worker, and another one with the same file that dies at a step."""
+    """A worker that can be replaced by one with the same properties file that dies at a step."""
 
     whole: WorkerProcess
 

@@ -24,7 +24,8 @@ include-path-regex = '^/connectors/\{name\}/(offsets|topics)'
 checks.use_after_free.enabled = false
 """
 """DELETE of offsets is a reset: offsets can be read afterwards, and their history even after the connector's deletion.
-Topics are answered for any name, as by Apache's worker. Checks that the command line names would apply everywhere."""
+Topics are answered for any name, as by Apache's worker. All checks are enabled in the file, since checks named on the
+command line would apply to all operations."""
 
 
 def run_schemathesis(

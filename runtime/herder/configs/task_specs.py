@@ -113,8 +113,8 @@ def _transactional_producer(worker: WorkerConfig, order: TaskRequest, own_topic:
         raise ConfigError(
             "An exactly-once source stores its offsets in the cluster of its records, but its producer's "
             f"bootstrap.servers={settings['bootstrap.servers']} are not those of the worker "
-            f"({worker.bootstrap_servers}): set {OFFSETS_TOPIC} to a topic of that cluster, with another name than the "
-            "worker's"
+            f"({worker.bootstrap_servers}): set {OFFSETS_TOPIC} to a topic of the producer's cluster whose name "
+            "differs from the worker's"
         )
     if config.get("transaction.boundary", "").strip().lower() == "interval":
         settings.setdefault("transaction.timeout.ms", max(60_000, int(2000 * _transaction_interval(worker, config))))

@@ -71,6 +71,6 @@ class Peers:
             async with asyncio.timeout(COLLECT_TIMEOUT):  # httpx limits each read, not the whole answer
                 answer = await self._clients.send(peer.url, request)
         except (HerderError, TimeoutError) as e:
-            log.debug("The answer of worker %s is left out: %s", peer.worker_id, e)
+            log.debug("Worker %s is left out of the answer: %s", peer.worker_id, e)
             return peer.worker_id, None
         return peer.worker_id, orjson.loads(answer.body) if answer.status == 200 else None

@@ -9,7 +9,6 @@ from textual.content import Content
 
 from tui.dead_letters.brokers import SendResult
 from tui.dead_letters.letters import CONTEXT, ByteView, DeadLetter, best_view, shown
-from tui.formatting import counted
 from tui.screens.base.stack_traces import chain
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
@@ -83,7 +82,7 @@ def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
 
 
 def warning(letters: Sequence[DeadLetter], again: int) -> Content:
-    """The text of the question before a replay; `again` letters were replayed before."""
+    """The text of the question before a replay; `again` is the number of letters that were replayed before."""
     known = sum(letter.origin is not None for letter in letters)
     place = (
         "to their original partitions"
@@ -97,5 +96,5 @@ def warning(letters: Sequence[DeadLetter], again: int) -> Content:
         "every consumer of the topic reads them. A record that fails again becomes another dead letter."
     ]
     if again:
-        lines.append(f"{counted(again, 'record')} of them were already replayed in this session.")
+        lines.append(f"{again:,} of them {'was' if again == 1 else 'were'} already replayed in this session.")
     return Content("\n\n".join(lines))
