@@ -119,7 +119,7 @@ class EmbeddedCluster:
             if state is not None and state.running():
                 return state
             time.sleep(0.05)
-        raise StartError("another process is starting the embedded cluster and does not finish")
+        raise StartError("another process is starting the embedded cluster, but has not finished in time")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "runtime.embedded", "run", "--detached"]

@@ -198,7 +198,7 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(204)
 
     async def restart(r: Request) -> Response:
-        """The plain form restarts the instance at its owner; the others are written by the leader for all owners."""
+        """Without parameters the owner restarts the instance; otherwise the leader writes a request for all owners."""
         plain = not _flag(r, "includeTasks", False) and not _flag(r, "onlyFailed", False)
         return await (owner if plain else leader)(restart_here)(r)
 

@@ -48,7 +48,9 @@ class GetEvents(Command):
                     if self.limit is not None and len(seen) >= self.limit:
                         break
         except NotFound as error:
-            raise NotFound("this worker has no event stream", error.status, "only Headrace workers have one") from None
+            raise NotFound(
+                "this worker has no event stream", error.status, "only Headrace workers send events"
+            ) from None
         if context.emits:
             return Result()
         return Result(seen, Table(COLUMNS, tuple(map(row, seen))), names=tuple(e["connector"] for e in seen))

@@ -83,7 +83,7 @@ async def _answer(answer: Awaitable[PreviewAnswer]) -> PreviewAnswer:
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise
-        raise NotFound("this worker has no previews", 404, "only Headrace workers have them") from None
+        raise NotFound("this worker cannot run previews", 404, "only Headrace workers can run them") from None
 
 
 def _records(text: str, where: str) -> list[Json]:

@@ -73,4 +73,4 @@ async def _orphans(context: CommandContext) -> OrphansAnswer:
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise
-        raise NotFound("this worker cannot list orphaned offsets", 404, "only Headrace workers can") from None
+        raise NotFound("this worker cannot list orphaned offsets", 404, "only Headrace workers list them") from None

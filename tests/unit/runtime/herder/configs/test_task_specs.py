@@ -90,7 +90,7 @@ def test_a_transaction_at_intervals_may_last_two_intervals() -> None:
 
 def test_an_exactly_once_source_of_another_cluster_needs_an_offsets_topic_there() -> None:
     elsewhere = order(bootstrap_servers="other:9092")
-    with pytest.raises(ConfigError, match=r"other:9092.*set offsets.storage.topic to a topic of the producer's cluster"):
+    with pytest.raises(ConfigError, match=r"other:9092.*set offsets.storage.topic to a topic of the producer's"):
         spec(ENABLED, elsewhere, [], paused=False)
     own = {**elsewhere.connector_config, "offsets.storage.topic": "there"}
     task = spec(ENABLED, TaskRequest("c", 0, INFO, own, own), [], paused=False)
