@@ -1,6 +1,6 @@
 """`make soak`: converters and transformations against Apache's classes, then hostile requests, then kill -9 of every
-process at random under load, then failures of workers in a group, then start storms; the tables go into
-docs/benchmarks.md.
+process at random under load, then failures of workers in a group, then kills under exactly-once sources, then start
+storms; the tables go into docs/benchmarks.md.
 
 python -m tests.soak [--seconds 180] [--differential 5] [--fuzz 600] [--connectors 3000] [--restarts 4]
                      [--seed N] [--dry]
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.bench import report
 from tests.soak.differential import differences
+from tests.soak.exactly_once import Plan, exactly_once_soak
 from tests.soak.fuzz import fuzz_worker
 from tests.soak.group_kills import group_soak
 from tests.soak.kills import soak
@@ -45,6 +46,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-group-") as folder:
         group = group_soak(Path(folder), given.seconds, given.seed)
     print(group.table(), *group.faults, *group.orphans, sep="\n")
+    once = []
+    for plan in (Plan(), Plan(exactly_once=False)):
+        with tempfile.TemporaryDirectory(prefix="headrace-once-") as folder:
+            once.append(exactly_once_soak(Path(folder), given.seed, plan))
+        print(once[-1].summary(), *once[-1].faults, *once[-1].orphans, sep="\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="headrace-storm-") as folder:
         storms = storm(Path(folder), given.connectors, given.restarts, neighbours=1, timeout=240)
     calm = sound(storms, given.connectors, limit=25)
@@ -52,8 +58,11 @@ def main() -> int:
         when = f"{datetime.now(UTC):%Y-%m-%d}, seed {given.seed}, load average {report.busy()}"
         report.section("Soak", f"`make soak`, {when}: {account.table()}\n\n{fuzzed.summary()}")
         report.section("Workers in a group", f"`make soak`, {when}: {group.table()}")
+        found_once = "\n\n".join(account.summary() for account in once)
+        report.section("Exactly-once sources under kills", f"`make soak`, {when}: {found_once}")
         report.section("Start storms", f"`make soak`, {when}, beside a process that only computes:\n\n{table(storms)}")
-    return 0 if account.sound and group.sound and calm and fuzzed.sound and not found else 1
+    lossless = all(account.sound for account in once)
+    return 0 if account.sound and group.sound and lossless and calm and fuzzed.sound and not found else 1
 
 
 if __name__ == "__main__":
