@@ -102,7 +102,7 @@ def test_refusals_are_reported() -> None:
     for line in ("preview a -l 3 -v 1", "preview a -r f -v 1", "preview a -s x", "preview", "preview a -l x"):
         with pytest.raises(UsageError):
             _run(line, ANSWER)
-    with pytest.raises(NotFound, match="no previews"):
+    with pytest.raises(NotFound, match="cannot run previews"):
         _run("preview a", NotFound("HTTP 404 Not Found", 404))
     with pytest.raises(BadRequest):
         _run("preview a", BadRequest("transforms.x.type: …", 400))
