@@ -99,7 +99,7 @@ async def picture(url: str) -> str:
 
 
 def own_fonts(svg: str) -> str:
-    """The picture asks nobody for fonts: any monospaced one will do."""
+    """The picture loads no fonts: any monospaced font will do."""
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace(
         "Fira Code", "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono'"
     )

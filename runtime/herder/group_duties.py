@@ -1,4 +1,4 @@
-"""What a worker does when its group has been rebalanced, and what it does as the leader."""
+"""The duties of a worker after a rebalance of its group, and its duties as the leader."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class GroupDuties:
         return self._beginning
 
     async def _lead(self) -> None:
-        """Take over as the leader: finish the changes of offsets that the last leader has begun, and remove what
-        deleted connectors left behind. A connector that is not read yet would look deleted."""
+        """Take over as the leader: finish the changes of offsets that the last leader started, and remove the
+        remains of deleted connectors. A connector that is not read yet would look deleted."""
         is_read = True
         try:
             await self._read_stores()

@@ -27,7 +27,7 @@ _NO_PRODUCER = -1
 
 
 async def fence(settings: Mapping[str, Any], transactional_ids: Collection[str], within: float = FENCE_TIMEOUT) -> None:
-    """Fence all producers that have used these ids so far; ids that nobody has used are fenced, too. `settings` are
+    """Fence all producers that have used these ids so far; unused ids are fenced, too. `settings` are
     librdkafka settings that reach the cluster. Safe to repeat.
 
     BrokerUnavailable if Kafka does not answer in time, NotAuthorizedError if a right is missing, any

@@ -108,8 +108,9 @@ class ConnectorOffsets:
     async def alter(
         self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None
     ) -> None:
-        """Set or reset (None) offsets in every topic of the connector; call read_to_end() first. With a writer: in one
-        of its transactions, of which the worker's topic gets a copy if the connector has its own topic (KIP-618)."""
+        """Set or reset (None) offsets in every topic of the connector; call read_to_end() first. With a writer
+        the offsets are set in one of its transactions; if the connector has its own topic, the worker's topic gets a
+        copy afterwards (KIP-618)."""
         own = self._store_of(name)
         if own is None:
             await self._worker.alter(name, offsets, writer)

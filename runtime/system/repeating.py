@@ -11,7 +11,7 @@ _log = logging.getLogger(__name__)
 
 async def repeat(step: Callable[[], Awaitable[object]], every: float, purpose: str) -> None:
     """Run `step` until cancelled, with pauses of `every` seconds. An unexpected error is logged with `purpose` (a verb
-    and its object), and the loop continues: without this, nobody would notice that it has ended."""
+    and its object), and the loop continues: otherwise its end would go unnoticed."""
     while True:
         try:
             await step()

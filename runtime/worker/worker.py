@@ -135,7 +135,7 @@ class Worker:
         return FAILED if self._failure else 0
 
     def _started(self, starting: asyncio.Task[None]) -> None:
-        """An unexpected error must end the worker, which would otherwise answer 503 for ever."""
+        """An unexpected error must end the worker, which would otherwise answer 503 forever."""
         if not starting.cancelled() and (error := starting.exception()) is not None:
             log.error("The worker could not start", exc_info=error)
             self._fail(f"the worker could not start: {error!r}")

@@ -155,7 +155,7 @@ class _Check:
             self._error(path, f"{path[-1]} does not fit in 64 bits")
 
     def _similarity(self, path: Path, entry: Offset) -> None:
-        """Warns about an unknown partition, or an offset unlike the current one: most often a typo."""
+        """Warns about an unknown partition, and about an offset with other keys or types than the current one."""
         same = self.by_key.get(partitions.key(entry.partition))
         if same is None:
             self._unknown(path, entry)

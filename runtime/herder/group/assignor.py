@@ -35,7 +35,7 @@ class GroupWorker:
     """A worker in the group. `worker_id` (host:port of its REST API) survives its restarts, `member_id` does not.
 
     A cordoned worker receives no new work; a draining worker also hands over its work to others. A `starting` worker
-    receives none yet, but what waits for its return goes on waiting for it."""
+    receives none yet, but units that wait for its return continue to wait."""
 
     member_id: str
     worker_id: str

@@ -31,7 +31,7 @@ class Departures:
 
     async def note(self, known: Collection[str], present: Collection[str], delay: float) -> None:
         """Record the workers that have left since the last rebalance, and remove those that have returned or for which
-        nothing waits any more. `delay` is in seconds."""
+        no unit waits any longer. `delay` is in seconds."""
         now = time.time()
         async with self._noting:  # in the order of the rebalances
             before = self.times()

@@ -94,7 +94,7 @@ class Group(Protocol):
         """Whether this worker owns the connector or any of its tasks."""
 
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
-        """The REST URL of the worker that owns a unit; None while nobody does. Known to the leader only."""
+        """The REST URL of the worker that owns a unit; None while it has no owner. Known to the leader only."""
 
     def peers(self) -> Sequence[GroupWorkerInfo]:
         """The other Headrace workers of the group."""

@@ -98,7 +98,7 @@ class GroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class ViewSources:
-    """What the leader decides on, beside configurations and statuses.
+    """The data for the leader's decisions, in addition to configurations and statuses.
 
     `states` are the workers that operators have cordoned or are draining, `loads` the measured loads of this worker's
     tasks. `has_class` tells whether this worker has a connector class."""
@@ -378,7 +378,7 @@ class WorkerGroup:
             self._entering.add_done_callback(self._entered)
 
     def _entered(self, entering: asyncio.Task[None]) -> None:
-        """A worker that cannot apply an assignment must end: it would neither run nor release what it owns."""
+        """A worker that cannot apply an assignment must end: it would neither run nor release its units."""
         if entering.cancelled() or (error := entering.exception()) is None:
             return
         _log.error("The assignment could not be applied", exc_info=error)

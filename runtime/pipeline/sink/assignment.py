@@ -241,7 +241,7 @@ class PartitionAssignment:
 
     def _on_revoke(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         """Flush and close the revoked partitions, then commit their offsets. A cooperative rebalance leaves the others
-        open, so the task hears nothing of them. Nothing is committed if the task cannot close them."""
+        open, so the task is not called for them. Nothing is committed if the task cannot close them."""
         removed = self._opened(partitions)
         if self._finished or not removed:
             return

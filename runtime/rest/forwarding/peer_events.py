@@ -1,4 +1,4 @@
-"""Notices and progress of the other workers, collected while somebody follows this worker's events."""
+"""Notices and progress of the other workers, collected while a client follows this worker's events."""
 
 from __future__ import annotations
 

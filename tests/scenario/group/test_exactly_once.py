@@ -1,4 +1,4 @@
-"""Workers with exactly-once support on a real broker: what they fence, what they store, and who may write."""
+"""Workers with exactly-once support on a real broker: fencing, stored records, and the leader's right to write."""
 
 from __future__ import annotations
 

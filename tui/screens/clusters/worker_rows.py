@@ -93,7 +93,8 @@ _REPLACED = {
     False: ("RUNNING", "UNASSIGNED", "RESTARTING", "UNKNOWN"),  # the new owner starts the unit
     True: ("RUNNING", "RESTARTING"),  # the unit stops, and has no new owner yet
 }
-"""States that are about to change, by whether nobody owns the unit. A FAILED or PAUSED unit keeps its state."""
+"""States that are about to change, for units with an owner (False) and without one (True). FAILED and PAUSED units keep
+their state."""
 
 
 def _owners(group: ClusterWorkers) -> dict[tuple[str, int], str]:

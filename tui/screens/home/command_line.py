@@ -30,7 +30,7 @@ class CommandLine:
         self._reported: frozenset[str] = frozenset()
 
     async def mount(self) -> None:
-        """After the first paint: Textual's input field takes a while to import."""
+        """Adds the prompt to the screen, after the first paint: Textual's input field takes a while to import."""
         from tui.widgets.prompt import Prompt
 
         self._prompt = Prompt(self.submitted)

@@ -1,4 +1,4 @@
-"""Fencing before tasks of exactly-once sources start: what is fenced, in which order, and what happens if it fails."""
+"""Fencing before tasks of exactly-once sources start: the fenced ids, their order, and failures."""
 
 from __future__ import annotations
 
