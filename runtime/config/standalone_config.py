@@ -9,12 +9,14 @@ from pathlib import Path
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.errors import ConfigError
 from runtime.config import properties, session_keys
+from runtime.config.exactly_once import ExactlyOnce
 from runtime.config.worker_config import DISTRIBUTED, WorkerConfig, WorkerConfigError, distributed
 
 FILE = "offset.storage.file.filename"
 
+_EXACTLY_ONCE = "exactly.once.source.support"
 _OF_GROUPS = (
-    "group.id", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms", "exactly.once.source.support",
+    "group.id", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms", _EXACTLY_ONCE,
     *(key.name for key in session_keys.KEYS),
 )  # fmt: skip
 _OF_TOPICS = ("config.storage.", "offset.storage.", "status.storage.")
@@ -56,10 +58,21 @@ def standalone(props: Mapping[str, str]) -> StandaloneConfig:
     file = props.get(FILE, "").strip()
     if not file:
         raise WorkerConfigError(f'Missing required configuration "{FILE}": the file in which to store source offsets')
+    _check_exactly_once(props)
     foreign = [k for k in props if k != FILE and _of_distributed(k)]
     worker = distributed({**{k: v for k, v in props.items() if k != FILE and k not in foreign}, **_NO_GROUP})
     warnings = [f"{key} has no effect: it is a property of distributed workers" for key in foreign]
     return StandaloneConfig(replace(worker, warnings=(*worker.warnings, *warnings)), Path(file))
+
+
+def _check_exactly_once(props: Mapping[str, str]) -> None:
+    """A worker without a group cannot keep another process from writing its offsets (KIP-618)."""
+    value = props.get(_EXACTLY_ONCE, "").strip()
+    if value.lower() not in ("", ExactlyOnce.DISABLED):
+        raise WorkerConfigError(
+            f"Invalid value {value} for configuration {_EXACTLY_ONCE}: exactly-once source support is available in "
+            "distributed mode only; run a distributed worker, or remove the property"
+        )
 
 
 def _of_distributed(key: str) -> bool:

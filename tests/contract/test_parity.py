@@ -16,15 +16,23 @@ from tests.support.workers import WorkerProcess
 
 REFEREE = Path(__file__).parent / "parity" / "parity.py"
 REFERENCE = REFEREE.with_name("reference-public-eos-disabled.json")
+EXACTLY_ONCE = REFEREE.with_name("reference-public-eos-enabled.json")
+"""Recorded with `exactly.once.source.support=enabled`."""
 
 GROUPS = ("rest", "lifecycle", "offsets", "storage", "admin", "smt", "converters", "errors")
+
+OF_EXACTLY_ONCE = (
+    *("exactly_once_config", "lifecycle_source", "storage_config", "storage_offsets"),
+    *("offsets_get_source", "offsets_patch_source", "offsets_not_stopped", "offsets_delete_source"),
+)
+"""Scenarios that depend on exactly-once support."""
 
 NOT_YET_EQUAL: dict[str, str] = {}
 """Scenarios that are not compared, with the reason. Delete entries that become equal."""
 
 
-def scenarios(group: str) -> list[str]:
-    known: dict[str, dict[str, Any]] = json.loads(REFERENCE.read_text())["scenarios"]
+def scenarios(group: str, reference: Path = REFERENCE) -> list[str]:
+    known: dict[str, dict[str, Any]] = json.loads(reference.read_text())["scenarios"]
     return [name for name, s in known.items() if s["group"] == group and name not in NOT_YET_EQUAL]
 
 
@@ -37,14 +45,27 @@ def test_answers_equal_those_of_apache_connect(
     compare(scenarios(group), process.url, broker, process.properties, tmp_path)
 
 
-def compare(names: Sequence[str], url: str, broker: KafkaBroker, properties: Mapping[str, str], folder: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("group", ["", *(pytest.param(group, marks=pytest.mark.soak) for group in GROUPS)])
+def test_answers_with_exactly_once_support_equal_those_of_apache_connect(
+    group: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
+    process = worker({"exactly.once.source.support": "enabled"})
+    names = scenarios(group, EXACTLY_ONCE) if group else OF_EXACTLY_ONCE
+    compare(names, process.url, broker, process.properties, tmp_path, EXACTLY_ONCE)
+
+
+def compare(
+    names: Sequence[str], url: str, broker: KafkaBroker, properties: Mapping[str, str], folder: Path,
+    reference: Path = REFERENCE,
+) -> None:  # fmt: skip
     """Replays scenarios at a URL, and compares the answers with the recorded ones."""
     recording = folder / "ours.json"
     topics = [f"--{kind}-topic={properties[f'{kind}.storage.topic']}" for kind in ("config", "offset", "status")]
     place = [f"--url={url}", f"--bootstrap={broker.bootstrap}", f"--workdir={folder}", "--wait=20"]
     record = _referee("record", *place, *topics, f"--output={recording}", "--scenario", *names)
     assert record.returncode == 0, record.stderr
-    diff = _referee("diff", "--subset", "--strict-headers", str(REFERENCE), str(recording))
+    diff = _referee("diff", "--subset", "--strict-headers", str(reference), str(recording))
     assert diff.returncode == 0, f"{diff.stdout}\n{record.stderr}"
 
 

@@ -83,8 +83,9 @@ class WriteClaim:
         try:
             await self._writer.start(self._topic)
         except KafkaProblem as e:
-            self.trouble = f"cannot write to topic {self._topic} as the leader: {e}"
-            log.warning("This worker %s", self.trouble)
+            before, self.trouble = self.trouble, f"cannot write to topic {self._topic} as the leader: {e}"
+            if self.trouble != before:
+                log.warning("This worker %s; retrying", self.trouble)
         else:
             self.trouble = ""
         finally:
