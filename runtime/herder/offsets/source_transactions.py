@@ -9,6 +9,7 @@ from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.task_specs import offsets_topic
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.log.transactional_writer import TransactionalWriter
@@ -34,7 +35,7 @@ class SourceTransactions:
         settings = client_config(self._worker.originals, "producer", resolved).settings
         writer = TransactionalWriter(settings, task_transactional_id(self._worker.group_id, name, 0))
         try:
-            await writer.start(self._worker.offsets.topic)
+            await writer.start(offsets_topic(self._worker, resolved) or self._worker.offsets.topic)
             yield writer
         finally:
             await writer.stop()

@@ -18,6 +18,7 @@ from runtime.herder.errors import Conflict, HerderError, Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.offsets.settling import GroupSettling
+from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.diagnostics import all_lines, with_stalled
 from runtime.rest.forwarding.leader_client import LeaderClient
@@ -108,7 +109,10 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
     rig = HerderRig()
     async with worker_group(2) as (leader, owner):
         handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
-        await leader.serve([Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs))])
+        await leader.serve([
+            Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
+            Route("/connectors/{name}/fence", Resource(put=handlers.fence)),
+        ])  # fmt: skip
         yield rig, owner, LeaderClient(owner.group, owner.clients, owner.keys, owner.configs)
     await rig.close()
 
@@ -135,6 +139,30 @@ async def test_task_configs_that_the_leader_refuses() -> None:
         owner.group.snapshot = replace(owner.group.snapshot, leader="")
         with pytest.raises(Conflict, match="no known leader"):
             await client.put_tasks("s", TASKS)
+
+
+async def test_the_owner_asks_the_leader_to_fence_earlier_tasks() -> None:
+    async with leader_and_owner() as (rig, owner, client):
+        await rig.create("a/b", tasks_max="2")
+        await rig.until(lambda: len(rig.engine.started) == 2)
+        await client.fence("a/b")
+        assert rig.configs.fencing_counts == {"a/b": 2}
+        await rig.configs.put_tasks("a/b", TASKS)
+        rig.refuse_fencing = NotAuthorizedError("grant WRITE")
+        with pytest.raises(HerderError, match="zombie fencing of connector a/b: grant WRITE") as final:
+            await client.fence("a/b")
+        assert final.value.status == 500
+        rig.refuse_fencing = BrokerUnavailable("no answer")
+        with pytest.raises(Unavailable, match="no answer"):
+            await client.fence("a/b")
+        with pytest.raises(Unavailable, match="Connector nope not found"):  # the leader has not read it yet
+            await client.fence("nope")
+        rig.group.leads = False
+        with pytest.raises(Unavailable, match="409"):
+            await client.fence("a/b")
+        owner.group.snapshot = replace(owner.group.snapshot, leader="")
+        with pytest.raises(Conflict, match="no known leader"):
+            await client.fence("a/b")
 
 
 async def test_the_leader_writes_its_own_task_configs_itself() -> None:
