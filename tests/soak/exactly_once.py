@@ -1,7 +1,7 @@
 """Two workers, and a source whose file grows while slots, engines, workers and the broker are killed: with exactly-once
 support each line arrives once and in order, without it no line is lost.
 
-python -m tests.soak.exactly_once [--seconds 60] [--rate 4000] [--kills 12] [--seed N]
+python -m tests.soak.exactly_once [--seconds 60] [--rate 4000] [--kills 12] [--boundary interval] [--seed N]
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
 from confluent_kafka import KafkaException
 
+from runtime.embedded.processes.process import ProcessRef
 from tests.soak.rig import Feeder
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.committed import committed
@@ -32,6 +33,9 @@ from tests.support.worker_group import WorkerGroup
 from tests.support.workers import WorkerProcess
 
 VICTIMS = ("slot", "engine", "worker", "broker")
+FROZEN = ("frozen worker", "frozen slot")
+"""Stopped with SIGSTOP until another process continues their work: they wake up with an open transaction."""
+
 RECOVERY = 90.0
 """Seconds within which records must be written again after a kill."""
 
@@ -46,6 +50,8 @@ class Plan:
     kills: int = 12
     inside: int = 3
     exactly_once: bool = True
+    boundary: str = "interval"  # transaction.boundary
+    victims: Sequence[str] = (*VICTIMS, *FROZEN)
 
 
 @dataclass(slots=True)
@@ -55,7 +61,7 @@ class Account:
     plan: Plan
     seconds: float = 0.0
     kills: Counter[str] = field(default_factory=Counter)
-    inside: Counter[str] = field(default_factory=Counter)  # kills with an open transaction, before and after the kill
+    inside: Counter[str] = field(default_factory=Counter)  # with an open transaction, before and after the kill
     recoveries: dict[str, list[float]] = field(default_factory=dict)  # seconds until records were written again
     lines: int = 0
     missing: int = 0
@@ -84,12 +90,8 @@ class Account:
         )
 
 
-TRANSACTIONS = {
-    "exactly.once.support": "required",
-    "transaction.boundary": "interval",
-    "transaction.boundary.interval.ms": "700",
-}
-"""Transactions that are open nearly always while the file grows."""
+TRANSACTIONS = {"exactly.once.support": "required", "transaction.boundary.interval.ms": "700"}
+"""With the boundary `interval`, a transaction is open nearly always while the file grows."""
 
 
 class Rig:
@@ -108,7 +110,7 @@ class Rig:
         self.feeder = Feeder([self.file], plan.rate)
         self._config = {
             "connector.class": SOURCE, "file": str(self.file), "topic": self.topic, "tasks.max": "1", **STRINGS,
-            **(TRANSACTIONS if plan.exactly_once else {}),
+            **({**TRANSACTIONS, "transaction.boundary": plan.boundary} if plan.exactly_once else {}),
         }  # fmt: skip
 
     def start(self) -> None:
@@ -147,9 +149,9 @@ class Rig:
 
     # Kills
 
-    def kill(self, victim: str, chance: random.Random) -> None:
-        """Kills a process of the worker that runs the task by its status, or the broker. Workers and the broker are
-        started again, as by a supervisor."""
+    def kill(self, victim: str, chance: random.Random) -> Callable[[], None]:
+        """Kills or freezes a process of the worker that runs the task by its status, or the broker. Workers and the
+        broker are started again, as by a supervisor. Returns what wakes up frozen processes."""
         match victim:
             case "broker":
                 self.broker.kill()
@@ -160,8 +162,17 @@ class Rig:
                 worker.start(wait=False)
             case "slot":
                 os.kill(self._process(chance, is_slot), signal.SIGKILL)
-            case _:
+            case "engine":
                 os.kill(self._process(chance, _is_engine), signal.SIGKILL)
+            case "frozen worker":
+                worker = self._owner(chance)
+                self.group.freeze(worker, whole=True)
+                return lambda: self.group.thaw(worker)
+            case "frozen slot":
+                slot = ProcessRef.of(self._process(chance, is_slot))
+                slot.signal(signal.SIGSTOP)
+                return lambda: slot.signal(signal.SIGCONT)
+        return lambda: None
 
     def _owner(self, chance: random.Random) -> WorkerProcess:
         try:
@@ -229,34 +240,31 @@ def _kill_all(rig: Rig, account: Account, chance: random.Random) -> None:
     while not _is_done(account, time.monotonic() - started):
         due = started + account.kills.total() * plan.seconds / plan.kills
         time.sleep(max(0.0, due - time.monotonic()) + chance.uniform(0.0, 0.7))
-        bag = bag or chance.sample(VICTIMS, len(VICTIMS))  # each victim gets a turn
+        bag = bag or chance.sample(plan.victims, len(plan.victims))  # each victim gets a turn
         victim = bag.pop()
-        if victim == "slot":
+        if "slot" in victim:  # not one that is just starting
+            rig.group.wait_running([rig.name], RECOVERY)
             rig.await_open_transaction()
+        print(f"{time.monotonic() - started:6.1f} {victim}", end="", flush=True)
         killed = time.monotonic()
-        inside = _kill(rig, victim, chance)
+        before = rig.has_open_transaction()
+        wake = rig.kill(victim, chance)
+        inside = before and victim != "broker" and rig.has_open_transaction()
         account.kills[victim] += 1
         account.inside[victim] += inside
         written = rig.end_of(rig.ends.written)  # the marker of an aborted transaction is one more
         rig.wait_beyond(written + 1)
+        wake()
         took = time.monotonic() - killed
         account.recoveries.setdefault(victim, []).append(took)
-        inside_text = ", inside a transaction" if inside else ""
-        print(f"{killed - started:6.1f} {victim}{inside_text}: more records after {took:.1f} s", flush=True)
+        print(f"{', inside a transaction' if inside else ''}: more records after {took:.1f} s", flush=True)
     account.seconds = time.monotonic() - started
 
 
 def _is_done(account: Account, elapsed: float) -> bool:
     plan = account.plan
-    enough = account.kills.total() >= plan.kills and len(account.kills) == len(VICTIMS)
+    enough = account.kills.total() >= plan.kills and len(account.kills) == len(plan.victims)
     return elapsed >= plan.seconds and enough and (not plan.exactly_once or account.inside["slot"] >= plan.inside)
-
-
-def _kill(rig: Rig, victim: str, chance: random.Random) -> bool:
-    """Kills; whether a transaction was open before, and still after the kill."""
-    before = rig.has_open_transaction()
-    rig.kill(victim, chance)
-    return before and victim != "broker" and rig.has_open_transaction()
 
 
 def _compare(rig: Rig, account: Account) -> None:
@@ -285,12 +293,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=int, default=4_000, help="lines a second")
     parser.add_argument("--kills", type=int, default=12)
+    parser.add_argument("--boundary", default="interval", choices=("interval", "poll"), help="of transactions")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     accounts = []
     for exactly_once in (True, False):
-        plan = Plan(given.seconds, given.rate, given.kills, exactly_once=exactly_once)
+        plan = Plan(given.seconds, given.rate, given.kills, exactly_once=exactly_once, boundary=given.boundary)
         with tempfile.TemporaryDirectory(prefix="headrace-once-") as folder:
             accounts.append(exactly_once_soak(Path(folder), given.seed, plan))
         print(accounts[-1].summary(), *accounts[-1].faults, *accounts[-1].orphans, sep="\n", flush=True)

@@ -18,7 +18,7 @@ from tests.soak.exactly_once import VICTIMS, Plan, exactly_once_soak
 def test_each_line_arrives_exactly_once(tmp_path: Path) -> None:
     seed = random.randrange(1_000_000)
     print(f"\nseed {seed}")
-    account = exactly_once_soak(tmp_path, seed, Plan(seconds=5, kills=4, inside=1))
+    account = exactly_once_soak(tmp_path, seed, Plan(seconds=5, kills=4, inside=1, victims=VICTIMS))
     print(account.summary())
     assert account.faults == []
     assert (account.missing, account.doubled) == (0, 0)
