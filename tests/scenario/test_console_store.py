@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ class Watch:
     def __init__(self, url: str) -> None:
         transport = AsyncTransport(Endpoint(url))
         self.connect = Connect(transport)
-        self.store = ClusterStore(self.connect, transport.lines, pace=QUICK)
+        self.store = ClusterStore(self.connect, transport.lines, clock=time.time, pace=QUICK)
         self.store.subscribe(self._hear)
         self._news = asyncio.Event()
 

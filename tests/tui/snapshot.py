@@ -19,7 +19,6 @@ import pytest
 from tests.tui.console import Console
 from tui import session
 from tui.app import HeadraceApp
-from tui.cluster.store import ClusterStore
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -34,7 +33,6 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
-    monkeypatch.setitem(ClusterStore.__init__.__kwdefaults__ or {}, "clock", lambda: NOON)
     yield
     monkeypatch.undo()
     time.tzset()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, NoReturn
@@ -52,7 +51,7 @@ class ClusterStore:
         lines: Lines | None = None,
         *,
         pace: StorePace = USUAL_PACE,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:

@@ -23,7 +23,7 @@ class ClusterConnection:
         self.profile = profile
         self.clock: Callable[[], float] = time.monotonic  # limits retries and waiting times of commands
         transport = session.evented(profile)
-        self.store = ClusterStore(session.connect(profile, transport), transport.lines)
+        self.store = ClusterStore(session.connect(profile, transport), transport.lines, clock=time.time)
         self.transport = ObservedTransport(transport, self.store.heard)
         self.connect = session.connect(profile, self.transport)
 

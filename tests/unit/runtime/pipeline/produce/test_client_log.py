@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
 from runtime.pipeline.produce.client_log import LogThrottle
+from runtime.pipeline.produce.producers import SlotProducer
+from runtime.pipeline.sink.consumer import make_consumer
+from tests.support.waiting import wait_until
+
+UNKNOWN = {"bootstrap.servers": "broker.invalid:9092"}
+"""No other test causes this error, so its first line in this process is logged here."""
 
 
 def test_a_kind_of_error_is_logged_once_a_minute() -> None:
@@ -15,3 +26,22 @@ def test_a_kind_of_error_is_logged_once_a_minute() -> None:
     now = 60.0
     assert throttle.allow("consumer", "_TRANSPORT") == 3
     assert throttle.allow("consumer", "_TRANSPORT") is None
+
+
+def test_producers_log_why_they_retry(caplog: pytest.LogCaptureFixture) -> None:
+    producer = SlotProducer(UNKNOWN)
+    wait_until_logged(caplog, "producer", lambda: producer.poll(0.1))
+
+
+def test_consumers_log_why_they_retry(caplog: pytest.LogCaptureFixture) -> None:
+    with closing(make_consumer({**UNKNOWN, "group.id": "g"}, lambda error, done: None, 1024)) as consumer:
+        consumer.subscribe(["t"])
+        wait_until_logged(caplog, "consumer", lambda: consumer.poll(0.1))
+
+
+def wait_until_logged(caplog: pytest.LogCaptureFixture, client: str, poll: Callable[[], object]) -> None:
+    def is_logged() -> bool:
+        poll()
+        return f"The {client} retries: broker.invalid:9092" in caplog.text
+
+    wait_until(is_logged)
