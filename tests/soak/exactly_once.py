@@ -151,7 +151,7 @@ class Rig:
 
     def kill(self, victim: str, chance: random.Random) -> Callable[[], None]:
         """Kills or freezes a process of the worker that runs the task by its status, or the broker. Workers and the
-        broker are started again, as by a supervisor. Returns what wakes up frozen processes."""
+        broker are started again, as by a supervisor. Returns a function that wakes up frozen processes."""
         match victim:
             case "broker":
                 self.broker.kill()

@@ -59,8 +59,8 @@ def replace(group: WorkerGroup, before: WorkerProcess, make: Callable[[], Worker
 
 
 def change(group: WorkerGroup, sources: Sequence[Source]) -> None:
-    """New task configs for all sources, and the same offsets as before for one: the leader fences earlier tasks, of
-    whichever implementation leader and owners are."""
+    """Writes new task configs for all sources, and the current offsets again for one. The leader must fence earlier
+    tasks, whichever implementation the leader and the owners have."""
     counts = [len(source.config_records("tasks-fencing")) for source in sources]
     for source, count in zip(sources, counts, strict=True):
         group.connect.ask("PATCH", f"/connectors/{source.name}/config", {"marked": str(count)})
