@@ -22,6 +22,7 @@ class ScriptedGroup:
     def __init__(self, worker_id: str, snapshot: GroupSnapshot) -> None:
         self.worker_id, self.snapshot = worker_id, snapshot
         self.rejoins = 0
+        self.cannot_lead = ""
 
     @property
     def leads(self) -> bool:

@@ -80,6 +80,10 @@ class Group(Protocol):
         """The REST URL of the leader (`http://host:port/`); None while it is unknown."""
 
     @property
+    def cannot_lead(self) -> str:
+        """The reason why this worker cannot lead although it has been elected; empty otherwise."""
+
+    @property
     def generation(self) -> int:
         """The generation of the last rebalance."""
 
@@ -126,7 +130,8 @@ class GroupListener(Protocol):
 class SoleWorker:
     """The group of a standalone worker, which runs everything."""
 
-    leads, leader_url, leader_member, generation, trouble, confirmed_until = True, None, "", 0, "", math.inf
+    leads, leader_url, leader_member, generation, confirmed_until = True, None, "", 0, math.inf
+    trouble = cannot_lead = ""
 
     def __init__(self, worker_id: str, connectors: Callable[[], Sequence[str]] = tuple) -> None:
         """`connectors`: the names of all stored connectors."""

@@ -186,7 +186,11 @@ class WorkerGroup:
     @property
     def trouble(self) -> str:
         """The reason why the worker is not in the group, or cannot lead it; empty otherwise."""
-        return self._member.trouble or self._claim.trouble
+        return self._member.trouble or self.cannot_lead
+
+    @property
+    def cannot_lead(self) -> str:
+        return self._claim.trouble
 
     def owns(self, connector: str, task: int = CONNECTOR) -> bool:
         return task in self._owned.get(connector, ())

@@ -83,9 +83,9 @@ class WriteClaim:
         try:
             await self._writer.start(self._topic)
         except KafkaProblem as e:
-            before, self.trouble = self.trouble, f"cannot write to topic {self._topic} as the leader: {e}"
+            before, self.trouble = self.trouble, f"This worker cannot write to topic {self._topic} as the leader: {e}"
             if self.trouble != before:
-                log.warning("This worker %s; retrying", self.trouble)
+                log.warning("%s; retrying", self.trouble)
         else:
             self.trouble = ""
         finally:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runtime.herder.errors import NOT_HERE, Conflict
+from runtime.herder.errors import NOT_HERE, Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group
 from runtime.kafka.errors import KafkaProblem
@@ -100,7 +100,7 @@ class Forwarding:
         while True:
             url = target()
             if url is None or urlsplit(url).netloc == self._group.worker_id:  # the roles are just changing
-                raise Conflict(NO_LEADER)
+                raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else Conflict(NO_LEADER)
             try:
                 answer = await self._clients.send(url, copy, role)
             except WorkerUnreachable:

@@ -96,7 +96,7 @@ async def test_a_missing_right_is_reported_and_a_worker_without_the_claim_still_
     await rig.join()
     assert (rig.group.leads, rig.group.owns("old")) == (False, True)
     assert rig.group.trouble == (
-        "cannot write to topic configs as the leader: grant WRITE on transactional id connect-cluster-g"
+        "This worker cannot write to topic configs as the leader: grant WRITE on transactional id connect-cluster-g"
     )
     writer.refusal = None
     await until(lambda: rig.group.leads)

@@ -123,6 +123,9 @@ async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
         workers[1].group.snapshot = GroupSnapshot("g", 2)
         refused = await workers[1].client.post("/leader/a")
         assert (refused.status_code, refused.json()["message"]) == (409, NO_LEADER)
+        workers[1].group.cannot_lead = "grant WRITE on transactional id t"  # elected, but not the leader
+        refused = await workers[1].client.post("/leader/a")
+        assert (refused.status_code, refused.json()["message"]) == (503, "grant WRITE on transactional id t")
 
 
 async def test_errors_of_the_leader_are_returned_unchanged() -> None:
