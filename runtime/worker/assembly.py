@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from starlette.types import ASGIApp
 
 from runtime import __version__
+from runtime.api.errors import ConfigError
 from runtime.config.listeners import https_settings
 from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import Storage, WorkerConfig
@@ -58,6 +59,7 @@ from runtime.host.client import PluginHostClient
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.clients.settings import reaching_config
+from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicSpec
@@ -244,9 +246,12 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
 
     def clients(connector: Mapping[str, str]) -> LogClients:
         resolved = config.providers.resolve(connector).config
-        return LogClients(
-            *(reaching_config(config.originals, kind, resolved) for kind in ("admin", "consumer", "producer"))
-        )
+        try:
+            return LogClients(
+                *(reaching_config(config.originals, kind, resolved) for kind in ("admin", "consumer", "producer"))
+            )
+        except ClientConfigError as e:
+            raise ConfigError(str(e)) from None
 
     def stored(name: str) -> Mapping[str, str] | None:
         found = configs.connector(name)

@@ -14,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.denials import denial, is_denial
+from runtime.kafka.denials import denial, is_denial, with_write_topic
+from runtime.kafka.write_rights import without_write
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import send_failure
 from runtime.pipeline.task.control import StoppedError
@@ -50,6 +51,8 @@ class Transactions:
         self._commit: Future[None] | None = None
         self._give_up: float | None = None  # when a stopping task stops waiting
         self.open = False
+        self.topics: set[str] = set()
+        """The topics of the last transaction, as the caller adds them: for messages."""
 
     def prepare(self, topic: str) -> None:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
@@ -65,8 +68,9 @@ class Transactions:
         try:
             self.producer.client.begin_transaction()
         except KafkaException as e:
-            raise self._failure(e.args[0]) from None
-        self.open = True
+            failure = self._failure(e.args[0])
+            raise failure from failure.__cause__
+        self.open, self.topics = True, set()
 
     def commit(self) -> None:
         """Start to commit the open transaction; see finished()."""
@@ -134,7 +138,8 @@ class Transactions:
             except KafkaException as e:
                 error: KafkaError = e.args[0]
                 if not error.retriable():
-                    raise self._failure(error) from None
+                    failure = self._failure(error)
+                    raise failure from failure.__cause__
             if not warned:
                 warned = True
                 _log.warning(
@@ -163,7 +168,8 @@ class Transactions:
                 "transaction.boundary=interval, shorten transaction.boundary.interval.ms"
             )
         if is_denial(error):
-            return send_failure(error, self._settings)
+            denied = " and topic ".join(without_write(self._settings, self.topics) if self.topics else ())
+            return send_failure(with_write_topic(error, denied) if denied else error, self._settings)
         if error.fatal():
             self.producer.fatal = error
             return self.producer.failure(error)

@@ -197,6 +197,7 @@ class ExactlyOnceDelivery:
         delivery = self._acks.begin({}, size)
         for run in batch.runs:
             self._topics.use(run.topic)
+            self._transactions.topics.add(run.topic)
             send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
@@ -221,6 +222,7 @@ class ExactlyOnceDelivery:
         from confluent_kafka import KafkaException
 
         topic = self._spec.offsets_topic
+        self._transactions.topics.add(topic)
         delivery = self._acks.begin({})
         for key, offset in self._offsets.items():
             value = None if offset is None else compact(offset)
