@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -66,6 +67,7 @@ class Account:
     lines: int = 0
     missing: int = 0
     doubled: int = 0
+    steps_back: list[int] = field(default_factory=list)  # by how many lines the source started again, each time
     aborted: int = 0  # records of aborted transactions
     faults: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
@@ -83,10 +85,10 @@ class Account:
         return (
             f"{'exactly' if self.plan.exactly_once else 'at least'} once: {self.lines:,} lines in {self.seconds:.0f} s "
             f"({self.lines / max(self.seconds, 1):,.0f}/s), {self.kills.total()} kills ({kills}), inside an open "
-            f"transaction: {inside}; {self.missing:,} missing, {self.doubled:,} delivered more than once, "
-            f"{self.aborted:,} records in aborted transactions; more records after {again} (means), "
-            f"{max(times, default=0.0):.1f} s (longest); {len(self.faults)} faults, "
-            f"{len(self.orphans)} orphans."
+            f"transaction: {inside}; {self.missing:,} missing, {self.doubled:,} delivered more than once (at most "
+            f"{max(self.steps_back, default=0):,} after one kill), {self.aborted:,} records in aborted "
+            f"transactions; more records after {again} (means), {max(times, default=0.0):.1f} s (longest); "
+            f"{len(self.faults)} faults, {len(self.orphans)} orphans."
         )
 
 
@@ -276,6 +278,7 @@ def _compare(rig: Rig, account: Account) -> None:
     found = Counter(lines)
     account.missing = account.lines - len(found)
     account.doubled = len(lines) - len(found)
+    account.steps_back = [before + 1 - line for before, line in pairwise(lines) if line <= before]
     positions, size = rig.committed_positions(), rig.file.stat().st_size
     if positions[-1:] != [size]:
         account.faults.append(f"the committed position is {positions[-1:]}, but the file has {size} bytes")
