@@ -1,7 +1,7 @@
-"""Two workers, and a source whose file grows while slots, engines, workers and the broker are killed: with exactly-once
-support each line arrives once and in order, without it no line is lost.
+"""Two workers, and a source whose file grows while slots, engines, workers and the broker are killed, frozen and
+replaced: with exactly-once support each line arrives once and in order, without it no line is lost.
 
-python -m tests.soak.exactly_once [--seconds 60] [--rate 4000] [--kills 12] [--boundary interval] [--seed N]
+python -m tests.soak.exactly_once [--seconds 60] [--rate 4000] [--kills 16] [--boundary interval] [--seed N]
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ VICTIMS = ("slot", "engine", "worker", "broker")
 FROZEN = ("frozen worker", "frozen slot")
 """Stopped with SIGSTOP until another process continues their work: they wake up with an open transaction."""
 
+CHANGES = ("ended worker", "new config")
+"""A worker that hands over and ends, and another configuration, whose task is fenced off from the one before."""
+
 RECOVERY = 90.0
 """Seconds within which records must be written again after a kill."""
 
@@ -48,11 +51,11 @@ class Plan:
 
     seconds: float = 60.0
     rate: int = 4_000  # lines a second
-    kills: int = 12
+    kills: int = 16
     inside: int = 3
     exactly_once: bool = True
     boundary: str = "interval"  # transaction.boundary
-    victims: Sequence[str] = (*VICTIMS, *FROZEN)
+    victims: Sequence[str] = (*VICTIMS, *FROZEN, *CHANGES)
 
 
 @dataclass(slots=True)
@@ -174,6 +177,13 @@ class Rig:
                 slot = ProcessRef.of(self._process(chance, is_slot))
                 slot.signal(signal.SIGSTOP)
                 return lambda: slot.signal(signal.SIGCONT)
+            case "ended worker":
+                worker = self._owner(chance)
+                self.group.stop(worker)
+                worker.start(wait=False)
+            case "new config":
+                config = {**self._config, "batch.size": str(chance.randrange(500, 5_000))}
+                self.group.connect.ask("PUT", f"/connectors/{self.name}/config", config)
         return lambda: None
 
     def _owner(self, chance: random.Random) -> WorkerProcess:
@@ -295,7 +305,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rate", type=int, default=4_000, help="lines a second")
-    parser.add_argument("--kills", type=int, default=12)
+    parser.add_argument("--kills", type=int, default=16)
     parser.add_argument("--boundary", default="interval", choices=("interval", "poll"), help="of transactions")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     given = parser.parse_args()
