@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from runtime.config.exactly_once import leader_transactional_id
-from runtime.kafka.fencing import fence
 from tests.support.broker import KafkaBroker, unique
 from tests.support.topics import pairs, values
 from tests.support.waiting import wait_until
@@ -120,14 +119,25 @@ def test_transactions_that_killed_tasks_left_open_are_aborted_before_offsets_are
 
 
 @pytest.mark.slow
-async def test_a_leader_whose_writes_are_fenced_does_not_write_until_it_leads_again(
+def test_a_leader_whose_writes_are_fenced_does_not_write_until_it_leads_again(
     group: WorkerGroup, tmp_path: Path
 ) -> None:
     source = Source(group, tmp_path)
     source.create()
-    await fence({"bootstrap.servers": group.broker.bootstrap}, [leader_transactional_id(group.group_id)])
+    other = Producer({
+        "bootstrap.servers": group.broker.bootstrap, "transactional.id": leader_transactional_id(group.group_id),
+    })  # fmt: skip
+    other.init_transactions(20)  # as another leader, which is killed before it commits
+    other.begin_transaction()
+    other.produce(group.properties["config.storage.topic"], b'{"properties":{"name":"ghost"}}', b"connector-ghost")
+    other.flush(20)
+    started = time.monotonic()
     path = f"/connectors/{source.name}/config"
     status, body = group.workers[0].request("PATCH", path, {"marked": "late"})
     assert (status, "another producer has taken over" in body["message"]) == (503, True)
     group.connect.ask("PATCH", path, {"marked": "again"})  # repeats the request until it is answered
     assert [c["properties"].get("marked") for c in source.config_records("connector")] == [None, "again"]
+    assert time.monotonic() - started < SOON
+    with pytest.raises(KafkaException):
+        other.commit_transaction(20)
+    assert "ghost" not in group.connect.ask("GET", "/connectors")
