@@ -15,7 +15,7 @@ from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
-FENCE_TIMEOUT = 30.0
+FENCE_TIMEOUT = 15.0
 """Seconds for all attempts; aborting an open transaction takes milliseconds."""
 
 _RETRY_DELAY = 0.05  # seconds between two attempts
