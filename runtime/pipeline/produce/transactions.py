@@ -104,7 +104,7 @@ class Transactions:
         self._complete(self.producer.client.abort_transaction)
 
     def close(self) -> None:
-        """Abort what is open, if that is possible within a few seconds; otherwise the next task's producer does it."""
+        """Abort the open transaction. If that takes more than a few seconds, the next task's producer does it."""
         from confluent_kafka import KafkaException
 
         self._executor.shutdown(wait=False)
@@ -157,7 +157,8 @@ class Transactions:
             raise StoppedError
 
     def _failure(self, error: KafkaError) -> Exception:
-        """The exception that ends the task."""
+        """The exception that ends the task; close() aborts the transaction if that is possible."""
+        self.open = error.txn_requires_abort()
         if error.name() == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
             resource = f"transactional id {self._settings['transactional.id']}"
             return ConnectError(denial(self._settings, "WRITE and DESCRIBE", resource))

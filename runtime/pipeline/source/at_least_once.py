@@ -71,7 +71,7 @@ class AtLeastOnceDelivery:
         self._commit_when_due()
 
     def pause(self) -> None:
-        """Acknowledgements and commits go on while the task is paused."""
+        """Acknowledgements and commits continue while the task is paused."""
 
     def wait(self, seconds: float) -> None:
         """Serve delivery reports, or sleep if none are expected."""

@@ -41,8 +41,8 @@ class ExactlyOnceDelivery:
     """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
 
     With the boundary `poll`, the next polls are converted while a transaction is being committed. When the source has
-    delivered many records without a pause, polls made during a commit share the next transaction; a poll is
-    never divided between two.
+    delivered many records without a pause, polls made during a commit share the next transaction; a poll is never
+    divided between two.
     """
 
     def __init__(
@@ -237,7 +237,8 @@ class ExactlyOnceDelivery:
         self._conclude(self._transactions.wait)
 
     def _conclude(self, outcome: Callable[[], bool]) -> None:
-        """Process the outcome of a commit. A record that Kafka refused is the reason why a commit fails."""
+        """Process the outcome of a commit. If Kafka refused a record, raises the error of that record, which made the
+        commit fail."""
         try:
             committed = outcome()
         except TaskLostError:

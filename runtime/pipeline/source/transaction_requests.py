@@ -48,7 +48,7 @@ class TransactionRequests:
             raise ConnectError("The task has requested both to commit and to abort the same transaction")
 
     def parts(self, records: Sequence[SourceRecord]) -> Iterator[tuple[Sequence[SourceRecord], End | None]]:
-        """The records of a poll, cut behind each record after which a transaction ends; a poll without such a record
+        """The records of a poll, split after each record with which a transaction ends; a poll without such a record
         is passed on whole, so that columns stay columns."""
         with self._lock:
             requested, self._records = self._records, {}

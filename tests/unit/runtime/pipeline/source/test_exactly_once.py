@@ -17,7 +17,7 @@ from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.committed import committed, committed_offsets, values
-from tests.support.pipeline import file_source
+from tests.support.pipeline import file_source, produce
 from tests.support.slot_host import RecordingHost, RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
@@ -201,6 +201,7 @@ def test_a_record_that_fails_the_task_aborts_its_poll(broker: KafkaBroker, tmp_p
     }))  # fmt: skip
     task = RunningTask(spec)
     task.wait_state(State.FAILED)
+    task.join()
     assert values(broker, topic) == []
     assert committed_offsets(broker, spec) == []
 
@@ -228,7 +229,7 @@ def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_r
     assert task.host.states == [State.RUNNING, State.UNASSIGNED]
     assert values(broker, topic) == []
     again = RunningTask(_restarted(broker, spec), task.host)
-    wait_until(lambda: len(values(broker, topic)) == 300 or again.host.trace)
+    wait_until(lambda: len(values(broker, topic)) == 300 or State.FAILED in again.host.states)
     assert values(broker, topic) == lines
     with file.open("ab") as more:
         more.write(b"y" * 3000 + b"\n")
@@ -236,3 +237,16 @@ def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_r
     again.join()
     assert "MSG_SIZE_TOO_LARGE" in again.host.trace
     assert values(broker, topic) == lines
+
+
+def test_a_transaction_that_cannot_be_committed_is_not_left_open(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic(max_message_bytes="2000")
+    file.write_bytes(b"one\n" + b"y" * 3000 + b"\n")
+    spec = _transactional(file_source(broker, file, topic))
+    host = RecordingHost()
+    host.producers.send_singly(str(spec.id))
+    task = RunningTask(spec, host)
+    task.wait_state(State.FAILED)
+    task.join()
+    produce(broker, topic, b"after")
+    assert values(broker, topic) == [b"after"]
