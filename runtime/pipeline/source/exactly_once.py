@@ -72,6 +72,7 @@ class ExactlyOnceDelivery:
         self._waiting: list[MessageBatch] = []  # converted, for the next transaction
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
+        self._failed: Exception | None = None
         self._busy_since: float | None = None  # the first poll since the last empty one
         self._busy_records = 0  # polled since then
         self._next_commit = clock() + spec.transaction_interval
@@ -277,6 +278,12 @@ class ExactlyOnceDelivery:
             raise self._failure(self._acks.error)
 
     def _failure(self, error: KafkaError) -> Exception:
+        """The exception that ends the task: always the first one, since the end of the task finds the error again."""
+        if self._failed is None:
+            self._failed = self._first_failure(error)
+        return self._failed
+
+    def _first_failure(self, error: KafkaError) -> Exception:
         name = str(self._spec.id)
         if error.name() == "MSG_SIZE_TOO_LARGE" and not self._producers.sends_singly(name):
             # The broker refuses all records of a request that is too large, although each may be small enough.
