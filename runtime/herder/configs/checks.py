@@ -21,6 +21,7 @@ from runtime.model.states import ConnectorType
 _DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _GROUP = "consumer.override.group.id"
 _OFFSETS, _ELSEWHERE = "offsets.storage.topic", "producer.override.bootstrap.servers"
+_READERS = ("admin.override.bootstrap.servers", "consumer.override.bootstrap.servers")
 _CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
 _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
@@ -60,14 +61,28 @@ class WorkerChecks:
     def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         if kind == ConnectorType.SINK:
             yield from self._group(config)
-        elif config.get(_OFFSETS) and config.get(_ELSEWHERE):
-            yield ConfigIssue(
-                _OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}"
-            )
+        else:
+            yield from self._offsets(config)
         yield from self._file(config)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
             values = f"must be one of: {SHARED}, {DEDICATED}"
             yield ConfigIssue(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")
+
+    def _offsets(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
+        """An exactly-once source writes its offsets with its records. Otherwise the worker's producer writes them."""
+        elsewhere = config.get(_ELSEWHERE)
+        if not config.get(_OFFSETS) or not elsewhere:
+            return
+        if not self._worker.exactly_once.transactional_tasks:
+            yield ConfigIssue(
+                _OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}"
+            )
+        elif missing := [key for key in _READERS if config.get(key) != elsewhere]:
+            yield ConfigIssue(
+                _OFFSETS,
+                f"{_OFFSETS} is on another cluster ({_ELSEWHERE}), where it has to be read, too: set "
+                f"{' and '.join(missing)} to {elsewhere}",
+            )
 
     def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Only types are checked here; a value that the client rejects fails the task, as in Java."""

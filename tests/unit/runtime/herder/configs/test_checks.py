@@ -17,9 +17,12 @@ P = "producer.override."
 REFUSED = "The 'Principal' policy does not allow '{}' to be overridden in the connector configuration."
 
 
-def checked(kind: str, overrides: dict[str, str], policy: str = "All") -> list[dict[str, Any]]:
+def checked(
+    kind: str, overrides: dict[str, str], policy: str = "All", exactly_once: str = "disabled"
+) -> list[dict[str, Any]]:
     """The entries of the answer about these overrides."""
-    worker = worker_config.distributed({**WORKER, "connector.client.config.override.policy": policy})
+    properties = {"connector.client.config.override.policy": policy, "exactly.once.source.support": exactly_once}
+    worker = worker_config.distributed({**WORKER, **properties})
     names = ("name", "file", "offsets.storage.topic", "key.converter.plugin.version")
     own = [{"definition": {}, "value": {"name": n, "errors": []}} for n in names]
     last = {"definition": {}, "value": {"name": "key.converter.converter.type", "errors": []}}
@@ -76,3 +79,16 @@ def test_a_connectors_own_offset_topic_is_on_the_workers_cluster() -> None:
     (wrong,) = [e["value"] for e in found if e["value"]["errors"]]
     assert wrong["name"] == "offsets.storage.topic"
     assert "another cluster" in wrong["errors"][0]
+
+
+def test_an_exactly_once_source_of_another_cluster_reads_its_offsets_there() -> None:
+    config = {f"{P}bootstrap.servers": "other:9092", "offsets.storage.topic": "mine"}
+    found = checked("source", {**config, "admin.override.bootstrap.servers": "other:9092"}, exactly_once="enabled")
+    (wrong,) = [e["value"] for e in found if e["value"]["errors"]]
+    assert wrong["errors"] == [
+        "offsets.storage.topic is on another cluster (producer.override.bootstrap.servers), where it has to be read, "
+        "too: set consumer.override.bootstrap.servers to other:9092"
+    ]
+    everywhere = {f"{kind}.override.bootstrap.servers": "other:9092" for kind in ("admin", "consumer")}
+    found = checked("source", {**config, **everywhere}, exactly_once="enabled")
+    assert not [e for e in found if e["value"]["errors"]]
