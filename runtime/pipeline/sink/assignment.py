@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
-from runtime.api.errors import ConnectError, RetriableError
+from runtime.api.errors import RetriableError
 from runtime.pipeline.sink.convert_sink import Positions
-from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.sink.starting_offsets import starting_offsets
 from runtime.pipeline.task.errors import RevokedError
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
-
-_REQUEST_TIMEOUT = 10.0  # seconds for one request to the broker
-_FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 2.0  # seconds between two attempts
-_DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
-_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
 class PartitionAssignment:
@@ -219,7 +214,8 @@ class PartitionAssignment:
     def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         if self._finished:
             return
-        resolved = self._resolve(consumer, partitions)
+        reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
+        resolved = starting_offsets(consumer, partitions, reset, self._control)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
         self._context.positions.update(new)
         self._committed.update(new)
@@ -279,42 +275,6 @@ class PartitionAssignment:
         with self._control.calling("close"):
             self._task.close(partitions)
 
-    def _resolve(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """The position in each partition. Repeats the request while the coordinator is silent and the lease holds;
-        StoppedError if the task is stopped meanwhile."""
-        from confluent_kafka import KafkaException
-
-        wait = _FIRST_RETRY_DELAY
-        while True:
-            self._control.check()
-            try:
-                return self._starting_offsets(consumer, partitions)
-            except KafkaException as error:
-                if error.args[0].name() in _DENIED:
-                    raise
-                _log.warning("Committed offsets could not be read, retrying: %s", error.args[0].str())
-            if self._control.stopping:
-                raise StoppedError
-            self._control.wait(wait)
-            wait = min(wait * 2, _MAX_RETRY_DELAY)
-
-    def _starting_offsets(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
-        """The partitions at their committed offsets, or at the offset that auto.offset.reset selects."""
-        from confluent_kafka import KafkaException
-
-        if not partitions:
-            return []
-        committed = consumer.committed(partitions, timeout=_REQUEST_TIMEOUT)
-        reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
-        for p in committed:
-            if p.error is not None:
-                raise KafkaException(p.error)
-            if p.offset < 0 and reset == "error":  # Java's "none"
-                raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
-            if p.offset < 0:
-                p.offset = _first_offset(consumer, p, reset in ("latest", "largest", "end"))
-        return committed
-
     def _report_member(self, consumer: Consumer) -> None:
         member = consumer.memberid() or ""
         if member != self._member:
@@ -337,16 +297,3 @@ def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
     from confluent_kafka import TopicPartition as KafkaPartition
 
     return KafkaPartition(tp.topic, tp.partition, offset)
-
-
-def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -> int:
-    """The first or the next offset; the client's logical offset for a partition that does not exist."""
-    from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
-
-    try:
-        low, high = consumer.get_watermark_offsets(partition, timeout=_REQUEST_TIMEOUT)
-    except KafkaException as error:
-        if error.args[0].name() not in _UNKNOWN:
-            raise
-        return int(OFFSET_END if latest else OFFSET_BEGINNING)
-    return high if latest else low
