@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import kafka_python
-from runtime.kafka.clients.kafka_python import Group, Member, TopicPartition
+from runtime.kafka.clients.kafka_python import KafkaGroup, Member, TopicPartition
 from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
 from runtime.kafka.request_batcher import RequestBatcher
 
@@ -98,7 +98,7 @@ class Groups:
         return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, self._timeout, operation)
 
 
-def _members_or_error(answer: Group | BaseException | None) -> list[Member] | Exception:
+def _members_or_error(answer: KafkaGroup | BaseException | None) -> list[Member] | Exception:
     if isinstance(answer, BaseException):
         return answer if isinstance(answer, Exception) else GroupError(repr(answer))
     return list(answer.members) if answer else []

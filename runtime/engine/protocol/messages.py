@@ -52,7 +52,7 @@ class StackRequest(RunPart):
     number: int
 
 
-class OffsetsAnswer(TypedDict):
+class OffsetsStored(TypedDict):
     """The answer to an OffsetsMessage of the same number."""
 
     op: Literal["offsets"]
@@ -75,7 +75,7 @@ ToSlot = (
     | RunRequest
     | PauseMessage
     | StackRequest
-    | OffsetsAnswer
+    | OffsetsStored
     | LevelsMessage
     | LeaveMessage
 )

@@ -31,7 +31,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KafkaGroup:
     """A group, as known to its coordinator."""
 
     protocol_type: str
@@ -165,15 +165,15 @@ def _raise_refused(answers: Mapping[Any, Any]) -> None:
         raise OffsetsRefused({(at.topic, at.partition): e.description or e.__name__ for at, e in refused.items()})
 
 
-def describe(group: str) -> Callable[[Any], Group | None]:
+def describe(group: str) -> Callable[[Any], KafkaGroup | None]:
     """Request: the group with its members' raw metadata; None if it does not exist."""
     return lambda admin: describe_all([group])(admin).get(group)
 
 
-def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, Group]]:
+def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, KafkaGroup]]:
     """Request: the existing groups among these. (The public call expects consumer groups and fails on Connect's.)"""
 
-    def request(admin: Any) -> dict[str, Group]:
+    def request(admin: Any) -> dict[str, KafkaGroup]:
         from kafka import errors
         from kafka.protocol.admin.groups import DescribeGroupsRequest
 
@@ -199,9 +199,9 @@ def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, Group]]:
     return request
 
 
-def _group(found: Any) -> Group:
+def _group(found: Any) -> KafkaGroup:
     members = (Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in found.members)
-    return Group(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
+    return KafkaGroup(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
 
 
 def evict(group: str, members: list[str]) -> Callable[[Any], None]:

@@ -24,7 +24,7 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.forwarding.request_copies import RequestCopies
-from runtime.rest.forwarding.worker_clients import WorkerAnswer, WorkerClients, WorkerUnreachable
+from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerUnreachable
 from runtime.rest.http.receiving import unread
 from runtime.rest.resource import Handler, parameter
 
@@ -125,13 +125,13 @@ class Forwarding:
             log.info("A forwarded change is not visible at this worker yet: %s", e)
 
 
-def _unserved(answer: WorkerAnswer) -> bool:
+def _unserved(answer: PeerAnswer) -> bool:
     """Whether the worker's listener is open but its API is not served, as that of an Apache worker while it starts and
     ends. Errors of the API have a body."""
     return answer.status == 404 and not answer.body
 
 
-def _returned(request: Request, answer: WorkerAnswer) -> Response:
+def _returned(request: Request, answer: PeerAnswer) -> Response:
     headers = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
     if location := answer.headers.get("location"):
         headers["location"] = _at_same_host(request, location)

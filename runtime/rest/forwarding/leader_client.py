@@ -12,7 +12,7 @@ from runtime.herder.group.group import Group
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.kafka.formats import compact
 from runtime.rest.forwarding.forwarding import NO_LEADER
-from runtime.rest.forwarding.worker_clients import WorkerAnswer, WorkerClients, WorkerRequest, message_of
+from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerRequest, message_of
 from runtime.rest.http.answers import JSON
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER
 from runtime.storage.configs import ConfigStore
@@ -57,7 +57,7 @@ class LeaderClient:
             raise _REFUSALS.get(answer.status, Unavailable)(message)
         await self._configs.read_to_end()
 
-    async def _send(self, method: str, name: str, what: str, body: bytes) -> WorkerAnswer:
+    async def _send(self, method: str, name: str, what: str, body: bytes) -> PeerAnswer:
         url = self._group.leader_url
         if url is None:
             raise Conflict(NO_LEADER)

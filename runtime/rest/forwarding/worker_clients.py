@@ -47,7 +47,7 @@ class WorkerUnreachable(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerAnswer:
+class PeerAnswer:
     """The answer of another worker. Names of headers are in lower case."""
 
     status: int
@@ -74,7 +74,7 @@ class WorkerClients:
         self._tls, self._transport = tls, transport
         self._clients: dict[str, httpx.AsyncClient] = {}
 
-    async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> WorkerAnswer:
+    async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> PeerAnswer:
         """Send a request to the worker at this URL (`http://host:port/`). `role` names the worker in messages.
 
         Conflict if the request was not sent, and WorkerUnreachable if repeating it may help; Unavailable if the worker
@@ -103,7 +103,7 @@ class WorkerClients:
             raise Unavailable(_SENT.format(**where, why=why)) from None
         except httpx.HTTPError as e:
             raise Unavailable(_SENT.format(**where, why=_reason(e))) from None
-        return WorkerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
+        return PeerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -129,7 +129,7 @@ class WorkerClients:
         return client
 
 
-def message_of(answer: WorkerAnswer) -> str:
+def message_of(answer: PeerAnswer) -> str:
     """The message of an error in Connect's format, otherwise the whole body."""
     try:
         return str(orjson.loads(answer.body)["message"])
