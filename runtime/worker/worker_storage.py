@@ -15,6 +15,7 @@ from runtime.kafka.clients.settings import client_config
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.group.group_member import GroupMember, Times
 from runtime.kafka.log.log import TopicLogs
+from runtime.kafka.log.reader import FETCH_WAIT, FETCH_WAIT_TRANSACTIONS
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import FileLogs
 from runtime.storage.file_offsets import OffsetsFile
@@ -47,7 +48,8 @@ def kafka_storage(config: WorkerConfig, url: str) -> WorkerStorage:
     leader = None
     if config.exactly_once.transactional_leader:
         leader = TransactionalWriter(settings, leader_transactional_id(config.group_id))
-    return WorkerStorage(TopicLogs(settings), member, leader)
+    wait = FETCH_WAIT_TRANSACTIONS if config.exactly_once.transactional_leader else FETCH_WAIT
+    return WorkerStorage(TopicLogs(settings, fetch_wait=wait), member, leader)
 
 
 def file_storage(standalone: StandaloneConfig) -> StorageFactory:

@@ -15,7 +15,7 @@ from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.log.inbox import LoopInbox
 from runtime.kafka.log.open_tail import Awaited
-from runtime.kafka.log.reader import LogRecord, Position, ReadBatch, Reader, ReaderEvents
+from runtime.kafka.log.reader import FETCH_WAIT, LogRecord, Position, ReadBatch, Reader, ReaderEvents
 from runtime.kafka.log.tail_fetch import TailFetcher
 from runtime.kafka.log.tail_reader import CommittedReader, TailReader
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, recreated_message
@@ -48,13 +48,16 @@ class TopicLogs:
     """The storage topics of one worker: one reader thread, one producer thread. Event loop only.
 
     `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security), of all clients or of each
-    kind. `watch_every`: seconds between two checks whether a topic was deleted."""
+    kind. `watch_every`: seconds between two checks whether a topic was deleted. `fetch_wait`: milliseconds for which a
+    fetch waits for records (FETCH_WAIT, or FETCH_WAIT_TRANSACTIONS for topics that are written in transactions)."""
 
     def __init__(
-        self, settings: Mapping[str, Any] | LogClients, timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL
-    ) -> None:
+        self, settings: Mapping[str, Any] | LogClients, timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL,
+        fetch_wait: int = FETCH_WAIT,
+    ) -> None:  # fmt: skip
         self._clients = settings if isinstance(settings, LogClients) else LogClients.alike(settings)
         self._settings, self._watch_every = dict(self._clients.admin), watch_every
+        self._fetch_wait = fetch_wait
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
@@ -103,7 +106,8 @@ class TopicLogs:
             broker=partial(post, setattr, self, "_broker"),
             lost=partial(post, self._lose),
         )
-        self._reader = Reader(self._clients, [log.spec for log in self._logs.values()], events, self._watch_every)
+        specs = [log.spec for log in self._logs.values()]
+        self._reader = Reader(self._clients, specs, events, self._watch_every, self._fetch_wait)
         self._reader.start()
         await asyncio.to_thread(self._writer.start)
         await self._loaded

@@ -21,6 +21,13 @@ _MAX_PENDING = 16  # batches that may wait for the event loop
 _POLL_TIMEOUT = 0.1  # seconds; the delay with which the thread notices close()
 _LOG_INTERVAL = 5.0  # seconds between two log lines about an unavailable broker
 
+FETCH_WAIT = 500
+"""Milliseconds for which the broker holds a fetch while there are no records."""
+
+FETCH_WAIT_TRANSACTIONS = 50
+"""The same for topics that are written in transactions. The marker at the end of a transaction is no record, so that
+the end of a topic behind a marker is noticed only with the next fetch."""
+
 _GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of its group, which it never joins
 
 Position = tuple[str, int]  # topic, partition
@@ -65,9 +72,10 @@ class Reader:
         specs: Sequence[TopicSpec],
         events: ReaderEvents,
         watch_every: float = CHECK_INTERVAL,
+        fetch_wait: int = FETCH_WAIT,
     ) -> None:
-        """`watch_every`: seconds between two checks of the topics' ids."""
-        self._watch_every = watch_every
+        """`watch_every`: seconds between two checks of the topics' ids. `fetch_wait`: milliseconds."""
+        self._watch_every, self._fetch_wait = watch_every, fetch_wait
         self._settings, self._consumer_settings = dict(clients.admin), dict(clients.consumer)
         self._specs = list(specs)
         self._events = events
@@ -178,7 +186,7 @@ class Reader:
     def _follow(self) -> None:
         from confluent_kafka.admin import AdminClient
 
-        consumer = self._retried(lambda: self._consumer(wait=500))
+        consumer = self._retried(lambda: self._consumer(wait=self._fetch_wait))
         admin = AdminClient({**self._settings, "log_level": 2})
         watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
         while consumer is not None and not self._closing.is_set():

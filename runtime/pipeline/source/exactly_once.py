@@ -33,15 +33,16 @@ _log = logging.getLogger(__name__)
 
 _SUSTAINED = 1.0  # seconds without an empty poll after which polls may share a transaction
 _MANY = 10_000  # records without an empty poll after which they may do so earlier
-_SHARED_RECORDS = 20_000  # records that wait at most for the next transaction
-_SHARED_BYTES = 8 * 1024 * 1024
+_SHARED_TIME = 0.1  # seconds for which polls share a transaction
+_SHARED_RECORDS, _SHARED_BYTES = 50_000, 16 * 1024 * 1024  # in a shared transaction
+_WAITING_RECORDS, _WAITING_BYTES = 20_000, 8 * 1024 * 1024  # converted during a commit
 
 
 class ExactlyOnceDelivery:
     """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
 
     With the boundary `poll`, the next polls are converted while a transaction is being committed. When the source has
-    delivered many records without a pause, polls made during a commit share the next transaction; a poll is never
+    delivered many records without a pause, the polls of a tenth of a second share a transaction; a poll is never
     divided between two.
     """
 
@@ -76,6 +77,7 @@ class ExactlyOnceDelivery:
         self._busy_since: float | None = None  # the first poll since the last empty one
         self._busy_records = 0  # polled since then
         self._next_commit = clock() + spec.transaction_interval
+        self._began, self._open_records, self._open_bytes = 0.0, 0, 0  # of the open transaction
         settings = spec.offsets_producer
         self._copy = OffsetsCopy(
             lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
@@ -91,8 +93,8 @@ class ExactlyOnceDelivery:
         self._busy_records += len(records)
         if self.requests is None:
             self._take(records)
-            if self._each_poll:
-                self._commit_unless_shared()
+            if self._each_poll and not (self._transactions.committing and self._may_wait()):
+                self._forward()
             return
         for part, end in self.requests.parts(records):
             self._take(part)
@@ -100,8 +102,11 @@ class ExactlyOnceDelivery:
 
     def tend(self) -> None:
         self._conclude(self._transactions.finished)
-        if not self._transactions.committing and (self._waiting or self._is_interval_over()):
-            self._commit()
+        if not self._transactions.committing:
+            if self._each_poll:
+                self._forward()
+            elif self._is_interval_over():
+                self._commit()
         if self.requests is not None:
             self._end(self.requests.take_batch_end())
         self._check_acks()
@@ -114,6 +119,8 @@ class ExactlyOnceDelivery:
 
     def wait(self, seconds: float) -> None:
         self._busy_since, self._busy_records = None, 0
+        if self._each_poll and self._transactions.open:
+            self._commit()
         if self._transactions.committing:
             self._control.wait(min(seconds, REPORTS / 10))
         elif self._acks.pending:
@@ -153,17 +160,33 @@ class ExactlyOnceDelivery:
         if not self._each_poll:
             self._send_waiting()
 
-    def _commit_unless_shared(self) -> None:
-        if not (self._transactions.committing and self._may_share()):
+    def _forward(self) -> None:
+        """Send what has been converted, and commit it unless the next poll may share the transaction."""
+        if self._waiting:
+            self._send_waiting()
+        if self._transactions.open and not self._may_share():
             self._commit()
 
+    def _is_sustained(self) -> bool:
+        """Whether the source has delivered many records without a pause."""
+        if self._busy_since is None:
+            return False
+        return self._busy_records >= _MANY or self._clock() - self._busy_since >= _SUSTAINED
+
     def _may_share(self) -> bool:
-        """Whether the waiting batches may share a transaction with the next poll."""
-        assert self._busy_since is not None
         return (
-            (self._busy_records >= _MANY or self._clock() - self._busy_since >= _SUSTAINED)
-            and sum(len(run.messages) for batch in self._waiting for run in batch.runs) < _SHARED_RECORDS
-            and sum(map(_size, self._waiting)) < _SHARED_BYTES
+            self._is_sustained()
+            and self._clock() - self._began < _SHARED_TIME
+            and self._open_records < _SHARED_RECORDS
+            and self._open_bytes < _SHARED_BYTES
+        )
+
+    def _may_wait(self) -> bool:
+        """Whether the converted batches may wait for the end of a commit while the task polls again."""
+        return (
+            self._is_sustained()
+            and sum(len(run.messages) for batch in self._waiting for run in batch.runs) < _WAITING_RECORDS
+            and sum(map(_size, self._waiting)) < _WAITING_BYTES
         )
 
     def _is_interval_over(self) -> bool:
@@ -190,6 +213,7 @@ class ExactlyOnceDelivery:
         if not self._transactions.open:
             self._acks = Acks(share=self._share)
             self._transactions.begin()
+            self._began, self._open_records, self._open_bytes = self._clock(), 0, 0
 
     def _send(self, batch: MessageBatch) -> None:
         """A separate function, so that the traceback of a later exception does not keep `delivery` alive."""
@@ -202,7 +226,10 @@ class ExactlyOnceDelivery:
             send = self._sender.send_each if run.single else self._sender.send
             send(run.topic, run.messages, delivery)
         self._acks.seal()
-        self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
+        records = sum(len(run.messages) for run in batch.runs)
+        self._open_records += records
+        self._open_bytes += size
+        self._meter.handed_over(records)
 
     def _commit(self) -> None:
         """Start to commit everything that has been converted, with its offsets."""
