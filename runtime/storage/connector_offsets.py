@@ -84,9 +84,10 @@ class ConnectorOffsets:
             elif config is not None:
                 del self._unstored[name]
 
-    async def read_to_end(self, name: str | None = None) -> None:
+    async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
-        this connector. BrokerUnavailable if Kafka does not answer or such a transaction does not end."""
+        this connector, for `within` seconds or as long as transactions can last. BrokerUnavailable if Kafka does not
+        answer, TransactionOpen if such a transaction does not end."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
         async with self._opening:
             for topic in wanted - set(self._own):
@@ -94,7 +95,7 @@ class ConnectorOffsets:
             if self._own:
                 await self._close_unused(self._all_topics())
         stores = [self._worker, *(self._own[topic].store for topic in wanted)]
-        await asyncio.gather(*(store.read_to_end(name) for store in stores))
+        await asyncio.gather(*(store.read_to_end(name, within) for store in stores))
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""

@@ -41,13 +41,15 @@ class OffsetStore:
         self._log = logs.open(spec, self.apply)
         self._stored: dict[str, dict[bytes, _Stored]] = {}
 
-    async def read_to_end(self, name: str | None = None) -> None:
+    async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far by any worker, also those behind open transactions. Waits for open
-        transactions with offsets of this connector, since they may be about to be committed (KIP-618).
+        transactions with offsets of this connector, since they may be about to be committed (KIP-618), for `within`
+        seconds or as long as transactions can last.
 
-        BrokerUnavailable if Kafka does not answer or such a transaction does not end."""
+        BrokerUnavailable if Kafka does not answer, TransactionOpen if such a transaction does not end."""
         what = "offsets" if name is None else f"offsets of connector {name}"
-        await self._log.read_to_end(Awaited(what, lambda record: name is not None and _connector(record) == name))
+        mine = Awaited(what, lambda record: name is not None and _connector(record) == name, within)
+        await self._log.read_to_end(mine)
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""

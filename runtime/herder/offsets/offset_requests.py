@@ -51,7 +51,7 @@ class OffsetRequests:
     async def read(self, name: str) -> OffsetsAnswer:
         """GET /connectors/{name}/offsets (KIP-875)."""
         stored = self._herder.stored(name)
-        entries = await self._offsets.read(name, await self.group(name, stored.config))
+        entries = await self._offsets.shown(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
     async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from runtime.herder.configs import task_specs
 from runtime.herder.offsets.source_transactions import SourceTransactions
-from runtime.kafka.errors import GroupError
+from runtime.kafka.errors import GroupError, TransactionOpen
 from runtime.kafka.groups import Groups, TopicPartition
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetEntry
 
 TOPIC, PARTITION, OFFSET = "kafka_topic", "kafka_partition", "kafka_offset"
+
+SHOWN_WAIT = 4.0
+"""Seconds for which a request that only shows offsets waits for open transactions."""
 
 
 class StoredOffsets:
@@ -47,6 +50,15 @@ class StoredOffsets:
             committed = await self._groups.committed(group)
             return [sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]
         await self._store.read_to_end(name)
+        return [(o.partition, o.offset) for o in self._store.offsets(name)]
+
+    async def shown(self, name: str, group: str | None) -> list[OffsetEntry]:
+        """As read(), for requests that only show offsets. An open transaction of the connector, which a killed process
+        may have left, delays the answer by SHOWN_WAIT seconds at most; its offsets are not included."""
+        if group is not None:
+            return await self.read(name, group)
+        with suppress(TransactionOpen):
+            await self._store.read_to_end(name, SHOWN_WAIT)
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
 
     async def set(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> None:

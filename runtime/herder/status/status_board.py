@@ -54,6 +54,18 @@ class StatusBoard:
             self._statuses.put_task(task, new)
             self._announce(task.connector, state, task.task, trace)
 
+    def handed_over(self, name: str, task: int | None, version: str | None) -> None:
+        """Report UNASSIGNED for a connector or task that this worker has stopped for another worker. If the other
+        worker has already reported a state, that state stays: this worker may have been frozen meanwhile."""
+        tasks = self._statuses.task_statuses(name)
+        last = self._statuses.connector_status(name) if task is None else tasks.get(task)
+        if last is not None and last.worker_id != self._worker_id:
+            return
+        if task is None:
+            self.connector(name, State.UNASSIGNED, version)
+        else:
+            self.task(TaskId(name, task), State.UNASSIGNED, version)
+
     def lost(self, name: str, task: int | None, last: StatusRecord) -> None:
         """Report UNASSIGNED for a connector or task whose worker has ended. The status still names that worker, which
         may return."""

@@ -34,10 +34,11 @@ class BatchHeader:
 @dataclass(frozen=True, slots=True)
 class Awaited:
     """Records whose open transactions a reader waits for. `what` describes the records in messages: `offsets of
-    connector orders`."""
+    connector orders`. `within`: seconds to wait; None for the reader's limit."""
 
     what: str
     includes: Callable[[LogRecord], bool]
+    within: float | None = None
 
 
 @dataclass(slots=True)

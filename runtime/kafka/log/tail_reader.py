@@ -63,7 +63,8 @@ class TailReader:
         self._forget_finished()
         if await self._reached(ends, 0 if self._tails.keys() >= self._left(ends).keys() else _COMMIT_TIME):
             return
-        wait = _Wait(awaited, self._fetcher, self._max_wait)
+        limit = self._max_wait if awaited.within is None else awaited.within
+        wait = _Wait(awaited, self._fetcher, limit)
         while True:
             left = self._left(ends)
             await asyncio.gather(*(self._parts.get(at) for at, end in left.items() if self._unread(at, end, awaited)))

@@ -91,3 +91,20 @@ async def test_a_rebalance_alone_writes_no_statuses() -> None:
     assert statuses.changes("c") == 2
     board.task(TaskId("c", 0), State.PAUSED, None)
     assert statuses.task_statuses("c")[0] == StatusRecord(State.PAUSED, None, "w:1", 2)
+
+
+async def test_a_worker_that_hands_over_late_does_not_overwrite_the_state_reported_by_its_successor() -> None:
+    statuses = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(statuses, EventLog(), "w:1", Secrets(), lambda name: None)
+    board.joined(3)
+    theirs = StatusRecord(State.RUNNING, None, "w:2", 2)
+    statuses.put_connector("taken", theirs)
+    statuses.put_task(TaskId("taken", 0), theirs)
+    board.connector("mine", State.RUNNING, None)
+    board.task(TaskId("mine", 0), State.RUNNING, None)
+    for name in ("taken", "mine"):
+        board.handed_over(name, None, None)
+        board.handed_over(name, 0, None)
+    assert statuses.connector_status("taken") == statuses.task_statuses("taken")[0] == theirs
+    released = StatusRecord(State.UNASSIGNED, None, "w:1", 3)
+    assert statuses.connector_status("mine") == statuses.task_statuses("mine")[0] == released
