@@ -11,7 +11,7 @@ import pytest
 from tests.support.api_fuzzing import run_schemathesis
 from tests.support.workers import WorkerProcess
 
-SECONDS = int(os.environ.get("HEADRACE_SCHEMATHESIS_SECONDS", "60"))
+SECONDS = int(os.environ.get("HEADRACE_SCHEMATHESIS_SECONDS", "30"))
 SEED = os.environ.get("HEADRACE_SCHEMATHESIS_SEED", "875")  # a fixed seed gives the same requests in each run
 
 

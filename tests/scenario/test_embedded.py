@@ -59,7 +59,7 @@ def test_demo_flows_and_is_created_once(embedded: EmbeddedCommands) -> None:
     wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 10)
 
 
-@pytest.mark.parametrize("part", ["broker", "worker"])
+@pytest.mark.parametrize("part", ["broker", pytest.param("worker", marks=pytest.mark.soak)])
 def test_a_killed_part_is_started_again(embedded: EmbeddedCommands, part: str) -> None:
     embedded.ok("up")
     before = embedded.status()

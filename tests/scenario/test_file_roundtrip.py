@@ -53,10 +53,8 @@ def test_a_million_lines_arrive_byte_for_byte(
     assert _digest(out) == _digest(big_file)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "victim", ["worker", *(pytest.param(part, marks=pytest.mark.soak) for part in ("slot", "engine", "broker"))]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("victim", ["worker", "slot", "engine", "broker"])
 def test_no_line_is_lost_when_processes_are_killed(
     victim: str,
     worker: Callable[..., WorkerProcess],

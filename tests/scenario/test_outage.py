@@ -19,7 +19,7 @@ AWAY = 12.0  # seconds after the leases have expired
 PIPELINES = 5
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_connectors_survive_a_long_outage_of_the_brokers(
     worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from tests.soak.kills import soak
 from tests.soak.rig import VICTIMS
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(400)
 def test_random_kills(tmp_path: Path) -> None:
     seed = random.randrange(1_000_000)

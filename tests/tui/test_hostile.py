@@ -25,7 +25,9 @@ def harmless(seen: Console) -> None:
         assert strip.cell_length == seen.app.size.width, text
 
 
-@pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.soak)], ids=lambda size: f"{size[0]}x{size[1]}"
+)
 async def test_every_page_of_every_connector(size: tuple[int, int], still: None) -> None:
     async with recorded(*size, HOSTILE) as seen:
         await seen.sees("[/oops]", "日本語の名前コネクタ")

@@ -171,7 +171,7 @@ async def test_editor_and_review_are_side_by_side_on_wide_screens(cluster: Clust
         assert beside.x >= editor.right and beside.y == editor.y
 
 
-@pytest.mark.parametrize("is_typed", [False, True], ids=["editor", "typed"])
+@pytest.mark.parametrize("is_typed", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["editor", "typed"])
 async def test_an_outage_longer_than_the_retries(cluster: Cluster, stopped_source: str, is_typed: bool) -> None:
     """When the cluster is back, the console offers to finish the change, without waiting for the next start."""
     name = stopped_source

@@ -11,7 +11,7 @@ from runtime.embedded.paths import cache_folder
 from tests.support.broker import EmbeddedBroker
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_broker_that_ends_normally_writes_the_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     jars = cache_folder() / "jars"
     jars.mkdir(parents=True, exist_ok=True)

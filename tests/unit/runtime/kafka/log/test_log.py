@@ -204,7 +204,7 @@ async def test_close_ends_waiting_calls_with_an_error(recorder: Make) -> None:
         await waiting
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 async def test_speed(recorder: Make) -> None:
     """Prints the figures. The limits are generous, for busy machines."""
     one = recorder()
