@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.support.broker import unique
+from tests.support.topic_ends import TopicEnds
 
 
 def values(bootstrap: str, topic: str, count: int, timeout: float = 60.0) -> list[bytes | None]:
@@ -105,14 +106,7 @@ def _end(consumer: Any, partition: Any) -> int:
 
 def committed_end(bootstrap: str, topic: str) -> int:
     """The offset up to which consumers with `read_committed` read a topic of one partition (last stable offset)."""
-    from confluent_kafka import IsolationLevel, TopicPartition
-    from confluent_kafka.admin import AdminClient
-    from confluent_kafka.admin._listoffsets import OffsetSpec
-
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    at = TopicPartition(topic, 0)
-    asked = {at: OffsetSpec.latest()}  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
-    return int(admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)[at].result(20).offset)
+    return TopicEnds(bootstrap, topic).committed()
 
 
 def placed(bootstrap: str, topic: str) -> list[tuple[int | None, bytes | None]]:

@@ -62,7 +62,7 @@ class EndOffsets:
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin._listoffsets import OffsetSpec
 
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
         ends: dict[_Key, Ends] = {key: {} for key in keys}
         requests = {}
         for uncommitted in {uncommitted for _, uncommitted in keys}:

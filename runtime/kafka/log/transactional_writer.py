@@ -8,11 +8,11 @@ stopped ── start(): fences earlier producers, aborts their transactions ─�
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
 
@@ -25,7 +25,6 @@ TRANSACTION_TIMEOUT = 10_000
 """Milliseconds after which Kafka aborts the transaction of a worker that has died. Until then consumers that read only
 what is committed read nothing that follows."""
 
-_CONNECT_TIMEOUT = 1.0  # seconds
 _FENCED = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING")
 _T = TypeVar("_T")
 
@@ -106,7 +105,7 @@ class TransactionalWriter:
 
         try:
             producer = Producer(self._settings)
-            _connect(producer, topic)
+            connect(producer, topic)
             producer.init_transactions(self._timeout)
         except KafkaException as e:
             raise self._problem(e.args[0], "") from None
@@ -159,7 +158,7 @@ class TransactionalWriter:
         if name in _FENCED:
             return WriterFenced(f"another producer has taken over the {what}")
         if name == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
-            return not_authorized(self._settings, _missing(error), what)
+            return not_authorized(self._settings, missing_right(error), what)
         if name == "CLUSTER_AUTHORIZATION_FAILED":
             return not_authorized(self._settings, "IDEMPOTENT_WRITE", "the cluster")
         if is_denial(error):
@@ -186,21 +185,6 @@ async def write_in_transaction(
         return await writer.write(topic, records)
     finally:
         await writer.stop()
-
-
-def _connect(producer: Any, topic: str) -> None:
-    """Wait for the connections to a bootstrap server and to the broker behind it. Without them librdkafka repeats its
-    first request only after half a second."""
-    from confluent_kafka import KafkaException
-
-    with contextlib.suppress(KafkaException):  # the next request fails for the same reason
-        for _ in range(2):
-            producer.list_topics(topic, timeout=_CONNECT_TIMEOUT)
-
-
-def _missing(error: Any) -> str:
-    """The missing right: looking up the coordinator needs DESCRIBE, which WRITE implies."""
-    return "DESCRIBE" if "coordinator" in error.str() else "WRITE"
 
 
 def _cause(error: Any, refusals: Sequence[Any]) -> Any:

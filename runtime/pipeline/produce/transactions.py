@@ -6,7 +6,6 @@ producer is never replaced: another one with the same transactional id would fen
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import denial, is_denial, with_write_topic
 from runtime.kafka.write_rights import without_write
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
@@ -58,7 +58,7 @@ class Transactions:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
         `topic` is any topic that the task may describe. ConnectError if a right is missing, TaskLostError if Kafka
         refuses for another reason."""
-        self._connect(topic)
+        connect(self.producer.client, topic)
         self._complete(self.producer.client.init_transactions)
 
     def begin(self) -> None:
@@ -116,15 +116,6 @@ class Transactions:
         except KafkaException as e:
             _log.warning("The open transaction was not aborted: %s; the task's next start aborts it", e.args[0].str())
 
-    def _connect(self, topic: str) -> None:
-        """Wait for the client's connections, first to a bootstrap server, then to the broker behind it. Without them
-        the client repeats its first request only after half a second."""
-        from confluent_kafka import KafkaException
-
-        with contextlib.suppress(KafkaException):  # the next request fails for the same reason
-            for _ in range(2):
-                self.producer.client.list_topics(topic, timeout=_CALL)
-
     def _complete(self, call: Callable[[float], None]) -> None:
         """Repeat a call until it succeeds, or fails for good."""
         from confluent_kafka import KafkaException
@@ -161,7 +152,7 @@ class Transactions:
         self.open = error.txn_requires_abort()
         if error.name() == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
             resource = f"transactional id {self._settings['transactional.id']}"
-            return ConnectError(denial(self._settings, "WRITE and DESCRIBE", resource))
+            return ConnectError(denial(self._settings, missing_right(error), resource))
         if error.name() == "INVALID_TRANSACTION_TIMEOUT":
             return ConnectError(
                 f"Kafka does not allow transactions of {self._settings.get('transaction.timeout.ms')} ms "

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_two_rolling_restarts_enable_exactly_once_support(broker: KafkaBroker, t
         with growing(sources):
             for support in ("preparing", "enabled"):
                 for number, member in enumerate(members):
-                    members[number] = replace(group, member, lambda mode=support: group.ours({SUPPORT: mode}))  # type: ignore[misc]  # bound now
+                    members[number] = replace(group, member, partial(group.ours, {SUPPORT: support}))
                     group.wait_running(names, 60)
                 counts = [source.config_records("tasks-fencing") for source in sources]
                 assert all(counts) if support == "enabled" else not any(counts)

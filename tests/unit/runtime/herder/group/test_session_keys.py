@@ -8,6 +8,7 @@ import hmac
 import json
 import logging
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 
 import pytest
 
@@ -99,6 +100,16 @@ async def test_the_leader_replaces_keys_that_expired_or_do_not_match_its_setting
         assert changed.keys.due == (other.ttl > 0)
 
 
+async def _until_a_key_is_written(worker: Worker, leads: Callable[[], bool]) -> None:
+    worker.keys.start(leads)
+    try:
+        async with asyncio.timeout(10):
+            while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
+                await asyncio.sleep(0.01)
+    finally:
+        worker.keys.close()
+
+
 async def test_only_the_leader_writes_keys() -> None:
     worker, asked = Worker(), 0
 
@@ -107,13 +118,7 @@ async def test_only_the_leader_writes_keys() -> None:
         asked += 1
         return asked == 3
 
-    worker.keys.start(leads)
-    try:
-        async with asyncio.timeout(10):
-            while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
-                await asyncio.sleep(0.01)
-    finally:
-        worker.keys.close()
+    await _until_a_key_is_written(worker, leads)
     assert asked == 3
 
 
@@ -127,13 +132,7 @@ async def test_an_unexpected_error_does_not_end_the_writing_of_keys(caplog: pyte
             raise ValueError("unexpected")
         return True
 
-    worker.keys.start(leads)
-    try:
-        async with asyncio.timeout(10):
-            while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
-                await asyncio.sleep(0.01)
-    finally:
-        worker.keys.close()
+    await _until_a_key_is_written(worker, leads)
     assert "Could not write a session key" in caplog.text
 
 

@@ -138,7 +138,7 @@ def three_partitions(calls: list[Any], refuses: bool = False) -> tuple[Any, Sink
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
     control = Control(False, lambda: None)
-    assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)  # type: ignore[arg-type]
+    assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)  # type: ignore[arg-type]  # a consumer without a broker
     assignment.callbacks["on_assign"](consumer, kafka(0, 1, 2))
     assignment.advance({TopicPartition("t", n): 110 for n in range(3)})
     calls.clear()
