@@ -28,10 +28,11 @@ from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import SoleWorker
+from runtime.herder.group.leader_view import GroupSettings, ViewSources
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.task_loads import TaskLoads
-from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
+from runtime.herder.group.worker_group import WorkerGroup
 from runtime.herder.group.workers import Workers
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.herder.group_duties import GroupDuties

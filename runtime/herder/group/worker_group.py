@@ -16,12 +16,11 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.departures import Departures
+from runtime.herder.group.follow_ups import FollowUps
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.herder.group.leader import (
     GroupView,
@@ -32,7 +31,8 @@ from runtime.herder.group.leader import (
     shared_urls,
     worker_id,
 )
-from runtime.herder.group.task_loads import Loads
+from runtime.herder.group.leader_view import GroupSettings, LeaderView, ViewSources
+from runtime.herder.group.rejoin_backoff import REJOIN_DELAY, RejoinBackoff
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
@@ -45,23 +45,11 @@ _log = logging.getLogger(__name__)
 VIEW_TIMEOUT = 3.0
 """Seconds that the network thread waits for the view; after that nothing is assigned and all members join again."""
 
-REJOIN_DELAY = 0.05
-"""Seconds for which changes are collected before a rebalance is requested."""
-
-MAX_REJOIN_DELAY = 5.0
-"""Maximum seconds until another rebalance is requested after the leader has assigned nothing."""
-
-REFUSALS_LOGGED = 5
-"""Number of assignments in a row that assign nothing, from which on they are logged."""
-
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
 
 MEMBERS_RETRY_DELAY = 0.2
 """Seconds between attempts to read the members of the group."""
-
-CONNECTOR_WEIGHT, TASK_WEIGHT = 0.05, 0.25
-"""Weights of an idle connector and an idle task, in processor cores; the measured load of tasks is added."""
 
 BALANCE_INTERVAL = 300.0
 """Seconds after which the leader requests a rebalance, so that changed loads are balanced; nothing stops for it unless
@@ -72,41 +60,10 @@ _APART = (
     "headrace.mixed.group=true to run beside them, or set another group.id"
 )
 
-_BEHIND = (
-    "A leader assigns nothing while another worker has read more of the config topic (up to offset {offset}; this "
-    "worker: {own}), or while it cannot compute assignments (see its log). If this continues, check that all workers "
-    "have the same config.storage.topic and the same Kafka cluster"
-)
-
 _ADDRESS = (
     "requests that are forwarded to one of them may reach the other. Set rest.advertised.host.name and "
     "rest.advertised.port of each worker to an address under which the others reach it, and `listeners` to listen there"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSettings:
-    """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`).
-    `mixed`: workers of another implementation may be members, too."""
-
-    url: str
-    version: str
-    slots: int
-    delay: float
-    mixed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ViewSources:
-    """The data for the leader's decisions, in addition to configurations and statuses.
-
-    `states` are the workers that operators have cordoned or are draining, `loads` the measured loads of this worker's
-    tasks. `has_class` tells whether this worker has a connector class."""
-
-    departures: Departures
-    states: Callable[[], Mapping[str, WorkerState]] = dict
-    loads: Callable[[], Loads] = dict
-    has_class: Callable[[str], Awaitable[bool]] | None = None
 
 
 class WorkerGroup:
@@ -123,7 +80,8 @@ class WorkerGroup:
     ) -> None:
         """`claim`: the leader's claim to the config topic; None if a leader needs none."""
         self._claim = claim or WriteClaim()
-        self._member, self._settings, self._configs, self._statuses = member, settings, configs, statuses
+        self._member, self._settings, self._configs = member, settings, configs
+        self._view = LeaderView(settings, configs, statuses, sources)
         self._sources = sources
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None
@@ -139,11 +97,10 @@ class WorkerGroup:
         self._changed = asyncio.Event()
         self._rejoining: asyncio.TimerHandle | None = None
         self._balancing: asyncio.TimerHandle | None = None
-        self._refusals = 0  # assignments in a row that assigned nothing
-        self._retrying: asyncio.TimerHandle | None = None  # the request for a rebalance after the last of them
+        self._backoff = RejoinBackoff(member.group_id, member.rejoin)
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
-        self._following: set[asyncio.Task[None]] = set()  # requests to Kafka after a rebalance
+        self._follow_ups = FollowUps(member.group_id)
         self._loop: asyncio.AbstractEventLoop
         self._joined: asyncio.Future[None]
         self._listener: GroupListener
@@ -246,7 +203,7 @@ class WorkerGroup:
     def configured(self, name: str) -> None:
         """The config topic has new records of this connector: adopt its units, or request a rebalance, if connectors
         or tasks have been added or removed."""
-        units, before = self._units_of(name), self._units.get(name, frozenset())
+        units, before = self._view.units(name), self._units.get(name, frozenset())
         if units == before:
             return
         if units:
@@ -263,8 +220,8 @@ class WorkerGroup:
         self._listener, self._loop = listener, asyncio.get_running_loop()
         self._joined = self._loop.create_future()
         self._claim.subscribe(self._claim_changed)
-        self._units = {name: self._units_of(name) for name in self._configs.names()}
-        foreign = await self._foreign()
+        self._units = {name: self._view.units(name) for name in self._configs.names()}
+        foreign = await self._view.foreign()
         refusal = "" if self._settings.mixed else _APART
         if foreign:
             refusal = (
@@ -298,10 +255,11 @@ class WorkerGroup:
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get this worker's units at once."""
-        for handle in (self._rejoining, self._balancing, self._retrying, self._entering):
+        for handle in (self._rejoining, self._balancing, self._entering):
             if handle is not None:
                 handle.cancel()
-        self._stop_following()
+        self._backoff.cancel()
+        self._follow_ups.cancel()
         self._claim.drop()
         await self._member.leave()
 
@@ -321,7 +279,7 @@ class WorkerGroup:
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 
     def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
-        asked = asyncio.run_coroutine_threadsafe(self._view(newest_offset(members)), self._loop)
+        asked = asyncio.run_coroutine_threadsafe(self._collect(newest_offset(members)), self._loop)
         try:
             found = lead(leader_id, members, asked.result(VIEW_TIMEOUT))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
@@ -338,39 +296,8 @@ class WorkerGroup:
 
     # the event loop
 
-    async def _view(self, offset: int) -> GroupView:
-        """What the leader decides on, with the config topic read up to `offset` if that is quickly possible."""
-        if self._configs.offset < offset:
-            with contextlib.suppress(KafkaProblem, TimeoutError):
-                async with asyncio.timeout(VIEW_TIMEOUT / 2):
-                    await self._configs.read_to_end()
-        weights, previous = {}, {}
-        for name in self._configs.names():
-            for task in self._units_of(name):
-                weights[Unit(name, task)] = CONNECTOR_WEIGHT if task == CONNECTOR else TASK_WEIGHT
-            if (status := self._statuses.connector_status(name)) is not None:
-                previous[Unit(name, CONNECTOR)] = status.worker_id
-            previous.update({Unit(name, i): s.worker_id for i, s in self._statuses.task_statuses(name).items()})
-        return GroupView(
-            self._configs.offset,
-            weights,
-            previous,
-            self._sources.departures.times(),
-            await self._foreign(),
-            delay=self._settings.delay,
-            known=frozenset(worker.worker_id for worker in self._snapshot.workers),
-            states=self._sources.states(),
-            mixed=self._settings.mixed,
-        )
-
-    async def _foreign(self) -> list[str]:
-        """Connectors whose class only workers of another implementation have."""
-        has_class = self._sources.has_class
-        if not self._settings.mixed or has_class is None:
-            return []
-        stored = [found for name in self._configs.names() if (found := self._configs.connector(name)) is not None]
-        known = {cls: await has_class(cls) for cls in {found.config.get("connector.class", "") for found in stored}}
-        return [found.name for found in stored if not known[found.config.get("connector.class", "")]]
+    async def _collect(self, offset: int) -> GroupView:
+        return await self._view.collect(offset, (worker.worker_id for worker in self._snapshot.workers))
 
     def _note_led(self, snapshot: GroupSnapshot | None) -> None:
         self._led = snapshot
@@ -407,9 +334,9 @@ class WorkerGroup:
         if place is not self._newest:
             return
         if place.mismatch:
-            self._join_again(place)
+            self._backoff.refused(place, self._configs.offset)
             return
-        self._refusals = 0
+        self._backoff.assigned()
         await self._claim_for(place)
         if place is not self._newest:
             return
@@ -427,10 +354,12 @@ class WorkerGroup:
         if place.leads:
             present = {w.worker_id for w in self._snapshot.workers}
             starting = {w.worker_id for w in self._snapshot.workers if w.implementation == "headrace" and not w.slots}
-            self._follow_up(self._sources.departures.note(known - starting, present - starting, self._settings.delay))
+            self._follow_ups.start(
+                self._sources.departures.note(known - starting, present - starting, self._settings.delay)
+            )
         else:
-            self._stop_following()  # a deposed leader records no departures
-            self._follow_up(self._read_members(place))
+            self._follow_ups.cancel()  # a deposed leader records no departures
+            self._follow_ups.start(self._read_members(place))
 
     async def _claim_for(self, place: Place) -> None:
         """The new leader takes over the config topic before it does anything else."""
@@ -449,38 +378,6 @@ class WorkerGroup:
         leads = self._place is not None and self._place.leads and self._claim.held
         unassigned = self._snapshot.unassignable.union(self._snapshot.waiting)
         self._listener.leading(leads, unassigned if leads else ())
-
-    def _join_again(self, place: Place) -> None:
-        """The leader has assigned nothing. The reason may persist, so the delays grow."""
-        self._refusals += 1
-        delay = min(REJOIN_DELAY * 2 ** (self._refusals - 1), MAX_REJOIN_DELAY)
-        if self._refusals >= REFUSALS_LOGGED:
-            _log.warning(
-                "Leader %s of group %s has assigned nothing %d times in a row; requesting a rebalance in %.1f s. %s",
-                worker_id(place.leader_url),
-                self._member.group_id,
-                self._refusals,
-                delay,
-                _BEHIND.format(offset=place.config_offset, own=self._configs.offset),
-            )
-        if self._retrying is not None:
-            self._retrying.cancel()
-        self._retrying = self._loop.call_later(delay, self._member.rejoin)
-
-    def _follow_up(self, request: Coroutine[Any, Any, None]) -> None:
-        """Send a request to Kafka after a rebalance. The next rebalance does not wait for its answer."""
-        following = asyncio.create_task(request, name="after rebalance")
-        self._following.add(following)
-        following.add_done_callback(self._followed_up)
-
-    def _followed_up(self, following: asyncio.Task[None]) -> None:
-        self._following.discard(following)
-        if not following.cancelled() and (error := following.exception()) is not None:
-            _log.error("A request after a rebalance of group %s failed", self._member.group_id, exc_info=error)
-
-    def _stop_following(self) -> None:
-        for following in self._following:
-            following.cancel()
 
     def _balance_later(self, place: Place) -> None:
         if self._balancing is not None:
@@ -533,7 +430,7 @@ class WorkerGroup:
         return True
 
     def _on_lost(self) -> None:
-        self._stop_following()
+        self._follow_ups.cancel()
         self._claim.drop()
         self._place = self._newest = self._alone = None
         self._owned, self._stopping = {}, {}
@@ -550,10 +447,6 @@ class WorkerGroup:
     def _rejoin_now(self) -> None:
         self._rejoining = None
         self._member.rejoin()
-
-    def _units_of(self, name: str) -> frozenset[int]:
-        stored = self._configs.connector(name)
-        return frozenset() if stored is None else frozenset((CONNECTOR, *range(len(stored.tasks))))
 
     def _notify(self) -> None:
         self._changed.set()

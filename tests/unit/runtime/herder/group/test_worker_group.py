@@ -15,13 +15,9 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import WorkerState
 from runtime.herder.group.leader import refusal
-from runtime.herder.group.worker_group import (
-    REFUSALS_LOGGED,
-    REJOIN_DELAY,
-    GroupSettings,
-    ViewSources,
-    WorkerGroup,
-)
+from runtime.herder.group.leader_view import GroupSettings, ViewSources
+from runtime.herder.group.rejoin_backoff import REFUSALS_LOGGED, REJOIN_DELAY
+from runtime.herder.group.worker_group import WorkerGroup
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
@@ -384,19 +380,24 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
 ) -> None:
     rig = Rig()
     await rig.join()
-    delays = []
-    for count in range(1, REFUSALS_LOGGED + 1):
-        refused = refusal("you", {"you": replace(rig.other(), config_offset=rig.herder.configs.offset)})
+
+    async def refused(count: int) -> float:
+        """Seconds until the worker joins again, for the `count`th time."""
+        nothing = refusal("you", {"you": replace(rig.other(), config_offset=rig.herder.configs.offset)})
         started = time.monotonic()
-        rig.member.given(refused.assignments["you"])
+        rig.member.given(nothing.assignments["you"])
         await until(partial(rejoined, rig, count))
-        delays.append(time.monotonic() - started)
+        return time.monotonic() - started
+
+    delays = [await refused(count) for count in range(1, REFUSALS_LOGGED + 1)]
     assert delays[-1] >= 8 * REJOIN_DELAY > 2 * delays[0], delays
     (found,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert found.startswith("Leader w:2 of group g has assigned nothing 5 times in a row")
     assert "config.storage.topic" in found
+    generation = rig.group.generation
     await rig.member.rebalance()
-    await until(lambda: not rig.group._refusals)
+    await until(lambda: rig.group.generation > generation)
+    assert await refused(REFUSALS_LOGGED + 1) < delays[-1], "an assignment ends the back-off"
 
 
 async def test_an_error_in_computing_assignments_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:

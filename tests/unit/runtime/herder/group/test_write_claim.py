@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from runtime.herder.group.worker_group import GroupSettings, ViewSources, WorkerGroup
+from runtime.herder.group.leader_view import GroupSettings, ViewSources
+from runtime.herder.group.worker_group import WorkerGroup
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.kafka.errors import NotAuthorizedError
 from runtime.kafka.group.group_member import GroupMember
