@@ -74,9 +74,14 @@ class GroupDuties:
         leader of a cluster finishes the changes of offsets before any connector starts."""
         self._started = True
         self._loads.start()
-        self._statuses.subscribe(self._board.changed_elsewhere, self._connectors.forget_topics)
+        self._statuses.subscribe(self._changed_elsewhere, self._connectors.forget_topics)
         if self._leads:
             await self._begin()
+
+    def _changed_elsewhere(self, name: str, removed: bool) -> None:
+        if not removed:
+            self._connectors.report_again(name)
+        self._board.changed_elsewhere(name, removed)
 
     def _begin(self) -> asyncio.Task[None]:
         self._beginning = asyncio.create_task(self._lead(), name="lead")

@@ -238,7 +238,7 @@ class ConnectorLoop:
             failed = self._hosted.failed
             await self._hosted.retire()
             if not failed:
-                self._board.handed_over(self.name, None, self._hosted.version)
+                self._hosted.show(State.UNASSIGNED)
 
     def _end(self) -> None:
         self.gone = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from runtime.engine.port import TaskStack
@@ -137,6 +138,10 @@ class Connectors:
         if loop is not None and (connector or tasks):
             loop.show_restarting(connector, tasks)
             loop.restart(connector, tasks)
+
+    def report_again(self, name: str) -> None:
+        """Another worker has reported states of this connector, maybe of units that this worker runs."""
+        self._board.report_again(name, partial(self._group.owns, name))
 
     def forget_topics(self, name: str) -> None:
         """Report topics that the connector's tasks use again."""

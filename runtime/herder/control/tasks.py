@@ -285,7 +285,7 @@ class Tasks:
         await self._stop(tasks)
         self._checked -= tasks
         for i in sorted(running):
-            self._services.board.handed_over(self._name, i, self.version)
+            self._services.board.task(TaskId(self._name, i), State.UNASSIGNED, self.version)
 
     def _forget_statuses_except(self, count: int) -> None:
         """Remove the statuses of tasks from this number on; other workers remove those of the tasks that they run."""

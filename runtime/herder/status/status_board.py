@@ -11,6 +11,7 @@ from runtime.herder.answers import EntryAnswer
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs import context
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -29,6 +30,7 @@ class StatusBoard:
         self._secrets, self._entry = secrets, entry
         self.errors = ErrorBoard(secrets.scrub)
         self.meters = MeterBoard()
+        self._own: dict[str, dict[int, StatusRecord]] = {}  # this worker's last reports, by connector and unit
         self._generation = 0
 
     def joined(self, generation: int) -> None:
@@ -40,6 +42,7 @@ class StatusBoard:
         trace = self._scrubbed(trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
+        self._own.setdefault(name, {})[CONNECTOR] = new
         if _differ(old, new):
             self._statuses.put_connector(name, new)
             self.meters.connector_state(state, old.state if old else None)
@@ -50,21 +53,25 @@ class StatusBoard:
         trace = self._scrubbed(trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
+        self._own.setdefault(task.connector, {})[task.task] = new
         if _differ(old, new):
             self._statuses.put_task(task, new)
             self._announce(task.connector, state, task.task, trace)
 
-    def handed_over(self, name: str, task: int | None, version: str | None) -> None:
-        """Report UNASSIGNED for a connector or task that this worker has stopped for another worker. If the other
-        worker has already reported a state, that state stays: this worker may have been frozen meanwhile."""
+    def report_again(self, name: str, owns: Callable[[int], bool]) -> None:
+        """Repeat this worker's reports about a connector and its tasks that another worker has replaced by UNASSIGNED:
+        a worker that was frozen may hand over only after its successor has reported. `owns` tells whether this worker
+        owns a task, or the connector itself (protocol.CONNECTOR)."""
         tasks = self._statuses.task_statuses(name)
-        last = self._statuses.connector_status(name) if task is None else tasks.get(task)
-        if last is not None and last.worker_id != self._worker_id:
-            return
-        if task is None:
-            self.connector(name, State.UNASSIGNED, version)
-        else:
-            self.task(TaskId(name, task), State.UNASSIGNED, version)
+        for unit, own in self._own.get(name, {}).items():
+            last = self._statuses.connector_status(name) if unit == CONNECTOR else tasks.get(unit)
+            if last is None or last.worker_id == self._worker_id or last.state is not State.UNASSIGNED:
+                continue
+            if own.state is not State.UNASSIGNED and owns(unit):
+                if unit == CONNECTOR:
+                    self.connector(name, own.state, own.version, own.trace)
+                else:
+                    self.task(TaskId(name, unit), own.state, own.version, own.trace)
 
     def lost(self, name: str, task: int | None, last: StatusRecord) -> None:
         """Report UNASSIGNED for a connector or task whose worker has ended. The status still names that worker, which
@@ -78,6 +85,7 @@ class StatusBoard:
 
     def remove_task(self, task: TaskId) -> None:
         """Remove the status of a task that no longer exists."""
+        self._own.get(task.connector, {}).pop(task.task, None)
         self._remove_task(task)
         self.publish_entry(task.connector)
 
@@ -102,6 +110,7 @@ class StatusBoard:
             self.publish_entry(name)
 
     def _forget(self, name: str) -> None:
+        self._own.pop(name, None)
         self.errors.forget(name)
         self.meters.forget(name)
         self._secrets.forget(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -93,18 +94,27 @@ async def test_a_rebalance_alone_writes_no_statuses() -> None:
     assert statuses.task_statuses("c")[0] == StatusRecord(State.PAUSED, None, "w:1", 2)
 
 
-async def test_a_worker_that_hands_over_late_does_not_overwrite_the_state_reported_by_its_successor() -> None:
+async def test_a_worker_reports_again_what_a_late_report_of_its_predecessor_has_replaced() -> None:
     statuses = StatusStore(TestLogs(), topic("statuses"))
     board = StatusBoard(statuses, EventLog(), "w:1", Secrets(), lambda name: None)
     board.joined(3)
-    theirs = StatusRecord(State.RUNNING, None, "w:2", 2)
-    statuses.put_connector("taken", theirs)
-    statuses.put_task(TaskId("taken", 0), theirs)
-    board.connector("mine", State.RUNNING, None)
-    board.task(TaskId("mine", 0), State.RUNNING, None)
-    for name in ("taken", "mine"):
-        board.handed_over(name, None, None)
-        board.handed_over(name, 0, None)
-    assert statuses.connector_status("taken") == statuses.task_statuses("taken")[0] == theirs
-    released = StatusRecord(State.UNASSIGNED, None, "w:1", 3)
-    assert statuses.connector_status("mine") == statuses.task_statuses("mine")[0] == released
+    late = StatusRecord(State.UNASSIGNED, None, "w:2", 4)
+
+    def replaced_by_the_late_report(owned: bool) -> None:
+        board.connector("c", State.RUNNING, "1")
+        board.task(TaskId("c", 0), State.FAILED, "1", "a trace\n")
+        statuses.put_connector("c", late)
+        statuses.put_task(TaskId("c", 0), late)
+        board.report_again("c", lambda unit: owned)
+
+    replaced_by_the_late_report(owned=False)
+    assert statuses.connector_status("c") == statuses.task_statuses("c")[0] == late
+    board.joined(5)
+    replaced_by_the_late_report(owned=True)
+    assert statuses.connector_status("c") == StatusRecord(State.RUNNING, None, "w:1", 5, "1")
+    assert statuses.task_statuses("c")[0] == StatusRecord(State.FAILED, "a trace\n", "w:1", 5, "1")
+    board.connector("c", State.UNASSIGNED, "1")
+    later = replace(late, generation=6)
+    statuses.put_connector("c", later)
+    board.report_again("c", lambda unit: True)
+    assert statuses.connector_status("c") == later, "this worker has handed over, too"
