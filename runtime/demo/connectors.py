@@ -1,4 +1,4 @@
-"""The demo's two connectors: the source copies the lines of a file to the topic `demo`, the sink copies them to another
+"""The demo's two connectors: the source generates measurements for the topic `demo`, the sink writes the topic to a
 file."""
 
 from __future__ import annotations
@@ -17,11 +17,6 @@ class DemoFiles:
     folder: Path
 
     @property
-    def source(self) -> Path:
-        """The input of the source connector."""
-        return self.folder / "in.txt"
-
-    @property
     def sink(self) -> Path:
         """The output of the sink connector."""
         return self.folder / "out.txt"
@@ -35,18 +30,20 @@ class DemoFiles:
 
 def configs(files: DemoFiles) -> dict[str, dict[str, str]]:
     """The configurations of the connectors by name."""
-    common = {"tasks.max": "1", "key.converter": _STRINGS, "value.converter": _STRINGS}
     return {
         "demo-source": {
-            "connector.class": "FileStreamSource",
-            "file": str(files.source),
+            "connector.class": "DatagenSource",
+            "tasks.max": "1",
             "topic": TOPIC,
-            **common,
+            "template": "measurements",
+            "rate": "1",
         },
         "demo-sink": {
             "connector.class": "FileStreamSink",
-            "file": str(files.sink),
+            "tasks.max": "1",
             "topics": TOPIC,
-            **common,
+            "file": str(files.sink),
+            "key.converter": _STRINGS,
+            "value.converter": _STRINGS,
         },
     }

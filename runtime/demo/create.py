@@ -13,7 +13,6 @@ def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
     if files.created.exists():
         return
     files.folder.mkdir(parents=True, exist_ok=True)
-    files.source.touch()
     _create_topic(bootstrap)
     for name, config in configs(files).items():
         _create_connector(url, name, config)
@@ -25,7 +24,7 @@ def _create_topic(bootstrap: str) -> None:
     from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    # With one partition, the output has the order of the input.
+    # With one partition, the output has the order of the measurements.
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
         try:

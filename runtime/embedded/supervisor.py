@@ -16,7 +16,6 @@ from pathlib import Path
 
 from runtime.demo.connectors import DemoFiles
 from runtime.demo.create import create_once
-from runtime.demo.feeder import Feeder
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import BusyError, StartError
@@ -48,8 +47,6 @@ class Supervisor:
         self._stays = stays
         self._signals = StopSignals()
         self._demo = DemoFiles(folder / "demo")
-        self._feeder = Feeder(self._demo.source)
-        self._demo_problem = ""
         self._broker: Broker
         self._worker: EmbeddedWorker
         self._record = ClusterState(ProcessRef.of(os.getpid()), ClusterPhase.STARTING)
@@ -137,7 +134,6 @@ class Supervisor:
         restarts = _Restarts()
         next_check = 0.0
         while True:
-            self._feed()
             dead: list[Service] = [part for part in (self._broker, self._worker) if not part.running()]
             if dead:
                 self._restart(dead, restarts)
@@ -147,15 +143,6 @@ class Supervisor:
                     self._report("no process is attached any more")
                     raise Stopped
             time.sleep(_POLL_INTERVAL)
-
-    def _feed(self) -> None:
-        try:
-            self._feeder.feed()
-        except OSError as error:
-            # A full disk or a removed folder pauses the demo, not the cluster.
-            if str(error) != self._demo_problem:
-                self._demo_problem = str(error)
-                self._report(f"cannot write lines for the demo: {error}")
 
     def _restart(self, dead: list[Service], restarts: _Restarts) -> None:
         started_at = time.monotonic()

@@ -39,6 +39,11 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.file_source:FileStreamSourceConnector",
         (PluginType.SOURCE,),
     ),
+    (
+        "headrace.DatagenSourceConnector",
+        "runtime.connectors.datagen.source:DatagenSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     (f"{_K}converters.BooleanConverter", "runtime.converters.numeric:BooleanConverter", _BOTH),
     (f"{_K}converters.ByteArrayConverter", "runtime.converters.bytes:ByteArrayConverter", _BOTH),
     (f"{_K}converters.DoubleConverter", "runtime.converters.numeric:DoubleConverter", _BOTH),

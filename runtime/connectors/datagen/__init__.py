@@ -1,0 +1,1 @@
+"""DatagenSource: generated records, of a template or of fields with generators."""

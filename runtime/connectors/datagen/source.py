@@ -1,0 +1,273 @@
+"""The DatagenSource connector: configuration, tasks and offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.columns import ValueBatch
+from runtime.api.data.record import SourceRecord
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.task import Offset, Partition, SourceTask
+from runtime.connectors.datagen.record_generator import RecordGenerator, field_generators, fields_from_json
+from runtime.connectors.datagen.templates import TEMPLATES
+
+TOPIC, TEMPLATE, FIELDS, KEY_FIELD, SCHEMA_NAME = "topic", "template", "fields", "key.field", "schema.name"
+RATE, COUNT, SEED, BATCH_SIZE = "rate", "count", "seed", "batch.size"
+TASK, RECORDS = "task", "records"
+_TASK_ID = "datagen.task"  # set by the connector
+_CATCH_UP = 1.0  # seconds of records that a task generates at once after a delay
+_LONGEST_WAIT = 1.0  # seconds between two polls
+
+
+class DatagenSourceTask(SourceTask):
+    """Generates records at a rate, from the committed number of records on."""
+
+    timestamps_are_now = True
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` in seconds determines how many records are due."""
+        super().__init__()
+        self._clock = clock
+
+    def start(self, config: Mapping[str, str]) -> None:
+        settings = DatagenSourceConnector.config_def.parse(config)
+        task = int(config.get(_TASK_ID, "0"))
+        self._generator = _generator(settings, task)
+        self._key_field = _key_field(settings)
+        self._topic: str = settings[TOPIC]
+        self._partition = {TASK: task}
+        self._batch_size: int = settings[BATCH_SIZE]
+        self._rate: float = settings[RATE]
+        self._end: float = settings[COUNT] if settings[COUNT] >= 0 else float("inf")
+        self._next = _number(self.context.offsets.offset(self._partition))
+        self._from, self._since = self._next, self._clock()
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        count = self._due()
+        if count <= 0:
+            return None
+        first = self._next
+        values = self._generator.values(first, count)
+        self._next += values.count
+        batch = SourceBatch(
+            self._partition, lambda n: {RECORDS: first + n + 1}, self._topic, values, int(time.time() * 1000)
+        )
+        if self._key_field:
+            batch.keys = ValueBatch(self._generator.key_schema(self._key_field), values.columns[self._key_field])
+        return batch
+
+    def _due(self) -> int:
+        """Records to generate now."""
+        left = min(self._batch_size, self._end - self._next)
+        if self._rate > 0:
+            elapsed = self._clock() - self._since
+            late = elapsed - (self._next - self._from) / self._rate
+            if late > _CATCH_UP:  # paused, or slower than the rate: the rest is not caught up
+                self._from, self._since = self._next, self._clock() - _CATCH_UP
+                elapsed = _CATCH_UP
+            due = int(self._from + elapsed * self._rate) + 1 - self._next
+            if due <= 0:
+                self.idle_poll = min((self._next - self._from) / self._rate - elapsed, _LONGEST_WAIT)
+            left = min(left, due)
+        return int(left)
+
+
+class DatagenSourceConnector(SourceConnector):
+    """Generated records for demos, tests and load; each task has records of its own."""
+
+    java_name = "headrace.DatagenSourceConnector"
+    task_class = DatagenSourceTask
+    config_def = ConfigDef(
+        ConfigKey(
+            TOPIC,
+            ConfigType.STRING,
+            importance=Importance.HIGH,
+            doc="Topic for the records.",
+            validator=validators.satisfies(bool, "String must be non-empty"),
+            group="Records",
+            order_in_group=1,
+            width=Width.MEDIUM,
+            display_name="Topic",
+        ),
+        ConfigKey(
+            TEMPLATE,
+            ConfigType.STRING,
+            None,
+            Importance.HIGH,
+            "The kind of records: "
+            + ", ".join(f"`{name}`" for name in TEMPLATES)
+            + ". Set either this key or `fields`.",
+            validators.optional(validators.one_of(*TEMPLATES)),
+            "Records",
+            2,
+            Width.SHORT,
+            "Template",
+        ),
+        ConfigKey(
+            FIELDS,
+            ConfigType.STRING,
+            None,
+            Importance.HIGH,
+            'Fields of the records with their generators, as JSON: `{"id": "uuid", "n": {"generator": "integer"}}`.',
+            validators.optional(lambda name, value: _check_fields(value)),
+            "Records",
+            3,
+            Width.LONG,
+            "Fields",
+        ),
+        ConfigKey(
+            KEY_FIELD,
+            ConfigType.STRING,
+            None,
+            Importance.MEDIUM,
+            "Field whose value is the key of the record; empty for records without a key. By default the template's "
+            "key, and no key with `fields`.",
+            None,
+            "Records",
+            4,
+            Width.SHORT,
+            "Key field",
+        ),
+        ConfigKey(
+            SCHEMA_NAME,
+            ConfigType.STRING,
+            None,
+            Importance.LOW,
+            "Name of the schema of the values.",
+            None,
+            "Records",
+            5,
+            Width.MEDIUM,
+            "Schema name",
+        ),
+        ConfigKey(
+            RATE,
+            ConfigType.DOUBLE,
+            10.0,
+            Importance.HIGH,
+            "Records per second of each task; 0 for as many as possible.",
+            validators.at_least(0),
+            "Amount",
+            1,
+            Width.SHORT,
+            "Rate",
+        ),
+        ConfigKey(
+            COUNT,
+            ConfigType.LONG,
+            -1,
+            Importance.MEDIUM,
+            "Number of records of each task; -1 for no limit.",
+            validators.at_least(-1),
+            "Amount",
+            2,
+            Width.SHORT,
+            "Count",
+        ),
+        ConfigKey(
+            SEED,
+            ConfigType.LONG,
+            0,
+            Importance.MEDIUM,
+            "Seed of the random values. Connectors with the same seed, fields and task generate the same records.",
+            None,
+            "Amount",
+            3,
+            Width.SHORT,
+            "Seed",
+        ),
+        ConfigKey(
+            BATCH_SIZE,
+            ConfigType.INT,
+            1024,
+            Importance.LOW,
+            "Maximum number of records in a batch.",
+            validators.between(1, 10_000),
+            "Amount",
+            4,
+            Width.SHORT,
+            "Batch size",
+        ),
+    )
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = super().validate(config)
+        if not any(value.errors for value in values):
+            found = {value.name: value for value in values}
+            settings = {name: value.value for name, value in found.items()}
+            for name, error in _conflicts(settings):
+                found[name].errors.append(error)
+        return values
+
+    def start(self, config: Mapping[str, str]) -> None:
+        for _, error in _conflicts(self.config_def.parse(config)):
+            raise ConfigError(error)
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{**self._config, _TASK_ID: str(task)} for task in range(max_tasks)]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        """Accepts the partition `{"task": 0}` and the offset `{"records": 1000}`: continue after 1000 records."""
+        for partition, offset in offsets:
+            if partition is None or set(partition) != {TASK} or not _whole(partition[TASK]):
+                raise ConnectError(f'A source partition must be {{"{TASK}": <number of the task>}}, not {partition}')
+            if offset is not None:
+                _number(offset)
+                if set(offset) != {RECORDS}:
+                    raise ConnectError(f'A source offset must be {{"{RECORDS}": <number of records>}}, not {offset}')
+        return True
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _number(offset: Offset | None) -> int:
+    """The number of records that an offset stands for; ConnectError if it is invalid."""
+    if offset is None:
+        return 0
+    found = offset.get(RECORDS)
+    if not _whole(found):
+        raise ConnectError(f"The offset has an invalid '{RECORDS}', which must be a number of records: {found!r}")
+    return int(found)  # type: ignore[arg-type]  # checked by _whole()
+
+
+def _check_fields(text: str) -> None:
+    fields_from_json(text)
+
+
+def _generator(settings: Mapping[str, Any], task: int) -> RecordGenerator:
+    text, template = settings[FIELDS], settings[TEMPLATE]
+    fields = fields_from_json(text) if text is not None else field_generators(TEMPLATES[template].fields)
+    name = settings[SCHEMA_NAME] or (f"headrace.datagen.{template}" if template else None)
+    return RecordGenerator(fields, name, settings[SEED], task)
+
+
+def _key_field(settings: Mapping[str, Any]) -> str | None:
+    field: str | None = settings[KEY_FIELD]
+    return TEMPLATES[settings[TEMPLATE]].key_field if field is None and settings[TEMPLATE] else field
+
+
+def _conflicts(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Errors of valid values that contradict each other: the key and the message."""
+    if (settings[TEMPLATE] is None) == (settings[FIELDS] is None):
+        message = f"Set either {TEMPLATE} or {FIELDS}"
+        return [(TEMPLATE, message), (FIELDS, message)]
+    field = _key_field(settings)
+    generator = _generator(settings, 0)
+    if field and generator.key_schema(field) is None:
+        names = ", ".join(one.name for one in generator.schema.fields)
+        return [(KEY_FIELD, f"Invalid value {field} for configuration {KEY_FIELD}: the fields are {names}")]
+    return []
