@@ -44,6 +44,16 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.datagen.source:DatagenSourceConnector",
         (PluginType.SOURCE,),
     ),
+    (
+        f"{_K}tools.VerifiableSinkConnector",
+        "runtime.connectors.verifiable.sink:VerifiableSinkConnector",
+        (PluginType.SINK,),
+    ),
+    (
+        f"{_K}tools.VerifiableSourceConnector",
+        "runtime.connectors.verifiable.source:VerifiableSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     (f"{_K}converters.BooleanConverter", "runtime.converters.numeric:BooleanConverter", _BOTH),
     (f"{_K}converters.ByteArrayConverter", "runtime.converters.bytes:ByteArrayConverter", _BOTH),
     (f"{_K}converters.DoubleConverter", "runtime.converters.numeric:DoubleConverter", _BOTH),
