@@ -1,0 +1,43 @@
+"""The kit for authors of plugins: `headrace plugin new|list|test|run`, and the conformance suite for their own tests.
+
+A case is an example of a plugin; docs/plugins.md has one of each kind. In pytest:
+
+    import pytest
+    from runtime.plugin_kit import Check, SourceCase, checks
+
+    CASES = [SourceCase(connector=NumbersConnector, config={"topic": "numbers"})]
+
+    @pytest.mark.parametrize("check", checks(CASES), ids=str)
+    def test_conformance(check: Check) -> None:
+        check.require()
+"""
+
+from __future__ import annotations
+
+from runtime.plugin_kit.conformance.case import (
+    Case,
+    ConverterCase,
+    HeaderConverterCase,
+    PredicateCase,
+    SinkCase,
+    SourceCase,
+    TransformationCase,
+)
+from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped, Outcome, Result
+from runtime.plugin_kit.suite import Check, checks
+
+__all__ = [
+    "Case",
+    "Check",
+    "CheckFailed",
+    "CheckSkipped",
+    "ConverterCase",
+    "HeaderConverterCase",
+    "Outcome",
+    "PredicateCase",
+    "Result",
+    "SinkCase",
+    "SourceCase",
+    "TransformationCase",
+    "checks",
+]

@@ -1,0 +1,278 @@
+"""Checks of source connectors in this process: lifecycle, records, offsets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.api.connector import ExactlyOnceSupport
+from runtime.api.data.record import SourceRecord
+from runtime.api.data.validate import validate_value
+from runtime.api.errors import ConnectError, DataError, UnsupportedOffsetsError
+from runtime.api.task import Offset
+from runtime.kafka.formats import canonical
+from runtime.plugin_kit.conformance.case import Config, SourceCase
+from runtime.plugin_kit.conformance.connector_run import SourceRun, task_configs
+from runtime.plugin_kit.conformance.leaks import check_leaks
+from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped
+
+_LONGEST_POLL = 1.5  # seconds; poll() may wait for about one
+_LONGEST_STOP = 1.0
+
+Identity = tuple[str, str]
+"""Source partition and offset of a record, as canonical text."""
+
+
+def identity(record: SourceRecord) -> Identity:
+    """The origin of a record."""
+    return canonical(record.source_partition), canonical(record.source_offset)
+
+
+def lifecycle(case: SourceCase) -> str:
+    """start(), poll() until the example's records have arrived, stop(); each call returns in time."""
+    with case.opened() as config:
+        total, stop = 0, 0.0
+        for task in task_configs(case.connector, config):
+            run = SourceRun(case, task)
+            try:
+                run.start()
+                records = run.read(case.records)
+            finally:
+                stop = max(stop, run.stop())
+            for record in records:
+                _check_record(record)
+            total += len(records)
+            if run.longest_poll > _LONGEST_POLL:
+                raise CheckFailed(
+                    f"poll() took {run.longest_poll:.1f} s",
+                    "Return None or an empty list after about a second without data: a task is stopped between polls",
+                )
+    if total < case.records:
+        raise CheckFailed(
+            f"The example produced {total} records, but its case promises {case.records}",
+            "Correct `records` of the case, or the configuration of the example",
+        )
+    _check_stop(stop)
+    return f"{total} records, stopped in {stop:.2f} s"
+
+
+def _check_record(record: Any) -> None:
+    advice = "See docs/plugins.md, Values"
+    if not isinstance(record, SourceRecord):
+        raise CheckFailed(f"poll() returned {type(record).__name__} objects", "Return SourceRecord objects")
+    if not isinstance(record.topic, str) or not record.topic:
+        raise CheckFailed(f"A record has the topic {record.topic!r}", "The topic is text that is not empty")
+    for name, origin in (("partition", record.source_partition), ("offset", record.source_offset)):
+        if origin is not None and not isinstance(origin, Mapping):
+            raise CheckFailed(f"A record has the source {name} {origin!r}", "It is a mapping, or None")
+        for key, value in (origin or {}).items():
+            if not isinstance(key, str) or not isinstance(value, str | int | float | bool | None):
+                raise CheckFailed(
+                    f"A source {name} contains {key!r}: {value!r}",
+                    "Keys are text, values are text, numbers, booleans or None, since they are stored as JSON",
+                )
+    for schema, value, part in (
+        (record.key_schema, record.key, "key"),
+        (record.value_schema, record.value, "value"),
+    ):
+        if schema is not None:
+            try:
+                validate_value(schema, value)
+            except DataError as error:
+                raise CheckFailed(f"A record's {part} does not match its schema: {error}", advice) from error
+
+
+def _check_stop(seconds: float) -> None:
+    if seconds > _LONGEST_STOP:
+        raise CheckFailed(
+            f"stop() took {seconds:.1f} s", "Close connections without waiting: a worker moves tasks while data flows"
+        )
+
+
+def stop_without_start(case: SourceCase) -> str:
+    """stop() also works if start() was never called, and after a start() that failed."""
+    with case.opened() as config:
+        seconds = SourceRun(case, config).stop()
+    _check_stop(seconds)
+    return f"{seconds:.2f} s"
+
+
+def stop_while_idle(case: SourceCase) -> str:
+    """A task that is waiting for data stops within a second after its poll."""
+    with case.opened() as config:
+        run = SourceRun(case, task_configs(case.connector, config)[0])
+        try:
+            run.start()
+            run.read(case.records)
+            until = time.monotonic() + 1.0
+            while time.monotonic() < until:
+                run.poll()
+        finally:
+            seconds = run.stop()
+    _check_stop(seconds)
+    return f"{seconds:.2f} s"
+
+
+def leaks(case: SourceCase) -> str:
+    """Nothing is left after stop(): threads, child processes, open files."""
+    with case.opened() as config:
+
+        def once() -> None:
+            with SourceRun(case, task_configs(case.connector, config)[0]) as run:
+                run.read(1)
+
+        return check_leaks(once)
+
+
+def resume(case: SourceCase) -> str:
+    """A task that starts from a committed offset continues with exactly the next record."""
+    tried = 0
+    with case.opened() as config:
+        for task in task_configs(case.connector, config):
+            with SourceRun(case, task) as run:
+                records = run.read(case.records)
+            with SourceRun(case, task) as run:
+                again = run.read(len(records))
+            values = _values(again[: len(records)]) == _values(records)  # else they are random or contain the time
+            for position in _positions(records):
+                _check_resume(case, task, records, position, values)
+                tried += 1
+    if not tried:
+        raise CheckSkipped("the records of the example have no offsets")
+    return f"from {tried} positions"
+
+
+def _positions(records: Sequence[SourceRecord]) -> list[int]:
+    """Positions of records after which to resume: the first, some in between, the last."""
+    end = len(records) - 1
+    if end < 0 or records[0].source_partition is None or records[0].source_offset is None:
+        return []
+    return sorted({0, 1, end // 3, end // 2, end - 1, end} & set(range(end + 1)))
+
+
+def _check_resume(case: SourceCase, task: Config, records: Sequence[SourceRecord], position: int, values: bool) -> None:
+    offsets = committed(records[: position + 1])
+    done = {identity(record) for record in records[: position + 1]}
+    expected = [record for record in records[position + 1 :] if identity(record) not in done]
+    with SourceRun(case, task, offsets) as run:
+        found = run.read(len(expected)) if expected else list(run.poll())
+    shown = records[position].source_offset
+    again = [record for record in found if identity(record) in done]
+    if again:
+        raise CheckFailed(
+            f"A task that started from the offset {shown} produced the record with the offset "
+            f"{again[0].source_offset} again",
+            "The offset of a record is the position behind it: continue with the next record",
+        )
+    by_partition = _by_partition(found)
+    for partition, rest in _by_partition(expected).items():
+        got = by_partition.get(partition, [])
+        if [identity(r) for r in got[: len(rest)]] != [identity(r) for r in rest]:
+            raise CheckFailed(
+                f"A task that started from the offset {shown} does not continue behind it: expected "
+                f"{_first_difference(rest, got)}",
+                "Read context.offsets.offset(partition) in start(), and continue behind this offset",
+            )
+        if values and _values(got[: len(rest)]) != _values(rest):
+            raise CheckFailed(
+                f"A task that started from the offset {shown} produced other values than the first run",
+                "Make the same records from the same offsets",
+            )
+
+
+def _first_difference(expected: Sequence[SourceRecord], found: Sequence[SourceRecord]) -> str:
+    for number, record in enumerate(expected):
+        if number >= len(found):
+            return f"{record.source_offset}, but no more records arrived"
+        if identity(found[number]) != identity(record):
+            return f"{record.source_offset}, but {found[number].source_offset} arrived"
+    return "nothing"
+
+
+def _by_partition(records: Sequence[SourceRecord]) -> dict[str, list[SourceRecord]]:
+    found: dict[str, list[SourceRecord]] = {}
+    for record in records:
+        found.setdefault(canonical(record.source_partition), []).append(record)
+    return found
+
+
+def _values(records: Sequence[SourceRecord]) -> list[tuple[Any, Any]]:
+    return [(record.key, record.value) for record in records]
+
+
+def committed(records: Sequence[SourceRecord]) -> dict[str, Offset]:
+    """The last offset of each partition."""
+    return {
+        canonical(record.source_partition): record.source_offset
+        for record in records
+        if record.source_partition is not None and record.source_offset is not None
+    }
+
+
+def alter_offsets(case: SourceCase) -> str:
+    """alter_offsets() accepts offsets of the connector's own records and resets, and refuses nonsense."""
+    with case.opened() as config:
+        with SourceRun(case, task_configs(case.connector, config)[0]) as run:
+            record = next(iter(run.read(1)), None)
+        if record is None or record.source_offset is None or record.source_partition is None:
+            raise CheckSkipped("the records of the example have no offsets")
+        partition, offset = record.source_partition, record.source_offset
+
+        def alter(offsets: Any) -> bool:
+            connector = case.connector()  # the worker does not start it
+            return connector.alter_offsets(config, [(partition, offsets)])
+
+        try:
+            checks = _answer(lambda: alter(offset), f"of its own offset {offset}")
+            _answer(lambda: alter(None), "of a reset")
+        except UnsupportedOffsetsError as error:
+            return f"not supported by the connector: {error}"
+        if not checks:
+            return "accepts all offsets without checking them, and says so (returns False)"
+        for wrong in ({}, {"no-such-key": 1}, *({**offset, key: {"a": 1}} for key in offset)):
+            _expect_refusal(lambda wrong=wrong: alter(wrong), f"the offset {wrong}")  # type: ignore[misc]
+    return "checks offsets, refuses invalid ones"
+
+
+def _answer(alter: Callable[[], bool], what: str) -> bool:
+    try:
+        answer = alter()
+    except UnsupportedOffsetsError:
+        raise
+    except ConnectError as error:
+        raise CheckFailed(
+            f"alter_offsets() refuses a change {what}: {error}", "Accept what the task produces"
+        ) from error
+    if not isinstance(answer, bool):
+        raise CheckFailed(f"alter_offsets() returned {answer!r}", "Return True if it has checked the offsets, or False")
+    return answer
+
+
+def _expect_refusal(alter: Callable[[], bool], what: str) -> None:
+    try:
+        answer = alter()
+    except ConnectError:
+        return
+    except Exception as error:
+        raise CheckFailed(
+            f"alter_offsets() raised {type(error).__name__} for {what}: {error}", "Raise ConnectError with the reason"
+        ) from error
+    if answer:
+        raise CheckFailed(
+            f"alter_offsets() returned True for {what}, from which no task can continue",
+            "Return True only for offsets that were checked; raise ConnectError for invalid ones",
+        )
+
+
+def exactly_once(case: SourceCase) -> str:
+    """exactly_once_support() and can_define_transaction_boundaries() answer without a start."""
+    with case.opened() as config:
+        connector = case.connector()
+        support = connector.exactly_once_support(config)
+        boundaries = connector.can_define_transaction_boundaries(config)
+    if support is not None and not isinstance(support, ExactlyOnceSupport):
+        raise CheckFailed(f"exactly_once_support() returned {support!r}", "Return ExactlyOnceSupport.SUPPORTED or None")
+    if not isinstance(boundaries, bool):
+        raise CheckFailed(f"can_define_transaction_boundaries() returned {boundaries!r}", "Return True or False")
+    return "not reported" if support is None else support.value.lower()

@@ -1,0 +1,71 @@
+"""Threads, child processes and open files that a plugin leaves behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.plugin_kit.conformance.outcome import CheckFailed
+from runtime.plugin_kit.conformance.call_thread import THREAD
+
+_ROUNDS = 3
+_PATIENCE = 1.0  # seconds in which what has been stopped may end
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Resources of this process."""
+
+    threads: frozenset[threading.Thread]
+    children: frozenset[int]
+    files: int
+
+    @classmethod
+    def now(cls) -> Resources:
+        """The resources in use. Open files and children are counted on Linux only."""
+        threads = frozenset(t for t in threading.enumerate() if not t.name.startswith(THREAD))
+        if not sys.platform.startswith("linux"):
+            return cls(threads, frozenset(), 0)
+        return cls(threads, _children(), len(os.listdir("/proc/self/fd")))  # noqa: PTH208 - counted, not opened
+
+
+def check_leaks(run: Callable[[], None]) -> str:
+    """Calls `run` once, since first calls may create what a process keeps, and then checks that further calls leave
+    nothing behind."""
+    run()
+    before = Resources.now()
+    for _ in range(_ROUNDS):
+        run()
+    until = time.monotonic() + _PATIENCE
+    while (found := _grown(before, Resources.now())) and time.monotonic() < until:
+        time.sleep(0.02)
+    if found:
+        raise CheckFailed(
+            f"After {_ROUNDS} runs of start() and stop() there are still {found}",
+            "Release in stop() everything that start(), poll() and put() acquire: a slot runs for weeks",
+        )
+    return f"nothing after {_ROUNDS} runs"
+
+
+def _grown(before: Resources, now: Resources) -> str:
+    """A description of what is left; empty for nothing."""
+    left = [f"thread {t.name!r}" for t in now.threads - before.threads]
+    left += [f"child process {pid}" for pid in now.children - before.children]
+    if now.files - before.files >= _ROUNDS:
+        left.append(f"{now.files - before.files} more open files or sockets")
+    return ", ".join(sorted(left)[:5])
+
+
+def _children() -> frozenset[int]:
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            found.update(map(int, (task / "children").read_text().split()))
+        except OSError:  # the thread has ended, or the kernel does not list children
+            continue
+    return frozenset(found)

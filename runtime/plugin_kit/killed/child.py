@@ -1,0 +1,149 @@
+"""The child process: runs one task with the worker's own pipeline until it is killed or told to stop.
+
+Input: one line of JSON with a TaskSpec. A source's records get a header with their origin and are returned in small
+batches, so that a kill arrives in the middle. A sink's task waits after each put(), for the same reason. Output: lines
+`RUNNING`, `PUT n` after n records have been put, `FAILED` with the trace as JSON. SIGTERM stops the task."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import STRING_SCHEMA
+from runtime.engine.protocol.task_specs import spec_from_json
+from runtime.kafka.formats import canonical
+from runtime.model.states import ConnectorType, State
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.load import load_task
+from runtime.pipeline.port import OffsetText
+from runtime.pipeline.produce.producers import Producers
+from runtime.pipeline.task.control import Control
+
+ORIGIN = "headrace.conformance.origin"
+"""The header with the source partition and offset of a record."""
+
+_PIECES = 25  # parts into which the example's records are divided
+_DELAY = 0.02  # seconds between them
+
+
+class ChildHost:
+    """A SlotHost that reports states as lines on standard output."""
+
+    def __init__(self) -> None:
+        self.producers = Producers()
+
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+        say(state.value)
+
+    def topic(self, spec: TaskSpec, topic: str) -> None:
+        """Not used."""
+
+    def member(self, spec: TaskSpec, member_id: str) -> None:
+        """Not used."""
+
+    def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
+        answered("these tasks write their offsets to a topic")
+
+    def log(self, level: str, logger: str, message: str, context: str) -> None:
+        print(level, logger, message, file=sys.stderr, flush=True)
+
+    def check_lease(self) -> None:
+        """The lease of this process never ends."""
+
+
+def say(line: str) -> None:
+    """Report to the parent process."""
+    print(line, flush=True)
+
+
+def slowed_source(task: Any, piece: int) -> None:
+    """Makes poll() return at most `piece` records, each with its origin."""
+    rest: list[SourceRecord] = []
+    poll = task.poll
+
+    def next_piece() -> list[SourceRecord]:
+        if not rest:
+            rest.extend(with_origin(record) for record in poll() or ())
+        if rest:
+            time.sleep(_DELAY)
+        found = rest[:piece]
+        del rest[:piece]
+        return found
+
+    task.poll = next_piece
+
+
+def with_origin(record: SourceRecord) -> SourceRecord:
+    """A copy with a header that names partition and offset."""
+    record = record.copy()
+    origin = canonical([canonical(record.source_partition), canonical(record.source_offset)])
+    record.headers = [*(record.headers or ()), (ORIGIN, STRING_SCHEMA, origin)]
+    return record
+
+
+def slowed_sink(task: Any) -> None:
+    """Reports and delays every put()."""
+    count = 0
+    put = task.put
+
+    def put_slowly(records: Sequence[SinkRecord]) -> None:
+        nonlocal count
+        put(records)
+        count += len(records)
+        if len(records):
+            say(f"PUT {count}")
+            time.sleep(_DELAY)
+
+    task.put = put_slowly
+
+
+def main() -> None:
+    """Runs the task of the specification on standard input."""
+    request = json.loads(sys.stdin.readline())
+    sys.path[:] = request["path"]  # the child finds what its parent finds, such as the plugin's project
+    spec = spec_from_json(request["spec"])
+    control = Control(False, lambda: None)
+    signal.signal(signal.SIGTERM, lambda *_: control.stop())
+    # SIGINT of a terminal goes to all its processes; the parent ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            _run(spec, control, request["records"])
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name="task")
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)  # signals are handled between two waits
+    if errors:
+        from runtime.pipeline.task.trace import trace_of
+
+        say("FAILED " + json.dumps(trace_of(errors[0])))
+        sys.exit(1)
+
+
+def _run(spec: TaskSpec, control: Control, records: int) -> None:
+    task = load_task(spec)
+    if spec.type == ConnectorType.SOURCE:
+        from runtime.pipeline.source.source_task import SourceWorker
+
+        slowed_source(task, max(1, records // _PIECES))
+        SourceWorker(spec, task, ChildHost(), control).run()
+    else:
+        from runtime.pipeline.sink.sink_task import SinkWorker
+
+        slowed_sink(task)
+        SinkWorker(spec, task, ChildHost(), control).run()
+
+
+if __name__ == "__main__":
+    main()

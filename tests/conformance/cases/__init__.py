@@ -1,0 +1,15 @@
+"""Examples of the bundled plugins. A new plugin needs a case here: see test_bundled_plugins.py."""
+
+from __future__ import annotations
+
+from runtime.plugin_kit import Case
+from tests.conformance.cases import converters, datagen, file_connectors, predicates, transformations
+
+CASES: list[Case] = [
+    *file_connectors.CASES,
+    *datagen.CASES,
+    *transformations.CASES,
+    *predicates.CASES,
+    *converters.CASES,
+]
+"""All cases. The modules of this package have a list for each area."""

@@ -1,0 +1,23 @@
+"""Every bundled plugin passes the conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.plugin_kit import Check, checks
+from runtime.plugins.registry import BUNDLED, load_target
+from tests.conformance.cases import CASES
+
+
+@pytest.mark.parametrize("check", checks(CASES), ids=str)
+def test_conformance(check: Check) -> None:
+    check.require()
+
+
+def test_every_bundled_plugin_has_a_case() -> None:
+    covered = {case.plugin for case in CASES}
+    assert not [name for name, target, _ in BUNDLED if load_target(target) not in covered]
+
+
+def test_cases_have_different_names() -> None:
+    assert len({case.title for case in CASES}) == len(CASES)
