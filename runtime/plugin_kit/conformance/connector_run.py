@@ -11,6 +11,7 @@ from runtime.api.connector import Connector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import Offset, SinkTask, SourceTask
+from runtime.plugin_kit.conformance.call_thread import CallThread
 from runtime.plugin_kit.conformance.case import Config, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.contexts import (
     KitConnectorContext,
@@ -20,7 +21,6 @@ from runtime.plugin_kit.conformance.contexts import (
     KitSourceContext,
 )
 from runtime.plugin_kit.conformance.outcome import CheckFailed
-from runtime.plugin_kit.conformance.call_thread import CallThread
 
 ConnectorT = TypeVar("ConnectorT", bound=Connector)
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.plugin_kit.conformance.outcome import CheckFailed
 from runtime.plugin_kit.conformance.call_thread import THREAD
+from runtime.plugin_kit.conformance.outcome import CheckFailed
 
 _ROUNDS = 3
 _PATIENCE = 1.0  # seconds in which what has been stopped may end
