@@ -75,12 +75,13 @@ class SinkCase(Case):
     """A sink connector that writes `records` records with this configuration.
 
     `value` makes the value of a record from its number, `written` reads the numbers of all records back from the system
-    to which the connector has written, in any order, and repeated if a record was written twice. `poison` are values
-    that the sink cannot write. `exactly_once`: a record that is delivered again must not be written twice."""
+    to which the connector has written, in any order, and repeated if a record was written twice; None if they cannot be
+    read back. `poison` are values that the sink cannot write. `exactly_once`: a record that is delivered again must not
+    be written twice."""
 
     connector: type[SinkConnector]
     value: Callable[[int], Any]
-    written: Callable[[Config], Iterable[int]]
+    written: Callable[[Config], Iterable[int]] | None = None
     schema: Schema | None = None
     key: Callable[[int], Any] | None = None
     key_schema: Schema | None = None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from runtime.plugin_kit import Case
-from tests.conformance.cases import converters, datagen, file_connectors, predicates, transformations
+from tests.conformance.cases import converters, datagen, file_connectors, predicates, transformations, verifiable
 
 CASES: list[Case] = [
     *file_connectors.CASES,
     *datagen.CASES,
+    *verifiable.CASES,
     *transformations.CASES,
     *predicates.CASES,
     *converters.CASES,

@@ -1,0 +1,20 @@
+"""VerifiableSource and VerifiableSink."""
+
+from __future__ import annotations
+
+from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA
+from runtime.connectors.verifiable.sink import VerifiableSinkConnector
+from runtime.connectors.verifiable.source import VerifiableSourceConnector
+from runtime.plugin_kit import Case, SinkCase, SourceCase
+
+CASES: list[Case] = [
+    SourceCase(connector=VerifiableSourceConnector, config={"topic": "numbers", "name": "v", "tasks.max": "2"}),
+    SinkCase(
+        connector=VerifiableSinkConnector,  # writes to the log only
+        config={"topics": "numbers", "name": "v"},
+        value=lambda number: number,
+        schema=INT64_SCHEMA,
+        key=lambda number: number % 2,
+        key_schema=INT32_SCHEMA,
+    ),
+]
