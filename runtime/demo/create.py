@@ -25,7 +25,7 @@ def _create_topic(bootstrap: str) -> None:
     from confluent_kafka.cimpl import NewTopic
 
     # With one partition, the output has the order of the measurements.
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
     for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
         try:
             future.result(30)

@@ -61,7 +61,7 @@ class OfflineCluster:
         from confluent_kafka.admin import AdminClient
 
         try:
-            return topic in AdminClient(dict(self.settings)).list_topics(timeout=_TIMEOUT).topics
+            return topic in AdminClient({**self.settings, "log_level": 2}).list_topics(timeout=_TIMEOUT).topics
         except KafkaException as e:
             raise ToolError(f"cannot list topics: {e.args[0].str()}") from None
 

@@ -70,7 +70,7 @@ async def test_cancel_has_the_focus_and_early_keys_are_ignored(cluster: Cluster)
         await seen.press("y", "enter")
         assert not dialog.armed and seen.app.screen is dialog, "the keys were typed before the question could be read"
         await seen.confirm("enter")
-        await seen.sees("not done: stop")
+        await seen.sees("cancelled: stop")
         assert cluster.state(name) == "RUNNING 1/1" and not seen.home.operations.log
 
 

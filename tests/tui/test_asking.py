@@ -80,7 +80,7 @@ async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:
             await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
             assert [type(screen) for screen in seen.app.screen_stack] == [type(seen.home), Dialog]
             await seen.press("escape")
-            await seen.sees("not done")
+            await seen.sees("cancelled")
             seen.home.say("")
             seen.home.clear_marks()
         assert not seen.home.operations.log

@@ -51,7 +51,7 @@ async def test_a_worker_is_drained_after_confirmation_and_its_units_are_shown_as
         await seen.until(lambda: isinstance(seen.app.screen, Dialog))
         await seen.sees(f"drain {W}?", "Its 1 connector and 1 task move to other workers.")
         await seen.confirm("n")
-        await seen.sees(f"not done: drain {W}")
+        await seen.sees(f"cancelled: drain {W}")
         assert ("PUT", "/workers/w%3A8083/drain") not in worker.seen
         await seen.press("d")
         worker.answers["/workers"] = group(w="DRAINING")

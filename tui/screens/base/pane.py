@@ -106,10 +106,10 @@ class Pane(Vertical):
         """Draws what has been read so far."""
 
     async def ask(self, dialog: Dialog, instead: str) -> bool:
-        """Shows the question in a worker; if it is not confirmed, reports `not done` and the text `instead`."""
+        """Shows the question in a worker; if it is not confirmed, reports `cancelled` and the text `instead`."""
         if await self.app.push_screen_wait(dialog):
             return True
-        self.services.say(f"not done: {instead}")
+        self.services.say(f"cancelled: {instead}")
         return False
 
     def take_focus(self) -> None:

@@ -217,7 +217,7 @@ class DeadLettersScreen(Page):
             name=str(len(letters)),
         )
         if not await self.app.push_screen_wait(dialog):
-            self.say("not done: replay")
+            self.say("cancelled: replay")
             return
         self.say(f"sending {counted(len(letters), 'record')}", "busy")
         self._busy = True

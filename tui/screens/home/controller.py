@@ -49,7 +49,7 @@ class HomeController:
         """Whether the answer is yes; if not, reports that `title` was not done."""
         if await answer:
             return True
-        self.home.say(f"not done: {title}")
+        self.home.say(f"cancelled: {title}")
         return False
 
     # Keys for one connector

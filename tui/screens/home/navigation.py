@@ -76,7 +76,7 @@ class Navigation:
             return text, "bad"
         dialog = question(command, group.workers[worker_id], self.home.profile)
         if dialog is not None and not await self.home.app.push_screen_wait(dialog):
-            return f"not done: {verb} {worker_id}", "info"
+            return f"cancelled: {verb} {worker_id}", "info"
         operation = await self._runner.change_worker(command, worker_id)
         return f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good"
 
