@@ -13,6 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runtime.api.async_task import (
+        AsyncErrantRecordReporter,
+        AsyncOffsetReader,
+        AsyncSinkTask,
+        AsyncSinkTaskContext,
+        AsyncSourceTask,
+        AsyncSourceTaskContext,
+        AsyncTask,
+    )
     from runtime.api.config import validators
     from runtime.api.config.definition import (
         REQUIRED,
@@ -72,12 +81,14 @@ if TYPE_CHECKING:
         SchemaBuilderError,
         UnsupportedOffsetsError,
     )
+    from runtime.api.grouping import group_partitions
     from runtime.api.task import (
         ErrantRecordReporter,
         Offset,
         OffsetReader,
         Partition,
         PendingReport,
+        RecordMetadata,
         SinkTask,
         SinkTaskContext,
         SourceTask,
@@ -113,6 +124,13 @@ __all__ = [
     "TIMESTAMP_SCHEMA",
     "TIME_SCHEMA",
     "AlreadyExistsError",
+    "AsyncErrantRecordReporter",
+    "AsyncOffsetReader",
+    "AsyncSinkTask",
+    "AsyncSinkTaskContext",
+    "AsyncSourceTask",
+    "AsyncSourceTaskContext",
+    "AsyncTask",
     "BatchMetadata",
     "Column",
     "ConfigDef",
@@ -146,6 +164,7 @@ __all__ = [
     "ProjectionError",
     "Recommender",
     "Record",
+    "RecordMetadata",
     "RecordPart",
     "RecordT",
     "RetriableError",
@@ -175,6 +194,7 @@ __all__ = [
     "Width",
     "decimal_schema",
     "field_value",
+    "group_partitions",
     "project",
     "struct_schema",
     "validate_struct",
@@ -183,6 +203,10 @@ __all__ = [
 ]
 
 _NAMES = {
+    "async_task": (
+        "AsyncErrantRecordReporter AsyncOffsetReader AsyncSinkTask AsyncSinkTaskContext AsyncSourceTask "
+        "AsyncSourceTaskContext AsyncTask"
+    ),
     "config.definition": "ConfigDef ConfigKey ConfigValue Importance REQUIRED Recommender Width",
     "config.types": "ConfigType Password",
     "config.validators": "Validator validators",
@@ -206,9 +230,10 @@ _NAMES = {
         "AlreadyExistsError ConfigError ConnectError DataError IllegalArgumentError NotFoundError RetriableError "
         "SchemaBuilderError UnsupportedOffsetsError"
     ),
+    "grouping": "group_partitions",
     "task": (
-        "ErrantRecordReporter Offset OffsetReader Partition PendingReport SinkTask SinkTaskContext SourceTask "
-        "SourceTaskContext Task TransactionContext"
+        "ErrantRecordReporter Offset OffsetReader Partition PendingReport RecordMetadata SinkTask SinkTaskContext "
+        "SourceTask SourceTaskContext Task TransactionContext"
     ),
     "transformation": "KeyOrValueTransformation Predicate Record RecordPart RecordT Transformation",
 }

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import ClassVar, Protocol
 
+from runtime.api.async_task import AsyncSinkTask, AsyncSourceTask, AsyncTask
 from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.data.record import TopicPartition
 from runtime.api.task import Offset, Partition, SinkTask, SourceTask, Task
@@ -38,7 +39,7 @@ class Connector(ABC):
     context: ConnectorContext
     config_def: ClassVar[ConfigDef] = ConfigDef()
     """The connector's own configuration keys; the worker adds the keys common to all connectors."""
-    task_class: ClassVar[type[Task]]
+    task_class: ClassVar[type[Task] | type[AsyncTask]]
 
     def version(self) -> str:
         """The plugin's version; by default the Kafka Connect release that this worker implements."""
@@ -65,7 +66,7 @@ class Connector(ABC):
 class SourceConnector(Connector):
     """A connector whose tasks read from another system (Java: SourceConnector)."""
 
-    task_class: ClassVar[type[SourceTask]]
+    task_class: ClassVar[type[SourceTask] | type[AsyncSourceTask]]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Whether the connector supports exactly-once delivery with this configuration; None if unknown (KIP-618).
@@ -94,7 +95,7 @@ class SourceConnector(Connector):
 class SinkConnector(Connector):
     """A connector whose tasks write to another system (Java: SinkConnector)."""
 
-    task_class: ClassVar[type[SinkTask]]
+    task_class: ClassVar[type[SinkTask] | type[AsyncSinkTask]]
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Like SourceConnector.alter_offsets(), for the offsets of the consumer group: the next offset to read, or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 
@@ -15,11 +15,28 @@ Offset = Mapping[str, Any]
 """A source offset: a position in a source partition, such as `{"position": 14}`."""
 
 
+class RecordMetadata(NamedTuple):
+    """Where Kafka has stored a record (Java: RecordMetadata). `timestamp` is in milliseconds since 1970."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+
 class OffsetReader(Protocol):
-    """The source offsets that were committed when the task started."""
+    """The committed source offsets of the connector (Java: OffsetStorageReader). Thread-safe.
+
+    During start() these are the offsets with which the worker has started the task. After that, each call reads all
+    offsets that have been committed so far, by this task and by others, which takes milliseconds; with exactly-once
+    delivery it also waits for open transactions that contain offsets of the connector. ConnectError if the offsets
+    cannot be read, or if the task is stopped meanwhile."""
 
     def offset(self, partition: Partition) -> Offset | None:
         """The committed offset of a source partition; None if it has none."""
+
+    def offsets(self, partitions: Sequence[Partition]) -> list[Offset | None]:
+        """The committed offset of each of these source partitions, in their order, read in one request."""
 
 
 class TransactionContext(Protocol):
@@ -68,17 +85,18 @@ class PendingReport(Protocol):
 
 
 class ErrantRecordReporter(Protocol):
-    """Accepts records that a sink task could not write (KIP-610)."""
+    """Accepts records that a sink task could not write (KIP-610), during put() or later."""
 
     def report(self, record: SinkRecord, error: Exception) -> PendingReport:
         """Log the record and send it to the dead letter queue, as configured. The worker commits no offset beyond the
-        record before the report is written.
+        record before the report is written, if report() is called before pre_commit() returns the offset.
 
+        Thread-safe. Waits while too many reports are unacknowledged, so that they take a bounded amount of memory.
         Raises ConnectError if errors are not tolerated; the task must not catch it."""
 
 
 class SinkTaskContext(Protocol):
-    """Services of the worker for a sink task."""
+    """Services of the worker for a sink task. Thread-safe; requests take effect between two calls of the task."""
 
     @property
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
@@ -103,6 +121,12 @@ class SinkTaskContext(Protocol):
 
     def request_commit(self) -> None:
         """Commit offsets soon instead of after `offset.flush.interval.ms`."""
+
+    def timeout(self, seconds: float) -> None:
+        """Call put() again after this time (Java: timeout(), in milliseconds): with the same batch if put() raises
+        RetriableError, otherwise with new records or, if there are none by then, with an empty batch. Applies once.
+
+        Without it, a failed put() is retried after 0.1 s, and then after twice the time before, up to 5 s."""
 
 
 class Task(ABC):
@@ -148,7 +172,15 @@ class SourceTask(Task):
         """
 
     def commit(self) -> None:
-        """Called after the worker has committed source offsets."""
+        """Called after the worker has committed source offsets, and every `offset.flush.interval.ms` if there are none
+        to commit. Exceptions are logged; the offsets are committed nevertheless."""
+
+    def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
+        """Called for each record that poll() has returned, before its offset is committed or, with exactly-once
+        delivery, after its transaction has been committed. `metadata` is None if the record was dropped by a
+        transformation, skipped because errors are tolerated, or aborted with its transaction. Exceptions are logged.
+
+        A task that overrides this method has its records sent one by one, which is slower."""
 
 
 class SinkTask(Task):
@@ -157,6 +189,10 @@ class SinkTask(Task):
     takes_batches: ClassVar[bool] = False
     """Whether put() accepts a `SinkBatch`: a sequence whose records are created only when they are accessed, with the
     values of all records as columns."""
+
+    idle_put: float | None = None
+    """Seconds after which put() is called with an empty batch while there are no records, so that a task that keeps
+    records back can write them; None: never. May change at any time."""
 
     context: SinkTaskContext
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from runtime.model.states import State
     from runtime.model.task_spec import TaskSpec
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 OffsetText = tuple[str, "str | None"]
 """Key and value of a record of the offsets topic, as text; None removes."""
+
+OffsetsRead = Sequence[Mapping[str, Any] | None] | str
+"""The offsets of the requested source partitions, in their order; or the reason why they could not be read."""
 
 
 class SlotHost(Protocol):
@@ -35,6 +39,12 @@ class SlotHost(Protocol):
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         """Have the worker store these offsets; `answered` is called from another thread with the error, or None."""
+
+    def read_offsets(
+        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
+    ) -> None:
+        """Have the worker read the committed offsets of these source partitions; `answered` is called from another
+        thread."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """Send a log line; `context` like `[name|task-0]`."""

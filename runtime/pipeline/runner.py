@@ -13,6 +13,7 @@ from runtime.pipeline.task.control import Control, PluginCall, StoppedError
 from runtime.pipeline.task.errors import RevokedError, TaskLostError
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task_forms import as_sink, as_source
 
 if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
@@ -39,7 +40,7 @@ class TaskRunner:
             except RevokedError:
                 _log.info("The task was revoked")
             except StoppedError:
-                _log.info("The task was stopped while it waited for Kafka")
+                _log.info("The task was stopped while it waited for Kafka or started")
             except TaskLostError as error:
                 self._lost(error)
             except BaseException as error:
@@ -82,15 +83,15 @@ class TaskRunner:
     def _run(self) -> None:
         if not self._wait_while_paused():
             return
-        task = load_task(self._spec)
+        task, name = load_task(self._spec), str(self._spec.id)
         if self._spec.type == ConnectorType.SOURCE:
             from runtime.pipeline.source.source_task import SourceWorker
 
-            SourceWorker(self._spec, task, self._host, self._control).run()
+            SourceWorker(self._spec, as_source(task, self._control, name), self._host, self._control).run()
         else:
             from runtime.pipeline.sink.sink_task import SinkWorker
 
-            SinkWorker(self._spec, task, self._host, self._control).run()
+            SinkWorker(self._spec, as_sink(task, self._control, name), self._host, self._control).run()
 
     def _wait_while_paused(self) -> bool:
         """Wait until a task that was assigned in the paused state is resumed. False if it is stopped before that."""

@@ -59,7 +59,7 @@ class Reporter(Protocol):
 
 
 class Tolerance:
-    """One per task. Called on the task's thread only."""
+    """One per task. Called on the task's thread only, except report()."""
 
     def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
@@ -107,10 +107,10 @@ class Tolerance:
 
     def report(self, failure: Failure) -> object:
         """Log the failure and send the record to the dead letter topic, as configured. Returns the reporter's
-        result."""
+        result. Thread-safe."""
         self.counts.failed(failure)
         if self.policy.log:
-            self.counts.logged += 1
+            self.counts.was_logged()
             where = f", {failure.where}" if self.policy.log_messages and failure.where else ""
             _log.error(
                 "Error encountered in task %s. Executing stage '%s' with class '%s'%s: %s",

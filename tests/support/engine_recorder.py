@@ -48,6 +48,9 @@ class Recorder:
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         pass
 
+    async def read_offsets(self, task: TaskId, partitions: Sequence[Mapping[str, Any]]) -> list[None]:
+        return [None for _ in partitions]
+
     def lease_changed(self, held: bool) -> None:
         self.leases.append(held)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from runtime.kafka.formats import canonical
 from runtime.model.states import State
-from runtime.model.task_spec import TaskSpec
-from runtime.pipeline.port import OffsetText
+from runtime.model.task_spec import SourceOffset, TaskSpec
+from runtime.pipeline.port import OffsetsRead, OffsetText
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.runner import TaskRunner
 from runtime.pipeline.task.errors import RevokedError
@@ -17,7 +19,9 @@ from tests.support.waiting import wait_until
 class RecordingHost:
     """A SlotHost whose lease the test can end."""
 
-    def __init__(self) -> None:
+    def __init__(self, committed: Callable[[TaskSpec], Sequence[SourceOffset]] = lambda spec: ()) -> None:
+        """`committed` returns the offsets that a worker would read now."""
+        self._committed = committed
         self.producers = Producers()
         self.states: list[State] = []
         self.trace = ""
@@ -35,6 +39,12 @@ class RecordingHost:
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         raise AssertionError("these tasks store their offsets themselves")
+
+    def read_offsets(
+        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
+    ) -> None:
+        found = {canonical(known.partition): known.offset for known in self._committed(spec)}
+        answered([found.get(canonical(partition)) for partition in partitions])
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self.members.append(member_id)

@@ -60,6 +60,15 @@ class OffsetsStored(TypedDict):
     error: str | None
 
 
+class OffsetsAnswer(TypedDict):
+    """The answer to a ReadOffsetsMessage of the same number: the offset of each partition, or the error."""
+
+    op: Literal["offsets_read"]
+    number: int
+    offsets: Sequence[Mapping[str, Any] | None]
+    error: str | None
+
+
 class LevelsMessage(TypedDict):
     op: Literal["levels"]
     levels: dict[str, str]  # by logger
@@ -76,6 +85,7 @@ ToSlot = (
     | PauseMessage
     | StackRequest
     | OffsetsStored
+    | OffsetsAnswer
     | LevelsMessage
     | LeaveMessage
 )
@@ -132,6 +142,12 @@ class OffsetsMessage(RunPart):
     records: Sequence[tuple[str, str | None]]  # keys and values of the offsets topic
 
 
+class ReadOffsetsMessage(RunPart):
+    op: Literal["read_offsets"]
+    number: int
+    partitions: Sequence[Mapping[str, Any]]
+
+
 class NoRoomMessage(RunPart):
     op: Literal["no_room"]
     reason: str
@@ -168,6 +184,7 @@ RunReport = (
     | TopicMessage
     | MemberMessage
     | OffsetsMessage
+    | ReadOffsetsMessage
     | NoRoomMessage
     | StuckMessage
     | StackMessage

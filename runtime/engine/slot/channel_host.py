@@ -6,7 +6,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runtime.engine.protocol.lease import Lease, LeaseLostError
 from runtime.engine.protocol.task_specs import about
@@ -16,7 +16,7 @@ from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.task.log import quiet
 
 if TYPE_CHECKING:
-    from runtime.pipeline.port import OffsetText
+    from runtime.pipeline.port import OffsetsRead, OffsetText
     from runtime.pipeline.produce.producers import Producers
 
 
@@ -30,6 +30,7 @@ class ChannelHost:
         self._producers: Producers | None = None
         self._commits = itertools.count(1)
         self._answers: dict[int, Callable[[str | None], None]] = {}
+        self._readers: dict[int, Callable[[OffsetsRead], None]] = {}
 
     def check_lease(self) -> None:
         """LeaseLostError if the lease has expired, or if the worker has ended: another one may run its tasks at once,
@@ -65,6 +66,17 @@ class ChannelHost:
     def offsets_answered(self, number: int, error: str | None) -> None:
         """The worker has stored the offsets of this commit, or has failed with `error`."""
         self._answers.pop(number)(error)
+
+    def read_offsets(
+        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
+    ) -> None:
+        number = next(self._commits)
+        self._readers[number] = answered
+        self._outbox.put({"op": "read_offsets", **about(spec), "number": number, "partitions": partitions})
+
+    def offsets_read(self, number: int, found: OffsetsRead) -> None:
+        """The worker has read these offsets, or could not."""
+        self._readers.pop(number)(found)
 
     def no_room(self, spec: TaskSpec, reason: str) -> None:
         """The task was not started: this slot has no room for it."""

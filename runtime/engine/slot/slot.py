@@ -107,6 +107,8 @@ class Slot:
                 self._with_task(message, lambda task: task.pause(message["paused"]))
             case "offsets":
                 self._host.offsets_answered(message["number"], message["error"])
+            case "offsets_read":
+                self._host.offsets_read(message["number"], message["error"] or message["offsets"])
             case "levels":
                 set_levels(message["levels"])
             case "stack":
@@ -144,9 +146,10 @@ class Slot:
         self._outbox.put({"op": "stuck", **about(task.spec), **_described(call)})
 
     def _stack_of(self, task: TaskThread, number: int) -> None:
-        described = _described(task.call)
+        call = task.call
+        thread = task.thread if call is None or call.thread is None else call.thread
         self._outbox.put(
-            {"op": "stack", **about(task.spec), "number": number, "stack": stack_of(task.thread), **described}
+            {"op": "stack", **about(task.spec), "number": number, "stack": stack_of(thread), **_described(call)}
         )
 
     def _with_task(self, message: RunPart, action: Callable[[TaskThread], None]) -> None:

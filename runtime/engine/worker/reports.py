@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener
-from runtime.engine.protocol.messages import MetersMessage, OffsetsMessage, RunReport, TaskReport
+from runtime.engine.protocol.messages import (
+    MetersMessage,
+    OffsetsMessage,
+    ReadOffsetsMessage,
+    RunReport,
+    TaskReport,
+)
 from runtime.engine.protocol.task_specs import key_of
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
@@ -30,7 +37,7 @@ class TaskReports:
     ) -> None:
         self._roster, self._listener, self._stacks, self._no_room = roster, listener, stacks, no_room
         self._place, self._clock = place, clock
-        self._commits: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[None]] = set()
 
     def take(self, link: SlotLink, message: TaskReport) -> None:
         """Handle a message about one task, or the meters of all tasks that have changed."""
@@ -59,9 +66,9 @@ class TaskReports:
             case "topic" if current:
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
             case "offsets" if task.revoked_at is None:  # also from a stopping task
-                commit = asyncio.create_task(self._keep_offsets(task, link, message))
-                self._commits.add(commit)
-                commit.add_done_callback(self._commits.discard)
+                self._background(self._keep_offsets(task, link, message))
+            case "read_offsets" if task.revoked_at is None:
+                self._background(self._read_offsets(task, link, message))
             case "stuck" if current:
                 self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
             case "errors":  # also from a stopping task
@@ -92,6 +99,20 @@ class TaskReports:
     def _place_more(self) -> None:
         if self._roster.has_waiting:
             self._place()
+
+    def _background(self, work: Coroutine[Any, Any, None]) -> None:
+        running = asyncio.create_task(work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+
+    async def _read_offsets(self, task: TaskRun, link: SlotLink, message: ReadOffsetsMessage) -> None:
+        offsets: Sequence[Mapping[str, Any] | None] = ()
+        error = None
+        try:
+            offsets = await self._listener.read_offsets(task.spec.id, message["partitions"])
+        except Exception as e:
+            error = str(e) or type(e).__name__
+        link.send({"op": "offsets_read", "number": message["number"], "offsets": offsets, "error": error})
 
     async def _keep_offsets(self, task: TaskRun, link: SlotLink, message: OffsetsMessage) -> None:
         records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]

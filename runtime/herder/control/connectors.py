@@ -16,6 +16,7 @@ from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks, TaskServices
 from runtime.herder.errors import NOT_HERE, Conflict
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.formats import canonical
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import ConfigStore
@@ -200,6 +201,15 @@ class Connectors:
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         assert self._services is not None
         await self._services.offsets.commit(records)
+
+    async def read_offsets(
+        self, task: TaskId, partitions: Sequence[Mapping[str, Any]]
+    ) -> Sequence[Mapping[str, Any] | None]:
+        assert self._services is not None
+        store = self._services.offsets
+        await store.read_to_end(task.connector)
+        found = {canonical(known.partition): known.offset for known in store.offsets(task.connector)}
+        return [found.get(canonical(partition)) for partition in partitions]
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         log.warning("Task %s was lost (%s); it will be assigned to another slot", task, reason)

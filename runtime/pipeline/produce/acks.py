@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.kafka.denials import with_write_topic
 
@@ -38,19 +38,36 @@ class Delivery:
     def __del__(self) -> None:
         self.batch.reported()
 
+    def alone(self) -> DeliveryAlone:
+        """The callback of a message of the batch that is sent again separately."""
+        return DeliveryAlone(self)
+
+
+class BatchMember(Protocol):
+    """The `on_delivery` of one message or of all messages of a batch; keeps the batch unacknowledged."""
+
+    @property
+    def batch(self) -> InFlight: ...
+
+    def alone(self) -> DeliveryAlone: ...
+
 
 class DeliveryAlone:
     """The `on_delivery` of a message that is sent again separately; its batch stays unacknowledged until then."""
 
     __slots__ = ("_delivery",)
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: BatchMember) -> None:
         self._delivery = delivery
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            batch = self._delivery.batch
-            batch.acks.failed(batch, with_write_topic(error, message.topic()))
+            self.failed(error, message)
+
+    def failed(self, error: KafkaError, message: Message) -> bool:
+        """The message will never be delivered. Returns whether it is skipped."""
+        batch = self._delivery.batch
+        return batch.acks.failed(batch, with_write_topic(error, message.topic()))
 
     def original(self, message: Message) -> dict[str, Any]:
         """The sent message: delivery reports have neither headers nor timestamps."""
@@ -119,20 +136,22 @@ class Acks:
             self.share.take(size)
         return batch
 
-    def returned(self, delivery: Delivery, error: KafkaError, message: Message) -> None:
+    def returned(self, delivery: BatchMember, error: KafkaError, message: Message) -> bool:
         """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
-        again separately."""
+        again separately. Returns whether the message is skipped."""
         if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
-            self._oversized.append((message, DeliveryAlone(delivery)))
-        else:
-            self.failed(delivery.batch, error)
+            self._oversized.append((message, delivery.alone()))
+            return False
+        return self.failed(delivery.batch, error)
 
-    def failed(self, batch: InFlight, error: KafkaError) -> None:
-        """A message will never be delivered."""
+    def failed(self, batch: InFlight, error: KafkaError) -> bool:
+        """A message will never be delivered. Returns whether it is skipped."""
         if self._tolerates is not None and self._tolerates(error):
             self._refused.append(error)
-        elif batch.error is None:
+            return True
+        if batch.error is None:
             batch.error = error
+        return False
 
     def seal(self) -> None:
         """The newest batch has been queued completely."""
@@ -170,6 +189,11 @@ class Acks:
     def pending(self) -> bool:
         """Whether any batch is unacknowledged."""
         return bool(self._batches)
+
+    @property
+    def unacknowledged(self) -> tuple[InFlight, ...]:
+        """The batches that are not acknowledged yet."""
+        return tuple(self._batches)
 
     @property
     def left(self) -> int:

@@ -55,12 +55,19 @@ class Purpose(StrEnum):
 class SlotProducer:
     """One client of the slot. Thread-safe; any task's thread may serve another task's delivery reports."""
 
-    def __init__(self, settings: Mapping[str, Any], purpose: Purpose = Purpose.RECORDS, shared: bool = True) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        purpose: Purpose = Purpose.RECORDS,
+        shared: bool = True,
+        each_reported: bool = False,
+    ) -> None:
+        """`each_reported`: the callback of a message is called also when Kafka has stored the message."""
         from confluent_kafka import Producer
 
         configured = {**PRODUCER_FIXED, **settings}
-        # Success is reported without a call per record: see acks.py.
-        always = {"delivery.report.only.error": True, **ClientLog("producer").settings}
+        # Success is usually reported without a call per record: see acks.py.
+        always = {"delivery.report.only.error": not each_reported, **ClientLog("producer").settings}
         if purpose is not Purpose.OFFSETS:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
@@ -127,14 +134,18 @@ class Producers:
         self._singly: set[str] = set()
 
     def take(
-        self, settings: Mapping[str, Any], owner: str | None = None, purpose: Purpose = Purpose.RECORDS
+        self,
+        settings: Mapping[str, Any],
+        owner: str | None = None,
+        purpose: Purpose = Purpose.RECORDS,
+        each_reported: bool = False,
     ) -> SlotProducer:
         """The producer with these settings, shared or for `owner` alone; a new one after a fatal error."""
-        key = json.dumps([owner, purpose, settings], sort_keys=True, default=str)
+        key = json.dumps([owner, purpose, each_reported, settings], sort_keys=True, default=str)
         with self._lock:
             producer = self._producers.get(key)
             if producer is None or producer.fatal is not None:
-                producer = self._producers[key] = SlotProducer(settings, purpose, owner is None)
+                producer = self._producers[key] = SlotProducer(settings, purpose, owner is None, each_reported)
             return producer
 
     def drop(self, owner: str) -> None:

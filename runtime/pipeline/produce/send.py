@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import is_denial, principal, with_write_topic
+from runtime.pipeline.produce.acks import Delivery
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Message
 
-    from runtime.pipeline.produce.acks import Acks, Delivery
+    from runtime.pipeline.produce.acks import Acks
     from runtime.pipeline.produce.producers import SlotProducer
     from runtime.pipeline.produce.queue_share import Share
     from runtime.pipeline.task.control import Control
+
+
+class Skippable(Protocol):
+    """The callback of one message that is told when the message is skipped."""
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None: ...
+
+    def skipped(self) -> None:
+        """The message was refused, and is skipped."""
+
 
 _FULL_WAIT = 0.05  # seconds between two checks of a full queue
 _OVERHEAD = 64  # minimum of bytes that the client needs for a message
@@ -83,23 +95,33 @@ class Sender:
                 return
             give_up = self.wait(give_up)
 
-    def send_each(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """Queue messages one by one: the client's batch call supports neither headers nor timestamps."""
+    def send_each(
+        self,
+        topic: str,
+        messages: list[dict[str, Any]],
+        delivery: Delivery,
+        each: Sequence[Skippable] | None = None,
+    ) -> None:
+        """Queue messages one by one: the client's batch call supports neither headers nor timestamps. `each`: the
+        callback of each message, if they have their own."""
         from confluent_kafka import KafkaException
 
         self._control.check()
         give_up = None
         produce = self._producer.produce
-        for message in messages:
+        callbacks: Iterable[Delivery | Skippable] = repeat(delivery) if each is None else each
+        for message, reported in zip(messages, callbacks, strict=False):
             while True:
                 try:
-                    produce(topic, on_delivery=delivery, **message)
+                    produce(topic, on_delivery=reported, **message)
                     break
                 except BufferError:
                     self._control.check()
                     give_up = self.wait(give_up)
                 except KafkaException as error:
                     self._refused(with_write_topic(error.args[0], topic))
+                    if not isinstance(reported, Delivery):
+                        reported.skipped()
                     break
         self._producer.poll(0)
 

@@ -42,11 +42,12 @@ class Transactions:
         control: Control,
         stop_timeout: float,
         purpose: Purpose = Purpose.TRANSACTIONS,
+        each_reported: bool = False,
     ) -> None:
         """`settings` of the producer contain its `transactional.id`. A stopping task waits for Kafka for at most
         `stop_timeout` seconds."""
         self._settings, self._control, self._stop_timeout = settings, control, stop_timeout
-        self.producer = SlotProducer(settings, purpose, shared=False)
+        self.producer = SlotProducer(settings, purpose, False, each_reported)
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._commit: Future[None] | None = None
         self._give_up: float | None = None  # when a stopping task stops waiting

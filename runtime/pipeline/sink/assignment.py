@@ -147,13 +147,12 @@ class PartitionAssignment:
         which the task seeks."""
         context = self._context
         if context.seeks:
-            for tp, offset in context.seeks.items():
+            for tp, offset in context.take_seeks().items():
                 if tp in context.positions:
                     self._consumer.seek(_kafka(tp, offset))
                     context.positions[tp] = self._committed[tp] = offset
                     self._ends.pop(tp, None)
                     self.given_up.add(tp)
-            context.seeks.clear()
         if context.pause_changed:
             context.pause_changed = False
             self._apply_pauses(context.positions)

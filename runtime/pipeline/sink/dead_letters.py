@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ class PendingLetter:
 
 
 class DeadLetters:
-    """Writes to one dead letter topic. All calls come from the task's thread.
+    """Writes to one dead letter topic. Letters may be sent, and waited for, on any thread; no thread waits for Kafka
+    while it holds the lock.
 
     Letters are acknowledged in batches, and unacknowledged letters take a share of the producer's queue: a task whose
     records fail faster than Kafka accepts letters has to wait. A refused letter fails the task, and the offset of its
@@ -72,9 +74,10 @@ class DeadLetters:
         config = spec.settings
         self._topic = dead_letter_topic(config)
         self._replicas = int(config.get(_REPLICAS, "3"))
-        share = producer.share()
-        self._acks = Acks(producer.blames_record, share)
-        self._sender = Sender(producer, share, control, spec.flush_timeout, self._refused, self._take_acks)
+        self._lock = threading.RLock()  # guards the acknowledgements and the open batch
+        self._share = producer.share()
+        self._acks = Acks(producer.blames_record, self._share)
+        self._sender = Sender(producer, self._share, control, spec.flush_timeout, self._refused, self._take_acks)
         self._delivery: Delivery | None = None  # the batch to which letters are added
         self._refusal: KafkaError | None = None
         self.counts: Counts | None = None
@@ -118,32 +121,48 @@ class DeadLetters:
         if (timestamp := message.timestamp())[0]:
             fields["timestamp"] = timestamp[1]
         size = size_of([fields])
-        self._sender.admit(size)
-        if self._delivery is None:
-            self._delivery = self._acks.begin({})
-        batch = self._acks.add(size)
-        self._sender.send_each(self._topic, [fields], self._delivery)
-        if batch.size > _BATCH_BYTES:
-            self._seal()
+        give_up: float | None = None
+        while (batch := self._send(fields, size)) is None:
+            self._control.check()
+            give_up = self._sender.wait(give_up)
         return PendingLetter(self, batch)
+
+    def _send(self, fields: dict[str, Any], size: int) -> InFlight | None:
+        """Queue a letter; None if the task holds too much of the queue."""
+        with self._lock:
+            self._take_acks()
+            if not self._share.admits(size):
+                self._seal()
+                return None
+            if self._delivery is None:
+                self._delivery = self._acks.begin({})
+            batch = self._acks.add(size)
+            self._sender.send_each(self._topic, [fields], self._delivery)
+            if batch.size > _BATCH_BYTES:
+                self._seal()
+            return batch
 
     def check(self) -> None:
         """Raises the error that ends the task if Kafka has refused a letter or the producer has lost letters."""
         if self._acks.pending:
             self._producer.poll(0)
-        self._take_acks()
-        if self._refusal is not None:
-            raise self._failure(self._refusal)
-        error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
+        with self._lock:
+            self._take_acks()
+            refusal, error = self._refusal, self._acks.error or (self._producer.fatal if self._acks.pending else None)
+        if refusal is not None:
+            raise self._failure(refusal)
         if error is not None:
             raise self._producer.failure(error)
 
     def settle(self, timeout: float) -> bool:
-        """Wait until Kafka has answered for all letters; False after `timeout` seconds. Raises as check() does."""
+        """Wait until Kafka has answered for all letters sent so far; False after `timeout` seconds. Raises as check()
+        does."""
         self._seal()
+        with self._lock:
+            sent = self._acks.unacknowledged
         deadline = time.monotonic() + timeout
         self.check()
-        while self._acks.pending:
+        while not all(batch.delivered for batch in sent):
             if time.monotonic() > deadline or self._control.revoked:
                 return False
             self._producer.poll(_WAIT)
@@ -169,15 +188,17 @@ class DeadLetters:
         self.check()
 
     def _seal(self) -> None:
-        if self._delivery is not None:
-            self._delivery = None  # its deallocation is the acknowledgement
-            self._acks.seal()
-        self._take_acks()
+        with self._lock:
+            if self._delivery is not None:
+                self._delivery = None  # its deallocation is the acknowledgement
+                self._acks.seal()
+            self._take_acks()
 
     def _take_acks(self) -> None:
-        self._acks.take()
-        for error in self._acks.take_refused():
-            self._refused(error)
+        with self._lock:
+            self._acks.take()
+            for error in self._acks.take_refused():
+                self._refused(error)
 
     def _refused(self, error: KafkaError) -> None:
         first, self._refusal = self._refusal is None, self._refusal or error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextvars
+import threading
+from typing import TYPE_CHECKING, cast
 
 from runtime.api.errors import ConnectError
 from runtime.pipeline.sink.convert_sink import message_place
+from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance
 
@@ -27,10 +30,13 @@ class _Done:
 
 
 class ErrantRecords:
-    """Reports records as failed in put(). Called on the task's thread only."""
+    """Reports records as failed in put(). The task may report on any thread; check() is for the task's own."""
 
     def __init__(self, tolerance: Tolerance) -> None:
+        """Called on the task's thread."""
         self._tolerance = tolerance
+        self._thread = threading.get_ident()
+        self._context = contextvars.copy_context()  # log lines of other threads carry the task's name
         self._exceeded: Exception | None = None
 
     def check(self) -> None:
@@ -40,7 +46,15 @@ class ErrantRecords:
 
     def report(self, record: SinkRecord, error: Exception) -> PendingReport:
         """Log the record and write it to the dead letter topic, as configured. ConnectError if errors are not
-        tolerated."""
+        tolerated, or if the task is stopped while another thread waits for room."""
+        if threading.get_ident() == self._thread:
+            return self._report(record, error)
+        try:
+            return self._context.copy().run(self._report, record, error)
+        except StoppedError:
+            raise ConnectError("The record was not reported, since the task is being stopped") from None
+
+    def _report(self, record: SinkRecord, error: Exception) -> PendingReport:
         message = record.source
         if message is None:
             raise ConnectError("The record cannot be reported: it was not created by the runtime")
@@ -51,4 +65,4 @@ class ErrantRecords:
             self._exceeded = error
             self.check()
         self._tolerance.counts.was_skipped(Stage.TASK_PUT)
-        return letter or _Done()  # type: ignore[return-value]
+        return cast("PendingReport", letter or _Done())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 
 from runtime.api.data.record import TopicPartition
@@ -10,9 +11,12 @@ from runtime.pipeline.sink.convert_sink import Positions
 
 
 class SinkContext:
-    """The SinkTaskContext of a task. Requests take effect before the next batch. Called on the task's thread."""
+    """The SinkTaskContext of a task. Requests take effect before the next batch. The task may make them on any thread;
+    the other attributes belong to the task's thread."""
 
     def __init__(self, configs: Mapping[str, str]) -> None:
+        self._lock = threading.Lock()
+        self._timeout: float | None = None
         self.configs = configs
         self.positions: Positions = {}
         self.seeks: Positions = {}
@@ -29,7 +33,15 @@ class SinkContext:
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets on."""
-        self.seeks.update({TopicPartition(*tp): offset for tp, offset in offsets.items()})
+        wanted = {TopicPartition(*tp): offset for tp, offset in offsets.items()}
+        with self._lock:
+            self.seeks.update(wanted)
+
+    def take_seeks(self) -> Positions:
+        """The requested positions, once."""
+        with self._lock:
+            taken, self.seeks = self.seeks, {}
+        return taken
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Stop reading these partitions."""
@@ -44,3 +56,12 @@ class SinkContext:
     def request_commit(self) -> None:
         """Request an early offset commit."""
         self.commit_requested = True
+
+    def timeout(self, seconds: float) -> None:
+        """Request a call of put() after this time."""
+        self._timeout = max(seconds, 0.0)
+
+    def take_timeout(self) -> float | None:
+        """The time that the task has requested in timeout(), once; None if it has not."""
+        taken, self._timeout = self._timeout, None
+        return taken

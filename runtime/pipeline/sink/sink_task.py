@@ -23,6 +23,7 @@ from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
+from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.errant import ErrantRecords
 from runtime.pipeline.sink.fetch_budget import slot_budget
 from runtime.pipeline.sink.sink_context import SinkContext
@@ -54,6 +55,7 @@ class SinkWorker:
     def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._context = task.context = SinkContext(spec.config)
+        self._empty_puts = EmptyPuts(task, self._context)
         self._letters = self._dead_letters()
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control, self._letters)
         if self._letters is not None:
@@ -135,13 +137,15 @@ class SinkWorker:
             self._subscription.update()
             self._assignment.apply_requests()
             self._check_errors()
-            messages = fetch(self._consumer, self._max_records, wait)
+            messages = fetch(self._consumer, self._max_records, self._empty_puts.wait(wait))
             wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
-            if messages:
-                try:
+            try:
+                if messages:
                     self._deliver(messages)
-                except StoppedError:
-                    return
+                elif not self._paused and self._context.positions and self._empty_puts.due():
+                    self._put([])
+            except StoppedError:
+                return
             self._measure_when_due()
             self._commit_when_due()
 
@@ -200,17 +204,21 @@ class SinkWorker:
         except RetriableError:
             self._check_errors()
             raise
+        finally:
+            self._empty_puts.called()
         self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord]) -> bool:
-        """Retry put() with the same batch until it succeeds. Meanwhile the consumer is paused but stays in its group,
+        """Retry put() with the same batch until it succeeds, after the time that the task has requested in timeout() or
+        with growing delays. Meanwhile the consumer is paused but stays in its group,
         earlier offsets are committed, and requests of the task are applied. Records of partitions that are lost, or in
         which the task seeks, are dropped, since they are read again if needed."""
-        wait, is_kept = _FIRST_RETRY_DELAY, self._assignment.is_kept
+        wait, is_kept, is_empty = _FIRST_RETRY_DELAY, self._assignment.is_kept, len(records) == 0
         self._assignment.hold(True)
         try:
             while not self._control.stopping:
-                self._serve(wait)
+                timeout = self._context.take_timeout()
+                self._serve(wait if timeout is None else timeout)
                 if self._control.stopping:
                     break
                 self._assignment.apply_requests()
@@ -219,7 +227,7 @@ class SinkWorker:
                 if self._follow_pause():
                     continue
                 records = [r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition))]
-                if not records:
+                if not records and not is_empty:
                     return True
                 self._control.check()
                 self._tolerance.counts.retried(Stage.TASK_PUT)

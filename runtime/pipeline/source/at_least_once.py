@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
-from runtime.pipeline.source.delivery import REPORTS, TopicsInUse, notify_task
+from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
+from runtime.pipeline.source.record_reports import RecordReports
 from runtime.pipeline.source.source_offsets import OffsetWriter
+from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.failure import Failure, Stage
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
-    from runtime.pipeline.source.convert_source import MessageBatch, SourceConversion
+    from runtime.pipeline.source.convert_source import SourceConversion
+    from runtime.pipeline.source.message_batch import MessageBatch
     from runtime.pipeline.task.control import Control
     from runtime.pipeline.tolerance import Tolerance
 
@@ -41,24 +44,30 @@ class AtLeastOnceDelivery:
         tolerance: Tolerance,
         task: SourceTask,
     ) -> None:
-        self._spec, self._task, self._control = spec, task, control
+        self._spec, self._control = spec, control
         self._conversion, self._tolerance = conversion, tolerance
         owner = None if spec.producer_shared else str(spec.id)
-        self._producer = host.producers.take(spec.producer, owner)
+        self._reports = RecordReports(task, control) if implements(task, "commit_record") else None
+        each_reported = self._reports is not None
+        self._producer = host.producers.take(spec.producer, owner, each_reported=each_reported)
         share = self._producer.share()
         tolerates = self._producer.may_skip if tolerance.policy.tolerate_all else None
         self._acks = Acks(tolerates, share, resends=True)
         self._sender = Sender(
             self._producer, share, control, spec.flush_timeout, self._refused, self._while_the_queue_is_full,
-            lambda: host.producers.take(spec.producer, owner, Purpose.SINGLE_RECORDS),
+            lambda: host.producers.take(spec.producer, owner, Purpose.SINGLE_RECORDS, each_reported),
         )  # fmt: skip
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
         self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
+        self._commits = CommitCalls(task, control, spec.flush_interval)
 
     def start(self) -> None:
         """Nothing to prepare."""
+
+    def started(self) -> None:
+        self._commits.started()
 
     def process(self, records: Sequence[SourceRecord]) -> None:
         batch = self._conversion.convert(records)
@@ -80,7 +89,7 @@ class AtLeastOnceDelivery:
         elif self._ready:
             self._control.wait(min(seconds, max(self._next_commit - time.monotonic(), 0.0)))
         else:
-            self._control.wait(seconds)
+            self._control.wait(self._commits.wait(seconds))
 
     def finish(self, failed: bool) -> None:
         """Wait for unacknowledged batches and commit their offsets, within the flush timeout."""
@@ -96,6 +105,8 @@ class AtLeastOnceDelivery:
                 "Not all records were acknowledged within %.1f s; their offsets are not committed",
                 self._spec.flush_timeout,
             )
+        if not self._ready and not self._writer.busy:
+            self._commits.committed()
         deadline = time.monotonic() + self._spec.flush_timeout
         while (self._ready or self._writer.busy) and time.monotonic() < deadline:
             if not self._writer.busy:
@@ -114,8 +125,15 @@ class AtLeastOnceDelivery:
             self._topics.use(run.topic)
             if run.single:
                 self._acks.keep(run.messages)
-            send = self._sender.send_each if run.single else self._sender.send
-            send(run.topic, run.messages, delivery)
+            if self._reports is not None:
+                each = self._reports.deliveries(run.records, delivery)
+                self._sender.send_each(run.topic, run.messages, delivery, each)
+                del each
+            else:
+                send = self._sender.send_each if run.single else self._sender.send
+                send(run.topic, run.messages, delivery)
+        if self._reports is not None:
+            self._reports.dropped(batch.dropped)
         self._acks.seal()
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 
@@ -151,11 +169,16 @@ class AtLeastOnceDelivery:
         self._sender.serve(self._acks)
         for refusal in self._acks.take_refused():
             self._refused(refusal)
-        self._ready.update(self._acks.take())
+        ready = self._acks.take()
+        if self._reports is not None:
+            self._reports.pass_on()
+        self._ready.update(ready)
         self._meter.acknowledged(self._acks.left)
 
     def _commit_when_due(self) -> None:
         self._check_commit()
+        if not self._ready and not self._writer.busy:
+            self._commits.when_due()
         now = time.monotonic()
         if now < self._next_commit:
             return
@@ -178,7 +201,7 @@ class AtLeastOnceDelivery:
         self._control.check()
         if self._writer.finished():
             self._meter.committed(True)
-            notify_task(self._task, self._control)
+            self._commits.committed()
         elif failed := self._writer.failed():
             self._meter.committed(False)
             self._ready = {**failed, **self._ready}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, batch_method
+from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
+from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -20,33 +21,14 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.source_offsets import CommittedOffsets
 
 
-@dataclass(slots=True)
-class MessageRun:
-    """Consecutive messages for one topic that are sent in the same way: as a batch, or one by one (`single`) because
-    they have headers, timestamps or partitions. `content`: bytes of keys and values, if known."""
-
-    topic: str
-    single: bool
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    content: int | None = None
-
-
-@dataclass(slots=True)
-class MessageBatch:
-    """Messages to send, in order; the source offsets they cover; the error if the batch ends before the last record."""
-
-    runs: list[MessageRun] = field(default_factory=list)
-    offsets: dict[bytes, Mapping[str, Any] | None] = field(default_factory=dict)
-    error: Exception | None = None
-
-
 class SourceConversion:
     """The transformations and converters of a source task, bound once."""
 
     def __init__(
         self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, task: SourceTask
     ) -> None:
-        self._chain, self._reused = chain, task.reuses_records
+        self._traces = implements(task, "commit_record")
+        self._chain, self._reused = chain, task.reuses_records or self._traces
         self._stamps = not (task.timestamps_are_now and chain.bundled)
         self._key, self._value, self._header = converters
         self._offsets = offsets
@@ -57,16 +39,19 @@ class SourceConversion:
     def convert(self, records: Sequence[SourceRecord]) -> MessageBatch:
         """Messages of all records, or of those before the first that fails the task. The offsets include skipped and
         dropped records."""
-        done = 0
+        done, polled = 0, records
         if self._values is not None and (uniform := _as_batch(records)) is not None:
             left, done = self._chain.run_batches([uniform])
             runs = self._batch_runs(left) if done == len(self._chain) else None
             if runs is not None:
                 offsets = {self._offsets.key(uniform.source_partition): uniform.offset_of(len(uniform) - 1)}
-                return MessageBatch(runs, offsets)
+                batch = MessageBatch(runs, offsets)
+                if self._traces:
+                    batch.attribute(polled, range(len(polled) if runs else 0), len(polled))
+                return batch
             records = left[0].records if done else records
         try:
-            return self._convert(records, done)
+            return self._convert(records, done, polled)
         finally:
             self._tolerance.release(records)
 
@@ -101,23 +86,31 @@ class SourceConversion:
             return ConstantColumn(self._headers(topic, headers.value) if headers.value else None, len(batch))
         return [self._headers(topic, own) if own else None for own in headers]
 
-    def _convert(self, records: Sequence[SourceRecord], first: int) -> MessageBatch:
-        """As convert(), but record by record, through the steps from `first` on."""
+    def _convert(self, records: Sequence[SourceRecord], first: int, polled: Sequence[SourceRecord]) -> MessageBatch:
+        """As convert(), but record by record, through the steps from `first` on. `polled`: the records before the
+        steps that have been done."""
+        kept: list[SourceRecord] | None = [] if self._traces else None
         if first == len(self._chain):
-            batch, failed = self._messages(records)
-            batch.offsets = self._newest(records if failed is None else _before(records, failed))
+            batch, failed = self._messages(records, kept)
+            before = records if failed is None else _before(records, failed)
+            batch.offsets = self._newest(before)
+            if kept is not None:
+                batch.attribute(polled, _places(kept, records), len(before))
             return batch
-        polled = [record.copy() for record in records] if self._reused else list(records)
-        outcome = self._chain.run(polled, first)
-        batch, failed = self._messages(outcome.records)  # type: ignore[arg-type]
+        copies = [record.copy() for record in records] if self._reused else list(records)
+        outcome = self._chain.run(copies, first)
+        batch, failed = self._messages(outcome.records, kept)  # type: ignore[arg-type]
         if failed is None and outcome.error is not None:
             batch.error, failed = outcome.error, outcome.failed
-        end = polled if failed is None else _before(polled, outcome.origin(failed))
+        end = copies if failed is None else _before(copies, outcome.origin(failed))
         batch.offsets = self._newest(records[: len(end)])
+        if kept is not None:
+            batch.attribute(polled, _places(map(outcome.origin, kept), copies), len(end))
         return batch
 
-    def _messages(self, records: Sequence[SourceRecord]) -> tuple[MessageBatch, Any]:
-        """Messages of all records, or of those before the record that fails the task, and that record."""
+    def _messages(self, records: Sequence[SourceRecord], kept: list[SourceRecord] | None) -> tuple[MessageBatch, Any]:
+        """Messages of all records, or of those before the record that fails the task, and that record. The records of
+        the messages are added to `kept`."""
         batch = MessageBatch()
         key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
         topic, run, append = "", MessageRun("", False), None
@@ -158,6 +151,8 @@ class SourceConversion:
                 batch.runs.append(run)
                 append = run.messages.append
             append(message)
+            if kept is not None:
+                kept.append(record)
         return batch, None
 
     def _newest(self, records: Sequence[SourceRecord]) -> dict[bytes, Mapping[str, Any] | None]:
@@ -261,6 +256,12 @@ def _as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:
 def _column(items: list[Any]) -> Column:
     """A column; a ConstantColumn if all items are None."""
     return ConstantColumn(None, len(items)) if items.count(None) == len(items) else items
+
+
+def _places(records: Iterable[Any], among: Sequence[SourceRecord]) -> list[int]:
+    """The index of each record among others."""
+    index = {id(record): place for place, record in enumerate(among)}
+    return [index[id(record)] for record in records]
 
 
 def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from runtime.pipeline.produce.topic_creation import TopicCreator
+from runtime.pipeline.task.async_adapter import implements
 
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
@@ -26,6 +28,9 @@ class SourceDelivery(Protocol):
 
     def start(self) -> None:
         """Called once, before the task's start()."""
+
+    def started(self) -> None:
+        """Called once, after the task's start()."""
 
     def process(self, records: Sequence[SourceRecord]) -> None:
         """Convert and send the records of one poll. Raises the error that fails the task."""
@@ -64,10 +69,38 @@ class TopicsInUse:
             self._host.topic(self._spec, topic)
 
 
-def notify_task(task: SourceTask, control: Control) -> None:
-    """Call the task's commit() after offsets have been committed; its exceptions are logged."""
-    try:
-        with control.calling("commit"):
-            task.commit()
-    except Exception:
-        _log.exception("The task's commit() failed; its offsets are committed nevertheless")
+class CommitCalls:
+    """Calls the task's commit(): after each commit of offsets, and at intervals while there is nothing to commit, as
+    Connect does. Costs nothing if the task does not implement it."""
+
+    def __init__(
+        self, task: SourceTask, control: Control, interval: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._task, self._control, self._interval, self._clock = task, control, interval, clock
+        self._wanted = implements(task, "commit")
+        self._next = clock() + interval
+        self._started = False
+
+    def started(self) -> None:
+        """start() has returned: from now on commit() may be called."""
+        self._started = True
+
+    def committed(self) -> None:
+        """Offsets have been committed, or the task ends."""
+        self._next = self._clock() + self._interval
+        if not self._wanted or not self._started:
+            return
+        try:
+            with self._control.calling("commit"):
+                self._task.commit()
+        except Exception:
+            _log.exception("The task's commit() failed; its offsets are committed nevertheless")
+
+    def when_due(self) -> None:
+        """Call commit() if no offsets have been committed for the interval."""
+        if self._wanted and self._clock() >= self._next:
+            self.committed()
+
+    def wait(self, longest: float) -> float:
+        """Seconds until the next call is due, at most `longest`."""
+        return max(0.0, min(longest, self._next - self._clock())) if self._wanted else longest

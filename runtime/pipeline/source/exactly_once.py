@@ -13,9 +13,11 @@ from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
 from runtime.pipeline.produce.transactions import Transactions
-from runtime.pipeline.source.delivery import REPORTS, TopicsInUse, notify_task
+from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
+from runtime.pipeline.source.record_reports import RecordReports
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, TransactionRequests
+from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.errors import RevokedError, TaskLostError
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
-    from runtime.pipeline.source.convert_source import MessageBatch, SourceConversion
+    from runtime.pipeline.source.convert_source import SourceConversion
+    from runtime.pipeline.source.message_batch import MessageBatch
     from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
@@ -55,11 +58,16 @@ class ExactlyOnceDelivery:
         task: SourceTask,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spec, self._task, self._control, self._conversion = spec, task, control, conversion
+        self._spec, self._control, self._conversion = spec, control, conversion
         self._clock = clock
         self._producers = host.producers
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
-        self._transactions = Transactions(spec.producer, control, spec.flush_timeout, purpose)
+        self._reports = RecordReports(task, control) if implements(task, "commit_record") else None
+        self._polled: list[SourceRecord] = []  # in the open transaction, for commit_record() only
+        self._transactions = Transactions(
+            spec.producer, control, spec.flush_timeout, purpose, self._reports is not None
+        )
+        self._commits = CommitCalls(task, control, spec.flush_interval, clock)
         self._producer = self._transactions.producer
         self._share = self._producer.share()
         self._sender = Sender(
@@ -87,6 +95,9 @@ class ExactlyOnceDelivery:
     def start(self) -> None:
         self._transactions.prepare(self._spec.offsets_topic)
 
+    def started(self) -> None:
+        self._commits.started()
+
     def process(self, records: Sequence[SourceRecord]) -> None:
         if self._busy_since is None:
             self._busy_since = self._clock()
@@ -109,6 +120,8 @@ class ExactlyOnceDelivery:
                 self._commit()
         if self.requests is not None:
             self._end(self.requests.take_batch_end())
+        if not self._transactions.open and not self._transactions.committing:
+            self._commits.when_due()
         self._check_acks()
 
     def pause(self) -> None:
@@ -128,7 +141,7 @@ class ExactlyOnceDelivery:
         elif self._at_intervals and self._transactions.open:
             self._control.wait(min(seconds, max(self._next_commit - self._clock(), 0.0)))
         else:
-            self._control.wait(seconds)
+            self._control.wait(self._commits.wait(seconds))
 
     def finish(self, failed: bool) -> None:
         """After a failure, and under connector-defined boundaries, the open transaction is aborted; otherwise it is
@@ -138,6 +151,8 @@ class ExactlyOnceDelivery:
         try:
             self._settle()
             if not failed and not self._incomplete and self.requests is None:
+                if not (self._waiting or self._transactions.open or self._offsets):
+                    self._commits.committed()
                 self._commit()
                 self._settle()
         except (StoppedError, RevokedError):
@@ -223,8 +238,17 @@ class ExactlyOnceDelivery:
         for run in batch.runs:
             self._topics.use(run.topic)
             self._transactions.topics.add(run.topic)
-            send = self._sender.send_each if run.single else self._sender.send
-            send(run.topic, run.messages, delivery)
+            if self._reports is not None:
+                each = self._reports.deliveries(run.records, delivery)
+                self._sender.send_each(run.topic, run.messages, delivery, each)
+                self._polled += run.records
+                del each
+            else:
+                send = self._sender.send_each if run.single else self._sender.send
+                send(run.topic, run.messages, delivery)
+        if self._reports is not None:
+            self._reports.dropped(batch.dropped)
+            self._polled += batch.dropped
         self._acks.seal()
         records = sum(len(run.messages) for run in batch.runs)
         self._open_records += records
@@ -281,7 +305,11 @@ class ExactlyOnceDelivery:
         if self._copy is not None:
             self._copy.write(self._committing)
         self._committing = {}
-        notify_task(self._task, self._control)
+        if self._reports is not None:
+            self._producer.poll(0)
+            self._polled = []
+            self._reports.pass_on()
+        self._commits.committed()
 
     def _abort(self) -> None:
         """Discard the open transaction at the task's request; its offsets are committed in a transaction of their
@@ -293,6 +321,11 @@ class ExactlyOnceDelivery:
         _log.info("Aborting the transaction at the task's request")
         self._transactions.abort()
         self._meter.discarded()
+        if self._reports is not None:
+            self._producer.poll(0)
+            self._reports.discard()
+            self._reports.dropped(self._polled)
+            self._polled = []
         self._commit()
 
     def _refused(self, error: KafkaError) -> None:

@@ -1,4 +1,5 @@
-"""Offsets of a source task: those committed before its start, and the writer of new ones."""
+"""Offsets of a source task: those committed before its start, and the writer of new ones; see live_offsets.py for
+those that the task reads later."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class CommittedOffsets:
-    """The OffsetReader of a task, and the keys of its partitions in the offsets topic."""
+    """The offsets committed before a task's start, and the keys of its partitions in the offsets topic."""
 
     def __init__(self, connector: str, offsets: Sequence[SourceOffset]) -> None:
         self._connector = connector

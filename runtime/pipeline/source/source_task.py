@@ -14,6 +14,7 @@ from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
+from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
@@ -61,7 +62,8 @@ class SourceWorker:
             from runtime.pipeline.source.at_least_once import AtLeastOnceDelivery
 
             self._delivery = AtLeastOnceDelivery(spec, host, control, conversion, tolerance, task)
-        task.context = SourceContext(spec.config, committed, control.wake, transactions)
+        self._offsets = LiveOffsets(spec, host, control, committed)
+        task.context = SourceContext(spec.config, self._offsets, control.wake, transactions)
         self._meter = control.meter
         self._idle = _IDLE_FIRST
 
@@ -73,6 +75,8 @@ class SourceWorker:
             self._delivery.start()
             with self._control.calling("start"):
                 task.start(self._spec.config)
+            self._offsets.live = True
+            self._delivery.started()
             self._host.state(self._spec, State.RUNNING)
             self._loop()
             failed = False

@@ -27,6 +27,7 @@ class PluginCall:
 
     method: str
     since: float
+    thread: int | None = None  # the thread that runs the plugin, unless it is the task's own
 
 
 class Control:
@@ -39,6 +40,8 @@ class Control:
         self.call: PluginCall | None = None  # checked by the watchdog
         self.errors: Counts | None = None  # None before the first record
         self.meter = Meter()
+        self.plugin_thread: int | None = None  # of a task whose methods run on an event loop
+        self._on_stop: list[Callable[[], None]] = []
         self._revoked = False
         self._check_lease = check_lease
         self._changed = threading.Event()
@@ -46,7 +49,7 @@ class Control:
     def stop(self) -> None:
         """Ask the task to stop gracefully."""
         self.stopping = True
-        self._changed.set()
+        self._stop_requested()
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the task."""
@@ -56,7 +59,11 @@ class Control:
     def revoke(self) -> None:
         """Make the task end without further put, produce or commit."""
         self._revoked = self.stopping = True
-        self._changed.set()
+        self._stop_requested()
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        """`callback` is called when the task is to stop or is revoked, on the thread of that request."""
+        self._on_stop.append(callback)
 
     def wake(self) -> None:
         """Wake the task's thread from wait()."""
@@ -81,7 +88,7 @@ class Control:
     @contextmanager
     def calling(self, method: str) -> Iterator[None]:
         """Wraps every call of the connector that may hang, for the watchdog."""
-        self.call = PluginCall(method, time.monotonic())
+        self.call = PluginCall(method, time.monotonic(), self.plugin_thread)
         try:
             yield
         finally:
@@ -91,3 +98,8 @@ class Control:
         """Sleep for `seconds`, or until the next request."""
         if self._changed.wait(seconds):
             self._changed.clear()
+
+    def _stop_requested(self) -> None:
+        self._changed.set()
+        for callback in self._on_stop:
+            callback()

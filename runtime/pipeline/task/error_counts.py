@@ -1,7 +1,8 @@
-"""Counts of a task's failed records: written by the task's thread, read by other threads."""
+"""Counts of a task's failed records: written by the task's thread and by those that report errant records."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -43,41 +44,55 @@ class Counts:
     stages: dict[str, StageCounts] = field(default_factory=dict)
     last: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_KEPT))
     changes: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def failed_try(self) -> None:
         """An operation on a record raised; it may be retried."""
-        self.failures += 1
-        self.changes += 1
+        with self._lock:
+            self.failures += 1
+            self.changes += 1
 
     def retried(self, stage: str) -> None:
         """An operation is retried."""
-        self.retries += 1
-        self._stage(stage).retries += 1
-        self.changes += 1
+        with self._lock:
+            self.retries += 1
+            self._stage(stage).retries += 1
+            self.changes += 1
 
     def was_skipped(self, stage: str) -> None:
         """A record was skipped."""
-        self.skipped += 1
-        self._stage(stage).skipped += 1
-        self.changes += 1
+        with self._lock:
+            self.skipped += 1
+            self._stage(stage).skipped += 1
+            self.changes += 1
+
+    def was_logged(self) -> None:
+        """A failed record was logged."""
+        with self._lock:
+            self.logged += 1
+            self.changes += 1
 
     def failed(self, failure: Failure) -> None:
         """A record failed after all retries."""
-        self.errors += 1
-        self._stage(failure.stage).failed += 1
-        self.last.append(_described(failure))
-        self.changes += 1
+        described = _described(failure)
+        with self._lock:
+            self.errors += 1
+            self._stage(failure.stage).failed += 1
+            self.last.append(described)
+            self.changes += 1
 
     def put_aside(self, failure: Failure) -> None:
         """A record is sent to the dead letter topic."""
-        self.dead_letters += 1
-        self._stage(failure.stage).dead_letters += 1
-        self.changes += 1
+        with self._lock:
+            self.dead_letters += 1
+            self._stage(failure.stage).dead_letters += 1
+            self.changes += 1
 
     def not_put_aside(self) -> None:
         """A record could not be written to the dead letter topic."""
-        self.dead_letter_failures += 1
-        self.changes += 1
+        with self._lock:
+            self.dead_letter_failures += 1
+            self.changes += 1
 
     def snapshot(self) -> dict[str, Any]:
         """The counts as JSON. Counts made meanwhile are in the next snapshot."""

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from runtime.api.connector import Connector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
-from runtime.api.task import Offset, SinkTask, SourceTask
+from runtime.api.task import Offset
+from runtime.pipeline.task.control import Control
+from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.call_thread import CallThread
 from runtime.plugin_kit.conformance.case import Config, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.contexts import (
@@ -76,7 +78,8 @@ class SourceRun:
 
     def __init__(self, case: SourceCase, config: Config, offsets: Mapping[str, Offset] | None = None) -> None:
         self._config, self._thread = config, CallThread()
-        self.task: SourceTask = self._thread.call("The task's constructor", case.connector.task_class)
+        task = self._thread.call("The task's constructor", case.connector.task_class)
+        self.task = as_source(task, Control(False, lambda: None), case.connector.__name__)
         self.task.context = KitSourceContext(config, KitOffsets(offsets), lambda: None)
         self.longest_poll = 0.0
 
@@ -131,7 +134,8 @@ class SinkRun:
         self._config, self._thread = config, CallThread()
         self.topic = topic_of(config)
         self.partition = TopicPartition(self.topic, 0)
-        self.task: SinkTask = self._thread.call("The task's constructor", case.connector.task_class)
+        task = self._thread.call("The task's constructor", case.connector.task_class)
+        self.task = as_sink(task, Control(False, lambda: None), case.connector.__name__)
         self.task.context = KitSinkContext(config, frozenset([self.partition]), reporter)
         self._next = 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,9 @@ class KitOffsets:
 
     def offset(self, partition: Partition) -> Offset | None:
         return self._offsets.get(canonical(partition))
+
+    def offsets(self, partitions: Sequence[Partition]) -> list[Offset | None]:
+        return [self.offset(partition) for partition in partitions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +90,6 @@ class KitSinkContext:
 
     def request_commit(self) -> None:
         self.requests.append(("commit", None))
+
+    def timeout(self, seconds: float) -> None:
+        self.requests.append(("timeout", seconds))

@@ -21,9 +21,10 @@ from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.load import load_task
-from runtime.pipeline.port import OffsetText
+from runtime.pipeline.port import OffsetsRead, OffsetText
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.task.control import Control
+from runtime.pipeline.task_forms import as_sink, as_source
 
 ORIGIN = "headrace.conformance.origin"
 """The header with the source partition and offset of a record."""
@@ -49,6 +50,11 @@ class ChildHost:
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         answered("these tasks write their offsets to a topic")
+
+    def read_offsets(
+        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
+    ) -> None:
+        answered("offsets can be read in start() only, since there is no worker")
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         print(level, logger, message, file=sys.stderr, flush=True)
@@ -136,13 +142,15 @@ def _run(spec: TaskSpec, control: Control, records: int) -> None:
     if spec.type == ConnectorType.SOURCE:
         from runtime.pipeline.source.source_task import SourceWorker
 
-        slowed_source(task, max(1, records // _PIECES))
-        SourceWorker(spec, task, ChildHost(), control).run()
+        source = as_source(task, control, str(spec.id))
+        slowed_source(source, max(1, records // _PIECES))
+        SourceWorker(spec, source, ChildHost(), control).run()
     else:
         from runtime.pipeline.sink.sink_task import SinkWorker
 
-        slowed_sink(task)
-        SinkWorker(spec, task, ChildHost(), control).run()
+        sink = as_sink(task, control, str(spec.id))
+        slowed_sink(sink)
+        SinkWorker(spec, sink, ChildHost(), control).run()
 
 
 if __name__ == "__main__":

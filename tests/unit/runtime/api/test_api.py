@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import runtime.api
-from runtime.api import SourceConnector, SourceRecord, SourceTask, Transformation
+from runtime.api import Offset, SourceConnector, SourceRecord, SourceTask, Transformation
 from runtime.plugins.registry import PluginRegistry
 
 PAGE = Path(runtime.api.__path__[0]).parents[1] / "docs" / "plugins.md"
@@ -89,6 +90,9 @@ def test_the_example_passes_strict_type_checks(example: Path, tmp_path: Path) ->
 class _Offsets:
     def offset(self, partition: object) -> None:
         return None
+
+    def offsets(self, partitions: Sequence[object]) -> list[Offset | None]:
+        return [None for _ in partitions]
 
 
 class _Context:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runtime.api import Offset
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.file_source import FileStreamSourceConnector, FileStreamSourceTask
 
@@ -19,6 +20,9 @@ class _Offsets:
 
     def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
         return self._offset
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Offset | None]:
+        return [self._offset for _ in partitions]
 
 
 class _Context:

@@ -1,0 +1,45 @@
+"""The Kafka messages of the records of one poll."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime.api.data.record import SourceRecord
+
+
+@dataclass(slots=True)
+class MessageRun:
+    """Consecutive messages for one topic that are sent in the same way: as a batch, or one by one (`single`) because
+    they have headers, timestamps or partitions. `content`: bytes of keys and values, if known. `records`: the polled
+    record of each message, for commit_record() only."""
+
+    topic: str
+    single: bool
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    content: int | None = None
+    records: list[SourceRecord] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class MessageBatch:
+    """Messages to send, in order; the source offsets they cover; the error if the batch ends before the last record.
+    `dropped`: the polled records without a message, for commit_record() only."""
+
+    runs: list[MessageRun] = field(default_factory=list)
+    offsets: dict[bytes, Mapping[str, Any] | None] = field(default_factory=dict)
+    error: Exception | None = None
+    dropped: list[SourceRecord] = field(default_factory=list)
+
+    def attribute(self, polled: Sequence[SourceRecord], sent: Sequence[int], end: int) -> None:
+        """Note which of the polled records the messages were made of (`sent`: their indices, in order), and which of
+        the first `end` records were dropped."""
+        start = 0
+        for run in self.runs:
+            places = sent[start : start + len(run.messages)]
+            run.records = [polled[place] for place in places]
+            start += len(places)
+        kept = set(sent)
+        self.dropped = [polled[place] for place in range(end) if place not in kept]

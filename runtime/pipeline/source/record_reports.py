@@ -1,0 +1,114 @@
+"""What has become of each record, for tasks that implement commit_record().
+
+Each message of such a task has a callback of its own, on a producer that reports successes too. Other tasks have
+neither: a callback takes half as long as everything else that is done for a record.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.task import RecordMetadata
+from runtime.kafka.denials import with_write_topic
+from runtime.pipeline.produce.acks import DeliveryAlone
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+    from runtime.api.data.record import SourceRecord
+    from runtime.api.task import SourceTask
+    from runtime.pipeline.produce.acks import Delivery, InFlight
+    from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
+
+Report = tuple["SourceRecord", RecordMetadata | None]
+
+
+class RecordReports:
+    """Collects reports on any thread, and passes them to the task on the task's thread."""
+
+    def __init__(self, task: SourceTask, control: Control) -> None:
+        self._task, self._control = task, control
+        self._reports: deque[Report] = deque()
+        self.add = self._reports.append
+
+    def deliveries(self, records: Sequence[SourceRecord], delivery: Delivery) -> list[RecordDelivery]:
+        """The `on_delivery` of the message of each record. Drop all references once the messages are queued."""
+        return [RecordDelivery(record, delivery, self) for record in records]
+
+    def dropped(self, records: Sequence[SourceRecord]) -> None:
+        """These records will not be sent, or were aborted."""
+        self._reports.extend((record, None) for record in records)
+
+    def discard(self) -> None:
+        """Forget what has been reported: the transaction was aborted."""
+        self._reports.clear()
+
+    def pass_on(self) -> None:
+        """Call commit_record() for each record that has been reported; its exceptions are logged."""
+        reports = self._reports
+        if not reports:
+            return
+        with self._control.calling("commit_record"):
+            for _ in range(len(reports)):
+                record, metadata = reports.popleft()
+                try:
+                    self._task.commit_record(record, metadata)
+                except Exception:
+                    _log.exception("The task's commit_record() failed; the record is committed nevertheless")
+
+
+class RecordDelivery:
+    """The `on_delivery` of the message of one record."""
+
+    __slots__ = ("_delivery", "_record", "_reports")
+
+    def __init__(self, record: SourceRecord, delivery: Delivery, reports: RecordReports) -> None:
+        self._record, self._delivery, self._reports = record, delivery, reports
+
+    @property
+    def batch(self) -> InFlight:
+        """The batch of the record."""
+        return self._delivery.batch
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            self._reports.add((self._record, _metadata(message)))
+        elif self.batch.acks.returned(self, with_write_topic(error, message.topic()), message):
+            self.skipped()
+
+    def skipped(self) -> None:
+        """The record was refused, and is skipped."""
+        self._reports.add((self._record, None))
+
+    def alone(self) -> DeliveryAlone:
+        """The callback of the message when it is sent again in a request of its own."""
+        return _RecordDeliveryAlone(self)
+
+    def report(self, message: Message) -> None:
+        """Kafka has stored the record."""
+        self._reports.add((self._record, _metadata(message)))
+
+
+class _RecordDeliveryAlone(DeliveryAlone):
+    """As DeliveryAlone, for the message of one record."""
+
+    __slots__ = ("_each",)
+
+    def __init__(self, each: RecordDelivery) -> None:
+        super().__init__(each)
+        self._each = each
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            self._each.report(message)
+        elif self.failed(error, message):
+            self._each.skipped()
+
+
+def _metadata(message: Any) -> RecordMetadata:
+    return RecordMetadata(message.topic(), message.partition(), message.offset(), message.timestamp()[1])

@@ -1,0 +1,78 @@
+"""The source offsets that a task reads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from runtime.api.errors import ConnectError
+from runtime.model.task_spec import SourceOffset, TaskSpec
+from runtime.pipeline.port import OffsetsRead
+from runtime.pipeline.source.live_offsets import LiveOffsets
+from runtime.pipeline.source.source_offsets import CommittedOffsets
+from runtime.pipeline.task.control import Control
+from tests.support.pipeline import task_spec
+
+AT_START = [SourceOffset({"p": 1}, {"n": 1}, '["c",{"p":1}]')]
+
+
+class Worker:
+    """The host of a task: answers with these offsets, by partition, an error, or nothing."""
+
+    def __init__(self, answer: Mapping[int, int] | str | None) -> None:
+        self.answer, self.asked = answer, 0
+
+    def read_offsets(
+        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
+    ) -> None:
+        self.asked += 1
+        answer = self.answer
+        if isinstance(answer, str):
+            answered(answer)
+        elif answer is not None:
+            answered([{"n": answer[p["p"]]} if p["p"] in answer else None for p in partitions])
+
+
+def _offsets(worker: Worker, control: Control | None = None, live: bool = True) -> LiveOffsets:
+    spec = replace(task_spec("source", "x:Y", {}), flush_timeout=0.1)
+    made = LiveOffsets(
+        spec,
+        worker,  # type: ignore[arg-type]  # the part of a host that is used
+        control or Control(False, lambda: None),
+        CommittedOffsets("c", AT_START),
+    )
+    made.live = live
+    return made
+
+
+def test_during_start_the_offsets_are_known_without_a_request() -> None:
+    worker = Worker({1: 7})
+    offsets = _offsets(worker, live=False)
+    assert offsets.offsets([{"p": 1}, {"p": 2}]) == [{"n": 1}, None]
+    assert not worker.asked
+    offsets.live = True
+    assert offsets.offset({"p": 1}) == {"n": 7}
+
+
+def test_offsets_of_many_partitions_are_one_request_in_their_order() -> None:
+    worker = Worker({1: 7, 3: 9})
+    assert _offsets(worker).offsets([{"p": 3}, {"p": 2}, {"p": 1}]) == [{"n": 9}, None, {"n": 7}]
+    assert _offsets(worker).offsets([]) == []
+    assert worker.asked == 1
+
+
+def test_an_error_of_the_worker_is_raised() -> None:
+    with pytest.raises(ConnectError, match="could not be read: Kafka does not answer"):
+        _offsets(Worker("Kafka does not answer")).offset({"p": 1})
+
+
+@pytest.mark.parametrize("request_end", [Control.stop, Control.revoke])
+def test_a_read_ends_when_the_task_is_stopped(request_end: Callable[[Control], None]) -> None:
+    control = Control(False, lambda: None)
+    threading.Timer(0.05, request_end, (control,)).start()
+    with pytest.raises(ConnectError, match="the task is being stopped"):
+        _offsets(Worker(None), control).offset({"p": 1})
