@@ -11,8 +11,8 @@ from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
-from runtime.definitions.versions import mismatch
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
+from runtime.plugins.versions import mismatch
 from runtime.transforms.bundled import ABSTRACT
 
 Config = Mapping[str, str | None]
@@ -57,21 +57,22 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
     prefix = f"{part.name}.{alias}"
     group = f"{part.name.capitalize()}: {alias}"
     text = config.get(f"{prefix}.type")
-    found = registry.find(java_trim(text)) if text is not None else None
+    wanted = config.get(f"{prefix}.plugin.version")
+    found = registry.find(java_trim(text), wanted=wanted) if text is not None else None
     plugin = found if found is not None and part.kind in found.kinds else None
     findings.check(_keys(part, alias, group, registry, plugin), config)
     value = findings.values[f"{prefix}.type"]
     if found is not None:
         value.value = found.cls
     if text is not None and plugin is None:
-        _refuse(f"{prefix}.type", text, found, part, findings)
+        _refuse(f"{prefix}.type", text, found, part, registry, findings)
     if part.more and f"{prefix}.negate" in config and f"{prefix}.predicate" not in config:
         findings.error(
             f"{prefix}.type",
             f"Config '{prefix}.negate' was provided but there is no config '{prefix}.predicate' defining a predicate "
             "to be negated.",
         )
-    if plugin is None or _wrong_version(prefix, plugin, config, findings):
+    if plugin is None or _wrong_version(prefix, plugin, config, registry, findings):
         return
     own: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
@@ -89,7 +90,7 @@ def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin:
         ConfigKey(
             f"{prefix}.plugin.version", ConfigType.STRING, version, doc=f"Accepted versions of the {lower} {alias}.",
             group=group, order_in_group=1, width=Width.LONG, display_name=f"{part.label} version for {alias}",
-            recommender=FixedRecommender((version,) if version is not None else ()),
+            recommender=FixedRecommender(tuple(registry.versions(plugin.cls)) if plugin is not None else ()),
         ),
     )  # fmt: skip
 
@@ -115,7 +116,9 @@ def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
     )
 
 
-def _refuse(name: str, text: str, found: Plugin | None, part: _Part, findings: Findings) -> None:
+def _refuse(
+    name: str, text: str, found: Plugin | None, part: _Part, registry: PluginRegistry, findings: Findings
+) -> None:
     """Adds the error for a class that is unknown, abstract, or not a plugin of this type."""
     trimmed = java_trim(text)
     if trimmed in ABSTRACT and part.kind is PluginType.TRANSFORMATION:
@@ -129,12 +132,13 @@ def _refuse(name: str, text: str, found: Plugin | None, part: _Part, findings: F
         findings.error(name, not_an_interface(found.cls, part.kind))
     else:
         findings.values[name].value = None
-        findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{java_hint(trimmed)}")))
+        hint = java_hint(trimmed) or registry.elsewhere(trimmed)
+        findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{hint}")))
 
 
-def _wrong_version(prefix: str, plugin: Plugin, config: Config, findings: Findings) -> bool:
+def _wrong_version(prefix: str, plugin: Plugin, config: Config, registry: PluginRegistry, findings: Findings) -> bool:
     wanted = config.get(f"{prefix}.plugin.version")
-    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
     if message is not None:
         findings.error(f"{prefix}.type", message)
         findings.error(f"{prefix}.plugin.version", message)

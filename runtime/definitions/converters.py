@@ -11,9 +11,9 @@ from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.common import ConverterKey
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
-from runtime.definitions.versions import mismatch
 from runtime.kafka.formats import java_ordered
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
+from runtime.plugins.versions import mismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class Choice:
     default: str
     default_version: str | None
     candidates: tuple[str, ...]
+    default_versions: tuple[str, ...]
+    versions: tuple[str, ...]
 
     @property
     def kind(self) -> PluginType:
@@ -55,10 +57,11 @@ class Choice:
     def key(self) -> ConverterKey:
         """Defaults and recommenders of the converter's keys."""
         version = self.plugin.version if self.plugin is not None and self.usable else None
+        versions = self.versions if version is not None else ()
         if self.text is None:
-            version = self.default_version
-        versions = FixedRecommender((version,) if version else (), shown=self.plugin is not None)
-        return ConverterKey(self.default, version, FixedRecommender(self.candidates), versions)
+            version, versions = self.default_version, self.default_versions
+        recommended = FixedRecommender(versions, shown=self.plugin is not None)
+        return ConverterKey(self.default, version, FixedRecommender(self.candidates), recommended)
 
 
 def choose(which: str, config: Mapping[str, str | None], default: str, registry: PluginRegistry) -> Choice:
@@ -67,15 +70,19 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
     given = name in config
     text = config[name] if given else default
     kind = PluginType.HEADER_CONVERTER if which == "header" else PluginType.CONVERTER
+    wanted = config.get(f"{name}.plugin.version")
     worker = registry.find(default)
+    plugin = registry.find(java_trim(text), wanted=wanted) if text is not None else None
     return Choice(
         which,
         given,
         text,
-        registry.find(java_trim(text)) if text is not None else None,
+        plugin,
         worker.cls if worker is not None else default,
         worker.version if worker is not None else None,
         tuple(p.cls for p in registry.of_kind(kind)),
+        tuple(registry.versions(worker.cls)) if worker is not None else (),
+        tuple(registry.versions(plugin.cls)) if plugin is not None else (),
     )
 
 
@@ -90,17 +97,20 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegi
         value.value = java_trim(choice.text)
         findings.error(name, not_an_interface(value.value, choice.kind))
     elif plugin is None:
-        reason = f"Class {choice.text} could not be found.{java_hint(choice.text)}"
+        hint = java_hint(choice.text) or registry.elsewhere(java_trim(choice.text))
+        reason = f"Class {choice.text} could not be found.{hint}"
         findings.error(name, str(invalid(name, choice.text, reason)))
     elif not choice.usable:
         findings.error(name, not_an_interface(plugin.cls, choice.kind))
-    elif choice.given and not _wrong_version(name, plugin, config, findings):
+    elif choice.given and not _wrong_version(name, plugin, config, registry, findings):
         _check_keys(choice, plugin, config, registry, findings)
 
 
-def _wrong_version(name: str, plugin: Plugin, config: Mapping[str, str | None], findings: Findings) -> bool:
+def _wrong_version(
+    name: str, plugin: Plugin, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings
+) -> bool:
     wanted = config.get(f"{name}.plugin.version")
-    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
     if message is not None:
         findings.error(name, message)
         findings.error(f"{name}.plugin.version", message)

@@ -14,8 +14,8 @@ from runtime.definitions.common import common_keys
 from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
-from runtime.definitions.versions import mismatch
 from runtime.plugins.registry import Plugin, PluginRegistry
+from runtime.plugins.versions import mismatch
 
 Config = Mapping[str, str | None]
 
@@ -43,9 +43,9 @@ def validate(
         )
     ]
     findings = Findings()
-    findings.check(_framework_keys(plugin, connector, chosen), config)
+    findings.check(_framework_keys(plugin, connector, chosen, registry), config)
     check_chain(config, registry, findings)
-    _check_version(config, plugin, findings)
+    _check_version(config, plugin, registry, findings)
     given = {key: value for key, value in config.items() if value is not None}
     if isinstance(connector, SourceConnector):
         _check_exactly_once(connector, given, defaults.exactly_once, findings)
@@ -58,8 +58,10 @@ def validate(
     return findings.answer(config["connector.class"] or "")
 
 
-def _framework_keys(plugin: Plugin, connector: Connector, chosen: list[converters.Choice]) -> ConfigDef:
-    versions = converters.FixedRecommender((plugin.version,))
+def _framework_keys(
+    plugin: Plugin, connector: Connector, chosen: list[converters.Choice], registry: PluginRegistry
+) -> ConfigDef:
+    versions = converters.FixedRecommender(tuple(registry.versions(plugin.cls)))
     common = common_keys(plugin.version, versions, {choice.which: choice.key() for choice in chosen})
     return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
 
@@ -82,9 +84,9 @@ def _check_nulls(config: Config, connector: Connector, findings: Findings) -> No
     )
 
 
-def _check_version(config: Config, plugin: Plugin, findings: Findings) -> None:
+def _check_version(config: Config, plugin: Plugin, registry: PluginRegistry, findings: Findings) -> None:
     wanted = config.get("connector.plugin.version")
-    message = mismatch(plugin.cls, wanted, plugin.version) if wanted is not None else None
+    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
     if message is not None:
         findings.error("connector.class", message)
         findings.error("connector.plugin.version", message)

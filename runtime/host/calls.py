@@ -8,9 +8,14 @@ from typing import Any
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import TopicPartition
+from runtime.api.errors import ConfigError
 from runtime.host.connectors import Send, StartedConnectors, Turn, public_name
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.model.environment import Environment
+from runtime.plugins.activation import enter
+from runtime.plugins.catalog import Catalog
+from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
 
 Config = Mapping[str, str | None]
@@ -23,17 +28,31 @@ class HostCalls:
     """Answers calls; exceptions of plugins are not caught."""
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
-        self._settings = settings
-        self._registry = PluginRegistry(settings.plugin_path)
+        self._settings, self._missing = settings, _enter(settings.environment)
+        self._registry = self._registry_of(None if settings.catalog is None else Catalog.from_json(settings.catalog))
         self._started, self._send = StartedConnectors(send), send
 
     def prepare(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
         """A function that makes the call, on any thread. Calls for one connector run in the order of prepare()."""
+        if self._missing is not None:
+            return partial(_fail, self._missing)
         method = getattr(self, call)
         if call in _IN_TURN:
             name, *args = args
             return partial(method, self._started.turn(name), *args)
         return partial(method, *args)
+
+    def scan(self) -> dict[str, Any]:
+        """All plugins and environments that the folders contain now (Catalog.to_json())."""
+        return scan(self._settings.plugin_path).to_json()
+
+    def use(self, catalog: dict[str, Any]) -> None:
+        """Use the plugins of a catalog from now on."""
+        self._registry = self._registry_of(Catalog.from_json(catalog))
+
+    def _registry_of(self, catalog: Catalog | None) -> PluginRegistry:
+        environment = self._settings.environment
+        return PluginRegistry(self._settings.plugin_path, catalog, environment.base if environment else "")
 
     def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return self._registry.entries(connectors_only)
@@ -51,12 +70,12 @@ class HostCalls:
 
     def describe(self, name: str, version: str | None) -> list[dict[str, Any]]:
         from runtime.definitions.describe import describe
-        from runtime.definitions.versions import mismatch
+        from runtime.plugins.versions import mismatch
 
-        plugin = self._registry.find(name)
+        plugin = self._registry.find(name, wanted=version)
         if plugin is None:
             raise UnknownPluginError(f"Unknown plugin {name}.")
-        if version is not None and (message := mismatch(plugin.cls, version, plugin.version)):
+        if version is not None and (message := mismatch(plugin.cls, version, self._registry.versions(plugin.cls))):
             raise HostRequestError(message)
         return describe(plugin, self._registry.load_class(plugin))
 
@@ -126,6 +145,18 @@ class HostCalls:
             available = [p for kind in (PluginType.SINK, PluginType.SOURCE) for p in self._registry.of_kind(kind)]
             raise UnknownPluginError(unknown_connector(name, available))
         return plugin
+
+
+def _enter(environment: Environment | None) -> ConfigError | None:
+    try:
+        enter(environment)
+    except ConfigError as error:  # every call reports it
+        return error
+    return None
+
+
+def _fail(error: ConfigError) -> None:
+    raise error
 
 
 def _without_nulls(config: Config) -> dict[str, str]:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from runtime.host.child import Child, ChildDiedError, Event
@@ -73,13 +74,24 @@ class PluginHostClient:
         with contextlib.suppress(asyncio.CancelledError):
             await self._supervisor
 
+    async def scan(self) -> dict[str, Any]:
+        """All plugins in the folders of plugin.path and their environments (Catalog.to_json())."""
+        found: dict[str, Any] = await self._query("scan")
+        return found
+
+    async def use(self, catalog: Mapping[str, Any]) -> None:
+        """Use the plugins of this catalog from now on, also after a restart of the process."""
+        self._settings = replace(self._settings, catalog=catalog)
+        await self._query("use", catalog)
+        self._infos.clear()
+
     # the calls of the port
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         found: list[dict[str, str]] = await self._query("plugins", connectors_only)
         return found
 
-    async def resolve(self, connector_class: str) -> ConnectorInfo:
+    async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         if (known := self._infos.get(connector_class)) is None:
             known = self._infos[connector_class] = ConnectorInfo(**await self._query("resolve", connector_class))
         return known

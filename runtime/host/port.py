@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from runtime.model.environment import Environment
 
 HOST_DIED, HOST_ABSENT = "host", "absent"
 """Kinds of HostErrors that do not come from a plugin: the host died during the call, or was not running."""
@@ -46,6 +48,9 @@ class ConnectorInfo:
     version: str
     task_class: str  # as named in task configs' `task.class`
     task_python_class: str  # "package.module:Class", for slots
+    environment: Environment | None = None  # of the plugins of a configuration
+    targets: Mapping[str, str] = field(default_factory=dict)  # classes of its plugins by configuration key
+    revision: str = ""  # changes with their code
 
 
 class HostListener(Protocol):
@@ -79,8 +84,9 @@ class PluginHost(Protocol):
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         """`{"class","type","version"}` in Connect's order."""
 
-    async def resolve(self, connector_class: str) -> ConnectorInfo:
-        """Find a connector class. UnknownPluginError if no plugin has this name."""
+    async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
+        """Find a connector class, in the version and environment that a configuration selects. UnknownPluginError if no
+        plugin has this name, ConfigError if none has the version, or if the plugins are in different environments."""
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         """Definitions of a plugin's keys, as in GET /connector-plugins/{plugin}/config. UnknownPluginError if no plugin

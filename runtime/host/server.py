@@ -100,7 +100,7 @@ def main() -> None:
     replies = Replies(stream)
     logging.basicConfig(level=logging.INFO, handlers=[LogHandler(replies)], format="%(message)s")
     messages = frames.read_all(requests)
-    calls = HostCalls(HostSettings(**next(messages)), replies.send)
+    calls = HostCalls(HostSettings.from_json(next(messages)), replies.send)
     for request in messages:
         call = calls.prepare(request["call"], request["args"])
         threading.Thread(target=serve, args=(call, replies, request["id"]), daemon=True).start()

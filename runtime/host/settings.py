@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from runtime.model.environment import Environment
 
 _K = "org.apache.kafka.connect."
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
-    """The parts of the worker's configuration that plugins and their validation depend on."""
+    """The parts of the worker's configuration that plugins and their validation depend on, and the environment whose
+    plugins the host runs. Without a `catalog` (Catalog.to_json()) the host searches the plugins itself."""
 
     plugin_path: tuple[str, ...] = ()
     key_converter: str = f"{_K}json.JsonConverter"
     value_converter: str = f"{_K}json.JsonConverter"
     header_converter: str = f"{_K}storage.SimpleHeaderConverter"
     exactly_once: bool = False
+    environment: Environment | None = None
+    catalog: Mapping[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> HostSettings:
+        """The reverse of dataclasses.asdict()."""
+        return cls(**{**data, "environment": Environment.from_json(data["environment"])})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.model.environment import Environment
 from runtime.model.states import TaskId
 
 
@@ -73,6 +74,8 @@ class TaskSpec:
     transactional_id: str = ""  # of an exactly-once source (KIP-618); empty: records are not sent in transactions
     transaction_boundary: str = "poll"  # when a transaction is committed: "poll", "interval" or "connector"
     transaction_interval: float = 60.0  # seconds between commits with the boundary "interval"
+    environment: Environment | None = None  # of the plugins; None: the worker's own packages and `plugin_path`
+    targets: dict[str, str] = field(default_factory=dict)  # "package.module:Class" of plugins by configuration key
 
     @property
     def settings(self) -> dict[str, str]:

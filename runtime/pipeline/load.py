@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def load_task(spec: TaskSpec) -> Any:
     """An instance of the task class. ConfigError if the class cannot be loaded."""
-    from runtime.plugins.registry import load_target
+    from runtime.plugins.loading import load_target
 
     try:
         return load_target(spec.task_class, spec.plugin_path)()
@@ -25,18 +25,28 @@ def load_task(spec: TaskSpec) -> Any:
         raise ConfigError(f"Task class {spec.task_class} cannot be loaded: {error}") from error
 
 
-def _make(kind: str, converter: ConverterSpec, spec: TaskSpec) -> Any:
+def _make(kind: str, key: str, name: str, spec: TaskSpec) -> Any:
+    """An instance of the plugin that the herder has chosen for this configuration key. Without such a choice the plugin
+    is searched by its name."""
+    from runtime.plugins.loading import load_target
+
+    if key in spec.targets:
+        try:
+            return load_target(spec.targets[key], spec.plugin_path)()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"Class {name} cannot be loaded: {error}") from error
     from runtime.plugins.registry import load
 
     try:
-        return load(kind, converter.cls, spec.plugin_path)()
+        return load(kind, name, spec.plugin_path)()
     except LookupError as error:
-        raise ConfigError(f"Class {converter.cls} could not be found.") from error
+        raise ConfigError(f"Class {name} could not be found.") from error
 
 
 def load_converter(converter: ConverterSpec, is_key: bool, spec: TaskSpec) -> Converter:
     """A configured converter. ConfigError if the class cannot be loaded or the configuration is invalid."""
-    made = cast("Converter", _make("converter", converter, spec))
+    key = "key.converter" if is_key else "value.converter"
+    made = cast("Converter", _make("converter", key, converter.cls, spec))
     made.configure({**converter.config, "converter.type": "key" if is_key else "value"}, is_key)
     return made
 
@@ -83,7 +93,7 @@ def _load_predicate(name: str, spec: TaskSpec) -> Predicate:
 def _configured(kind: str, own: Mapping[str, str], prefix: str, spec: TaskSpec) -> Any:
     if "type" not in own:
         raise ConfigError(f'Missing required configuration "{prefix}.type" which has no default value.')
-    made = _make(kind, ConverterSpec(own["type"].strip()), spec)
+    made = _make(kind, f"{prefix}.type", own["type"].strip(), spec)
     made.configure({name: text for name, text in own.items() if name not in _FRAMEWORK})
     return made
 
@@ -101,6 +111,6 @@ def _behind(config: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def load_header_converter(spec: TaskSpec) -> HeaderConverter:
     """A configured header converter. ConfigError as for load_converter()."""
-    made = cast("HeaderConverter", _make("header_converter", spec.header_converter, spec))
+    made = cast("HeaderConverter", _make("header_converter", "header.converter", spec.header_converter.cls, spec))
     made.configure({**spec.header_converter.config, "converter.type": "header"})
     return made

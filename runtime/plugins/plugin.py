@@ -1,4 +1,4 @@
-"""The description of a plugin: its types, names and class."""
+"""The description of a plugin: its types, names, version, class and environment."""
 
 from __future__ import annotations
 
@@ -28,6 +28,15 @@ class Plugin:
     kinds: tuple[PluginType, ...]
     version: str = CONNECT_VERSION
     listed: bool = True  # False: usable, but not in GET /connector-plugins
+    environment: str = ""  # id of its environment; empty: the worker's own packages and the folders of plugin.path
+    revision: str = ""  # changes with the code; empty for bundled plugins
+    reloaded: int = 0  # the reload with which this code appeared; 0: at the start of the worker
+    language: str = "python"
+
+    @property
+    def package(self) -> str:
+        """The top-level module."""
+        return self.target.partition(":")[0].partition(".")[0]
 
     @property
     def simple_name(self) -> str:

@@ -1,90 +1,121 @@
-"""Finds Python plugins in the folders of `plugin.path` by importing the top-level modules and packages there."""
+"""Lists the Python plugins in `plugin.path` and in installed distributions, without importing them."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import logging
 import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
 
-from runtime.api.connector import SinkConnector, SourceConnector
-from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.transformation import Predicate, Transformation
-from runtime.plugins.plugin import Plugin, PluginType
+from runtime.model.environment import Environment
+from runtime.plugins import environments
+from runtime.plugins.catalog import Catalog
+from runtime.plugins.class_finder import ClassFinder, PluginClass, default_version
+from runtime.plugins.distributions import Distributions
+from runtime.plugins.module_source import UnreadableSourceError
+from runtime.plugins.plugin import Plugin
+from runtime.plugins.wheels import BrokenEnvironmentError
 
 _log = logging.getLogger(__name__)
-
-_BASES: tuple[tuple[type, PluginType], ...] = (
-    (SinkConnector, PluginType.SINK),
-    (SourceConnector, PluginType.SOURCE),
-    (Converter, PluginType.CONVERTER),
-    (HeaderConverter, PluginType.HEADER_CONVERTER),
-    (Transformation, PluginType.TRANSFORMATION),
-    (Predicate, PluginType.PREDICATE),
-)
 
 _JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")
 """Patterns of the files of Java plugins."""
 
 
-def scan(folders: Sequence[str]) -> list[Plugin]:
-    """The plugins in all folders. Logs and skips modules that cannot be imported."""
-    return [plugin for folder in folders for plugin in _of_folder(Path(folder), folders)]
+def scan(folders: Sequence[str], cache: Path | None = None) -> Catalog:
+    """All plugins. Logs and skips modules that cannot be read and environments that are incomplete. `cache` is the
+    folder of unpacked wheels."""
+    importlib.invalidate_caches()
+    installed = Distributions()
+    finder = ClassFinder([*sys.path, *(folder for folder in folders if folder not in sys.path)], installed.version)
+    plugins = [_plugin(declared.plugin, "", _revision(finder, declared.plugin), declared.version)
+               for declared in installed.plugins(finder)]  # fmt: skip
+    found: dict[str, Environment] = {}
+    for folder in map(Path, folders):
+        if _is_usable(folder):
+            plugins += _in_folder(folder, finder)
+            for environment in _environments(folder, cache):
+                found[environment.id] = environment
+                plugins += _in_environment(environment)
+    return Catalog(tuple(plugins), found)
 
 
-def import_module(name: str, folders: Sequence[str]) -> ModuleType:
-    """Imports a module by name. These folders are searched last, so that they cannot replace installed modules."""
-    if missing := [folder for folder in folders if folder not in sys.path]:
-        sys.path.extend(missing)
-        importlib.invalidate_caches()
-    return importlib.import_module(name)
-
-
-def _of_folder(folder: Path, folders: Sequence[str]) -> Iterator[Plugin]:
+def _is_usable(folder: Path) -> bool:
     if folder.suffix == ".jar" or any(next(folder.glob(pattern), None) for pattern in _JARS):
         _log.warning("plugin.path: Java plugins in %s are ignored, this worker runs Python plugins only", folder)
     elif not folder.is_dir():
         _log.error("plugin.path: %s is not a folder", folder)
-    for found in pkgutil.iter_modules([str(folder)]):
-        module = _imported(found.name, folder, folders)
-        if module is not None:
-            yield from _plugins_in(module)
+    return folder.is_dir()
 
 
-def _imported(name: str, folder: Path, folders: Sequence[str]) -> ModuleType | None:
-    try:
-        module = import_module(name, folders)
-    except BaseException as error:  # third-party code: SystemExit and the like must not end the scan either
-        _log.error("plugin.path: %s in %s cannot be imported: %r", name, folder, error, exc_info=error)
-        return None
-    origin = Path(getattr(module, "__file__", None) or "")
-    if not origin.resolve().is_relative_to(folder.resolve()):
-        _log.error("plugin.path: %s in %s is ignored because this name is imported from %s", name, folder, origin)
-        return None
-    return module
-
-
-def _plugins_in(module: ModuleType) -> Iterator[Plugin]:
-    for cls in list(vars(module).values()):
-        if not isinstance(cls, type) or inspect.isabstract(cls) or not _defined_under(module, cls):
+def _in_folder(folder: Path, finder: ClassFinder) -> Iterator[Plugin]:
+    """The plugins of modules and packages in a folder, which use the worker's own libraries."""
+    for module in pkgutil.iter_modules([str(folder)]):
+        origin = finder.file(module.name)
+        if origin is None or not origin.resolve().is_relative_to(folder.resolve()):
+            _log.error(
+                "plugin.path: %s in %s is ignored because this name is imported from %s",
+                module.name, folder, origin or "elsewhere",
+            )  # fmt: skip
             continue
-        if kinds := tuple(kind for base, kind in _BASES if issubclass(cls, base)):
-            where, name = cls.__module__, cls.__qualname__
-            yield Plugin(f"{where}.{name}", f"{where}:{name}", kinds, _version(cls))
+        for found in _exported(finder, module.name, folder):
+            yield _plugin(found, "", _revision(finder, found), None)
 
 
-def _defined_under(module: ModuleType, cls: type) -> bool:
-    return f"{cls.__module__}.".startswith(f"{module.__name__}.")
+def _environments(folder: Path, cache: Path | None) -> Iterator[Environment]:
+    for inner in sorted(folder.iterdir()):
+        if environments.is_environment(inner):
+            try:
+                yield environments.prepare(inner, cache)
+            except BrokenEnvironmentError as error:
+                _log.error("plugin.path: the plugin environment %s is ignored: %s", inner, error)
 
 
-def _version(cls: type) -> str:
-    """The plugin's version; "undefined", as in Connect, if it has none or version() fails."""
+def _in_environment(environment: Environment) -> list[Plugin]:
+    """The plugins that distributions of an environment declare; without declarations, those of all its modules."""
+    distributions = Distributions(environment.folders)
+    finder = ClassFinder([*environment.folders, *sys.path], distributions.version)
+    found: list[tuple[PluginClass, str | None]] = []
+    if distributions.declare_plugins:
+        found += [(declared.plugin, declared.version) for declared in distributions.plugins(finder)]
+    else:
+        for folder in environment.folders:
+            for module in pkgutil.iter_modules([folder]):
+                found += [(plugin, None) for plugin in _exported(finder, module.name, Path(folder))]
+    if not found:
+        _log.warning("plugin.path: there are no plugins in the environment %s", environment.id)
+    return [_plugin(plugin, environment.id, environment.id, version) for plugin, version in found]
+
+
+def _exported(finder: ClassFinder, module: str, folder: Path) -> list[PluginClass]:
     try:
-        return str(cls().version()) if hasattr(cls, "version") else "undefined"
-    except BaseException as error:  # third-party code
-        _log.error("plugin.path: cannot read the version of %s: %r", cls.__qualname__, error)
-        return "undefined"
+        return list(finder.exported(module))
+    except UnreadableSourceError as error:
+        _log.error("plugin.path: %s in %s is not listed: %s", module, folder, error)
+        return []
+
+
+def _plugin(found: PluginClass, environment: str, revision: str, version: str | None) -> Plugin:
+    """`version` is that of the distribution, for classes that state none."""
+    return Plugin(
+        f"{found.module}.{found.name}",
+        f"{found.module}:{found.name}",
+        found.types,
+        found.version or version or default_version(found.types),
+        environment=environment,
+        revision=revision,
+    )
+
+
+def _revision(finder: ClassFinder, plugin: PluginClass) -> str:
+    """Changes when any file of the plugin's top-level module changes."""
+    top, _, _ = plugin.module.partition(".")
+    file = finder.file(top)
+    if file is None:
+        return ""
+    try:
+        return environments.state_of(file.parent if file.name == "__init__.py" else file)
+    except OSError:
+        return ""

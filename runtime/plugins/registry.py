@@ -1,4 +1,4 @@
-"""The registry of plugins: bundled ones by their Java names, and Python plugins in `plugin.path`.
+"""The registry of plugins: bundled ones by their Java names, and those of a catalog.
 
 Importing this module imports no plugin; bundled plugins are imported when they are loaded.
 """
@@ -9,8 +9,10 @@ import logging
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from runtime.plugins import plugin_path as python_plugins
+from runtime.plugins.catalog import Catalog
+from runtime.plugins.loading import load_target
 from runtime.plugins.plugin import Plugin, PluginType
+from runtime.plugins.versions import satisfies, sort_key
 from runtime.transforms.bundled import PREDICATES, TRANSFORMATIONS
 
 __all__ = [
@@ -80,29 +82,68 @@ EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
 
 
 class PluginRegistry:
-    """All plugins of a worker with this `plugin.path`, by class name and alias."""
+    """The plugins of a worker, by class name and alias, in all versions.
 
-    def __init__(self, plugin_path: Sequence[str] = ()) -> None:
+    A process has plugins of one environment, and of none: with `environment`, find() returns only those. A package of
+    the environment hides the package of the same name in `plugin.path`, as an import does.
+    """
+
+    def __init__(
+        self, plugin_path: Sequence[str] = (), catalog: Catalog | None = None, environment: str | None = None
+    ) -> None:
+        """Without a catalog the folders are scanned."""
         self.plugin_path = tuple(plugin_path)
+        self.catalog = _scanned(self.plugin_path) if catalog is None else catalog
         plugins = [Plugin(cls, target, kinds) for cls, target, kinds in BUNDLED]
         plugins += [Plugin(cls, target, kinds, listed=False) for cls, target, kinds in EXTRAS]
-        plugins += python_plugins.scan(self.plugin_path)
-        self._by_name = _named(plugins)
+        self._all = _distinct([*plugins, *self.catalog.plugins])
+        self._names = _names(self._all)
+        self._by_class: dict[str, list[Plugin]] = {}
+        for plugin in _in_environment(self._all, environment):
+            self._by_class.setdefault(plugin.cls, []).append(plugin)
+        for versions in self._by_class.values():
+            versions.sort(key=lambda plugin: sort_key(plugin.version), reverse=True)
 
-    def find(self, name: str, kinds: Iterable[PluginType] = tuple(PluginType)) -> Plugin | None:
-        """The plugin of this class name or alias (case-sensitive), if it has one of these types."""
-        plugin = self._by_name.get(name)
-        return plugin if plugin is not None and set(plugin.kinds) & set(kinds) else None
+    def find(
+        self, name: str, kinds: Iterable[PluginType] = tuple(PluginType), wanted: str | None = None
+    ) -> Plugin | None:
+        """The plugin of this class name or alias (case-sensitive), if it has one of these types: the newest version
+        that satisfies `wanted`, or the newest one if none does."""
+        found = self.candidates(name, kinds)
+        return next((plugin for plugin in found if satisfies(wanted, plugin.version)), found[0] if found else None)
+
+    def candidates(self, name: str, kinds: Iterable[PluginType] = tuple(PluginType)) -> list[Plugin]:
+        """All plugins of this class name or alias that have one of these types, newest version first."""
+        wanted = set(kinds)
+        return [p for p in self._by_class.get(self._names.get(name, name), ()) if wanted & set(p.kinds)]
+
+    def versions(self, cls: str) -> list[str]:
+        """The versions of a class in all environments, oldest first."""
+        return sorted({plugin.version for plugin in self._all if plugin.cls == cls}, key=sort_key)
+
+    def elsewhere(self, name: str) -> str:
+        """Explains that a plugin exists in other environments only; empty if it does not exist at all."""
+        cls = self._names.get(name, name)
+        found = sorted({plugin.environment for plugin in self._all if plugin.cls == cls})
+        if cls in self._by_class or not found:
+            return ""
+        return (
+            f" {cls} is in the plugin environment {', '.join(found)}, which is not that of this connector: all plugins "
+            "of a connector must be in the same environment, or in none"
+        )
 
     def of_kind(self, kind: PluginType) -> list[Plugin]:
-        """The listed plugins of this type, sorted by class name."""
-        return sorted({p for p in self._by_name.values() if kind in p.kinds and p.listed}, key=lambda p: p.cls)
+        """The newest versions of the listed plugins of this type, sorted by class name."""
+        return [found[0] for _, found in sorted(self._by_class.items()) if kind in found[0].kinds and found[0].listed]
 
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
-        """The response of GET /connector-plugins, ordered by type and class name."""
+        """The response of GET /connector-plugins, ordered by type, class name and version."""
         kinds = CONNECTORS if connectors_only else tuple(PluginType)
         return [
-            {"class": p.cls, "type": kind.value, "version": p.version} for kind in kinds for p in self.of_kind(kind)
+            {"class": cls, "type": kind.value, "version": version}
+            for kind in kinds
+            for cls, found in sorted(self._by_class.items())
+            for version in sorted({p.version for p in found if kind in p.kinds and p.listed}, key=sort_key)
         ]
 
     def load_class(self, plugin: Plugin) -> type:
@@ -110,21 +151,41 @@ class PluginRegistry:
         return load_target(plugin.target, self.plugin_path)
 
 
-def _named(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
-    """Plugins by class name and alias. The first plugin of a class name wins; ambiguous aliases are omitted."""
-    classes: dict[str, Plugin] = {}
+def _scanned(plugin_path: Sequence[str]) -> Catalog:
+    from runtime.plugins.plugin_path import scan  # imports packages that slots do not need
+
+    return scan(plugin_path)
+
+
+def _distinct(plugins: Iterable[Plugin]) -> list[Plugin]:
+    """Without repetitions: the first plugin of a class name, version and environment wins."""
+    found: dict[tuple[str, str, str], Plugin] = {}
     for plugin in plugins:
-        if plugin.cls in classes:
+        first = found.setdefault((plugin.cls, plugin.version, plugin.environment), plugin)
+        if first.target != plugin.target:
             _log.warning("Ignoring %s: a plugin named %s already exists", plugin.target, plugin.cls)
-        classes.setdefault(plugin.cls, plugin)
-    aliases: dict[str, list[Plugin]] = {}
-    for plugin in classes.values():
-        for alias in plugin.aliases:
-            aliases.setdefault(alias, []).append(plugin)
+    return list(found.values())
+
+
+def _in_environment(plugins: Iterable[Plugin], environment: str | None) -> list[Plugin]:
+    if environment is None:
+        return list(plugins)
+    own = [plugin for plugin in plugins if plugin.environment == environment]
+    hidden = {plugin.package for plugin in own} if environment else set()
+    return [*(p for p in plugins if not p.environment and p.package not in hidden), *(own if environment else ())]
+
+
+def _names(plugins: Iterable[Plugin]) -> dict[str, str]:
+    """Class names by alias; ambiguous aliases are omitted."""
+    aliases: dict[str, dict[str, None]] = {}
+    classes = {plugin.cls for plugin in plugins}
+    for plugin in plugins:
+        for alias in plugin.aliases - classes:
+            aliases.setdefault(alias, {})[plugin.cls] = None
     for alias in [a for a, owners in aliases.items() if len(owners) > 1]:
-        names = ", ".join(p.cls for p in aliases.pop(alias))
+        names = ", ".join(aliases.pop(alias))
         _log.warning("The alias %s is ambiguous (%s) and not available: use the full class name", alias, names)
-    return {**{alias: owners[0] for alias, owners in aliases.items()}, **classes}
+    return {alias: next(iter(owners)) for alias, owners in aliases.items()}
 
 
 @lru_cache(maxsize=8)
@@ -140,17 +201,6 @@ def load(kind: PluginType | str, name: str, plugin_path: Sequence[str] = ()) -> 
     if plugin is None:
         raise LookupError(f"There is no {kind} plugin named {name}")
     return plugins.load_class(plugin)
-
-
-def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
-    """Imports the class "package.module:Class", also from the folders of `plugin.path`."""
-    module, _, qualname = target.partition(":")
-    found: object = python_plugins.import_module(module, plugin_path)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, type):
-        raise TypeError(f"{target} is not a class")
-    return found
 
 
 def entries(connectors_only: bool, plugin_path: Sequence[str] = ()) -> list[dict[str, str]]:

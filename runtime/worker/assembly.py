@@ -56,7 +56,7 @@ from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.previews import Previews
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
-from runtime.host.client import PluginHostClient
+from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.clients.settings import reaching_config
@@ -171,7 +171,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
     configs.subscribe(changes=changed)
     call_secrets = CallSecrets(secrets)
-    plugins = PluginHostClient(_host(config), connectors, scrub=call_secrets.scrub)
+    plugins = EnvironmentHosts(_host(config), connectors, scrub=call_secrets.scrub)
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
     engine = SparkEngine(_engine(config), connectors, lease=lease)
     if storage.member is not None:

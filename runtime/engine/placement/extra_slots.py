@@ -10,6 +10,20 @@ from runtime.engine.protocol.settings import MAX_EXTRA_SLOTS
 IDLE_TIMEOUT = 30.0  # seconds for which a slot without tasks is kept
 
 
+@dataclass(frozen=True, slots=True)
+class EnvironmentCell:
+    """Tasks of one plugin environment that run in the same slot: one of several for the environment, or the slot of an
+    isolated task (`part` is the cell of its isolation)."""
+
+    environment: str
+    part: Hashable
+
+    @property
+    def shares(self) -> str | None:
+        """The environment, if any of its tasks may run in the slot."""
+        return self.environment if isinstance(self.part, int) else None
+
+
 @dataclass(slots=True, eq=False)
 class ExtraSlot:
     """A requested slot. `cell` identifies the tasks that it is reserved for; None: any task."""
@@ -55,6 +69,14 @@ class ExtraSlots:
     def of(self, cell: Hashable) -> int | None:
         """The slot that is reserved for a cell; None if there is none."""
         return next((extra.number for extra in self._extras.values() if extra.cell == cell), None)
+
+    def sharing(self, environment: str) -> list[int]:
+        """The slots that are reserved for several tasks of an environment."""
+        return [
+            extra.number
+            for extra in self._extras.values()
+            if isinstance(extra.cell, EnvironmentCell) and extra.cell.shares == environment
+        ]
 
     def add(self, cell: Hashable | None, now: float) -> int | None:
         """Request another slot and return its number; None if the limit is reached."""

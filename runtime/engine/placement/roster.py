@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runtime.engine.placement.admission import Admission
-from runtime.engine.placement.extra_slots import ExtraSlots
+from runtime.engine.placement.extra_slots import EnvironmentCell, ExtraSlots
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import Suspects
 from runtime.engine.port import SlotInfo
@@ -188,6 +189,8 @@ class Roster:
                     del queue[task.key]
                     continue
                 number = None if cell is None else self._slot_of(cell)
+                if number is None and isinstance(cell, EnvironmentCell):
+                    break  # a slot of another environment cannot run these tasks
                 link = room.least_loaded(task, share) if number is None else self._open_slot(number)
                 if link is not None:
                     del queue[task.key]
@@ -212,8 +215,21 @@ class Roster:
     def _await_slot(self, task: TaskRun) -> None:
         """A waiting task has no slot that could die, so its cell does not change while it waits."""
         cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, self._clock())
+        if task.spec.environment is not None:
+            part = self._part(task.spec) if cell is None else cell
+            cell = EnvironmentCell(task.spec.environment.id, part)
         queue = self._waiting if cell is None else self._isolated.setdefault(cell, {})
         queue[task.key] = task
+
+    def _part(self, spec: TaskSpec) -> int:
+        """Divides the tasks of an environment among as many slots as are configured, those of a connector evenly."""
+        return (zlib.crc32(spec.connector.encode()) + spec.task) % self._configured
+
+    @property
+    def without_slot(self) -> list[str]:
+        """Environments whose tasks wait because no further slot may be requested."""
+        cells = [cell for cell in self._isolated if isinstance(cell, EnvironmentCell)]
+        return sorted({cell.environment for cell in cells if self._slot_of(cell) is None})
 
     @property
     def _queues(self) -> list[dict[Key, TaskRun]]:
@@ -245,6 +261,8 @@ class Roster:
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""
         link.room = link.taken
+        if any(task.spec.environment is not None for task in link.tasks.values()):
+            return False  # the task would return to this slot
         return self._more_to_come() or any(
             other.room > other.taken
             for other in self.links.values()
@@ -252,9 +270,14 @@ class Roster:
         )
 
     def _slot_of(self, cell: Hashable) -> int | None:
-        """The slot reserved for a cell, requested if there is none; None if no further slot may be requested."""
+        """The slot reserved for a cell, requested if there is none; None if no further slot may be requested. At the
+        limit, tasks of an environment share the slots that it has."""
         number = self.extras.of(cell)
-        return self.extras.add(cell, self._clock()) if number is None else number
+        if number is None:
+            number = self.extras.add(cell, self._clock())
+        if number is None and isinstance(cell, EnvironmentCell) and (shared := self.extras.sharing(cell.environment)):
+            number = shared[hash(cell.part) % len(shared)]
+        return number
 
     def _open_slot(self, number: int) -> SlotLink | None:
         """The slot if it is up and may start another task now."""
@@ -267,7 +290,8 @@ class Roster:
 
     def _foresee(self) -> None:
         """No slot is up yet: request all slots that the waiting tasks are expected to need."""
-        shared = [self._waiting, *(queue for cell, queue in self._isolated.items() if self._slot_of(cell) is None)]
+        without = [queue for cell, queue in self._isolated.items() if self._slot_of(cell) is None]
+        shared = [self._waiting, *without]
         tasks = [task for queue in shared for task in queue.values() if task.waiting]
         self._make_room(sum(needed(task.spec) for task in tasks), self._expected_room)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.engine.protocol.messages import RunPart
+from runtime.model.environment import Environment
 from runtime.model.states import TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec, TopicGroup
 
@@ -21,7 +22,8 @@ def spec_from_json(data: dict[str, Any]) -> TaskSpec:
     }
     offsets = [SourceOffset(**offset) for offset in data["offsets"]]
     groups = [TopicGroup(**group) for group in data["topic_groups"]]
-    return TaskSpec(**{**data, **converters, "offsets": offsets, "topic_groups": groups})
+    environment = Environment.from_json(data["environment"])
+    return TaskSpec(**{**data, **converters, "offsets": offsets, "topic_groups": groups, "environment": environment})
 
 
 def about(spec: TaskSpec) -> RunPart:

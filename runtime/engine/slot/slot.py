@@ -22,11 +22,13 @@ from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.error_reports import ErrorReports
 from runtime.engine.slot.meter_reports import MeterReports
 from runtime.engine.slot.outbox import Outbox
-from runtime.engine.slot.task_thread import RunnerFactory, TaskThread
+from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.port import SlotHost
 from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
+from runtime.plugins.activation import enter
 from runtime.system.frames import FrameError
 from runtime.system.processes import end_with_parent
 
@@ -131,9 +133,13 @@ class Slot:
             self._host.no_room(spec, str(error))
             return
         sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
-        task = TaskThread(spec, self._host, self._factory, self._ended)
+        task = TaskThread(spec, self._host, self._create, self._ended)
         self._tasks[spec.id, spec.epoch] = task
         task.start()
+
+    def _create(self, spec: TaskSpec, host: SlotHost) -> Runner:
+        enter(spec.environment)  # on the task's thread, since unpacking an archive takes time
+        return self._factory(spec, host)
 
     def _ended(self, spec: TaskSpec) -> None:
         if (task := self._tasks.pop((spec.id, spec.epoch), None)) is not None:

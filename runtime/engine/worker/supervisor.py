@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import time
 import traceback
@@ -21,6 +22,8 @@ from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.system.frames import FrameError
+
+_log = logging.getLogger(__name__)
 
 PLACE_DELAY = 0.005
 """Seconds for which placements are batched."""
@@ -48,6 +51,8 @@ class SparkEngine:
         self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)
         self._former_members: dict[TaskId, str] = {}
         self._placing: asyncio.TimerHandle | None = None
+        self._max_extra_slots = settings.max_extra_slots
+        self._reported_missing: set[str] = set()  # environments without a slot
 
     @property
     def slots(self) -> Sequence[SlotInfo]:
@@ -152,8 +157,18 @@ class SparkEngine:
             except (FrameError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
         self._slots.request_slots()
+        self._log_missing_slots()
         if self._roster.has_waiting and self._roster.links:
             self._place_soon(PLACE_RETRY_DELAY)
+
+    def _log_missing_slots(self) -> None:
+        missing = set(self._roster.without_slot)
+        for environment in sorted(missing - self._reported_missing):
+            _log.error(
+                "No further slot can be started for the plugin environment %s: its tasks wait until one of %d extra "
+                "slots is free", environment, self._max_extra_slots,
+            )  # fmt: skip
+        self._reported_missing = missing
 
     def _find_room(self, task: TaskRun, link: SlotLink, reason: str) -> None:
         """A slot has no file descriptors left for a task: the slot gets no more tasks, and the task moves if another

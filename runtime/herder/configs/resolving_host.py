@@ -44,11 +44,16 @@ class ResolvingHost:
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return await self._host.plugins(connectors_only)
 
-    async def resolve(self, connector_class: str) -> ConnectorInfo:
-        """The class may be a variable; ConfigError from its config provider."""
-        if has_variables(connector_class):
-            connector_class = (await self.resolved({"": connector_class}))[0][""]
-        return await self._host.resolve(connector_class)
+    async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
+        """The class, and other keys that select plugins, may be variables; ConfigError from their config providers."""
+        selecting = {
+            key: value
+            for key, value in {**(config or {}), "connector.class": connector_class}.items()
+            if value is not None and _selects_plugins(key)
+        }
+        if any(map(has_variables, selecting.values())):
+            selecting, _ = await self.resolved(selecting)
+        return await self._host.resolve(selecting["connector.class"], None if config is None else selecting)
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         return await self._host.describe(plugin, version)
@@ -154,6 +159,17 @@ class ResolvingHost:
             e.message, e.trace = scrub(e.message), scrub(e.trace)
             e.args = (e.message,)
             raise
+
+
+def _selects_plugins(key: str) -> bool:
+    return key in _SELECTING or (key.startswith(("transforms.", "predicates.")) and key.endswith(_OF_CHAIN))
+
+
+_OF_CHAIN = (".type", ".plugin.version")
+_SELECTING = {
+    "connector.class", "connector.plugin.version", "transforms", "predicates",
+    *(f"{which}.converter{end}" for which in ("key", "value", "header") for end in ("", ".plugin.version")),
+}  # fmt: skip
 
 
 async def has_class(host: ResolvingHost, name: str) -> bool:

@@ -98,6 +98,8 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         transactional_id=str(producer["transactional.id"]) if transactional else "",
         transaction_boundary=config.get("transaction.boundary", "poll").strip().lower(),
         transaction_interval=_transaction_interval(worker, config),
+        environment=order.info.environment,
+        targets=dict(order.info.targets),
     )
 
 

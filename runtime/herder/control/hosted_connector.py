@@ -143,8 +143,8 @@ class HostedConnector:
         """Imports the plugin the first time, which may end the plugin host or the worker as start() may."""
         cls = config.get("connector.class", "")
         if self._resolved == config:
-            return await self._host.resolve(cls)
-        info = await self._starts.find_class(self._name, config, lambda: self._host.resolve(cls))
+            return await self._host.resolve(cls, config)
+        info = await self._starts.find_class(self._name, config, lambda: self._host.resolve(cls, config))
         self._resolved = config
         return info
 

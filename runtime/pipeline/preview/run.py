@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from runtime.model.environment import Environment
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.preview.render import changes
 from runtime.pipeline.preview.samples import SampleMessage, produced_record, source_record
 from runtime.pipeline.preview.trace import At, Shown, Tracer, message_json
+from runtime.plugins.activation import enter
 
 _CONVERTERS = ("key_converter", "value_converter", "header_converter")
 
@@ -18,7 +20,9 @@ def preview(request: Mapping[str, Any], at: At) -> dict[str, Any]:
     """The answer of a preview. `request` holds the `spec` to try, the current spec as `now` (None: no comparison),
     `samples`, and whether samples of a source were `produced` (bytes of a topic) or are given as data. Raises the
     exceptions of plugins during configure()."""
-    tracer = Tracer(spec_from_json(request["spec"]), at)
+    spec = spec_from_json(request["spec"])
+    enter(spec.environment)
+    tracer = Tracer(spec, at)
     traces = _all(tracer, request)
     warnings: list[str] = []
     if request["now"] is not None:
@@ -85,4 +89,6 @@ def _summary(traces: Sequence[Shown]) -> dict[str, int]:
 
 def spec_from_json(data: Mapping[str, Any]) -> TaskSpec:
     """The parts of a specification that a preview needs."""
-    return TaskSpec(**{**data, **{name: ConverterSpec(**data[name]) for name in _CONVERTERS}})
+    environment = Environment.from_json(data["environment"])
+    converters = {name: ConverterSpec(**data[name]) for name in _CONVERTERS}
+    return TaskSpec(**{**data, **converters, "environment": environment})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from runtime.api.errors import ConfigError
 
@@ -13,18 +14,35 @@ _PART = re.compile(r"\d+|[A-Za-z]+")
 _Version = tuple[tuple[int, str], ...]
 
 
-def mismatch(cls: str, wanted: str, available: str) -> str | None:
-    """The reason why version `available` of a plugin does not satisfy `wanted`; None if it does."""
-    shown = wanted.strip()
-    if shown and shown != LATEST and not shown.startswith(("[", "(")):
-        shown = f"[{shown}]" if "," in shown else f"[{shown},{shown}]"
+def mismatch(cls: str, wanted: str, available: Sequence[str]) -> str | None:
+    """The reason why no version of a plugin in `available` satisfies `wanted`; None if one does."""
+    shown = _as_range(wanted)
     try:
-        if matches(shown, available):
+        if any(matches(shown, version) for version in available):
             return None
     except ConfigError as error:
         return str(error)
     shown = shown or "[,]"
-    return f"Plugin {cls} not found that matches the version range {shown}, available versions: [{available}]"
+    versions = ", ".join(available)
+    return f"Plugin {cls} not found that matches the version range {shown}, available versions: [{versions}]"
+
+
+def satisfies(wanted: str | None, version: str) -> bool:
+    """Whether a version satisfies the value of a `plugin.version` key; None: any version does. False for an invalid
+    range."""
+    return wanted is None or mismatch("", wanted, [version]) is None
+
+
+def sort_key(version: str) -> tuple[bool, _Version]:
+    """Orders versions by age; a version without a number, such as "undefined", is older than all others."""
+    return any(part.isdigit() for part in version), _version(version)
+
+
+def _as_range(wanted: str) -> str:
+    shown = wanted.strip()
+    if shown and shown != LATEST and not shown.startswith(("[", "(")):
+        return f"[{shown}]" if "," in shown else f"[{shown},{shown}]"
+    return shown
 
 
 def matches(wanted: str, available: str) -> bool:

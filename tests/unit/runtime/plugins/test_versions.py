@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.api.errors import ConfigError
-from runtime.definitions.versions import matches, mismatch
+from runtime.plugins.versions import matches, mismatch
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_a_prerelease_sorts_before_its_release() -> None:
 @pytest.mark.parametrize(("wanted", "shown"), [("9.9", "[9.9,9.9]"), ("", "[,]"), ("[1,2)", "[1,2)")])
 def test_the_message_of_a_mismatch_names_range_and_versions(wanted: str, shown: str) -> None:
     message = f"Plugin P not found that matches the version range {shown}, available versions: [4.3.0]"
-    assert mismatch("P", wanted, "4.3.0") == message
+    assert mismatch("P", wanted, ["4.3.0"]) == message

@@ -1,0 +1,235 @@
+"""The plugin hosts of a worker: a process for plugins without environment, and one for each environment in use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from runtime.api.errors import ConfigError
+from runtime.host.client import PluginHostClient
+from runtime.host.port import ConnectorInfo, HostError, HostListener, HostRequestError, UnknownPluginError
+from runtime.host.settings import HostSettings
+from runtime.logs.formats import Scrub
+from runtime.model.environment import Environment
+from runtime.plugins.catalog import Catalog
+from runtime.plugins.plan import PluginPlan, UnknownConnectorError, environment_of, plan
+from runtime.plugins.registry import CONNECTORS, PluginRegistry
+from runtime.plugins.versions import mismatch
+
+_log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+Config = Mapping[str, str | None]
+
+IDLE_TIMEOUT = 60.0
+"""Seconds after which the process of an environment without connectors ends."""
+
+
+@dataclass(slots=True, eq=False)
+class _Host:
+    """The host of an environment. `calls` and `connectors` keep it running."""
+
+    client: PluginHostClient
+    connectors: set[str]
+    last_used: float
+    calls: int = 0
+
+
+class EnvironmentHosts:
+    """Implements PluginHost. Event loop only.
+
+    Plugins are listed by the first host, since reading hostile sources may end a process. The hosts of environments
+    start on demand and receive that list.
+    """
+
+    def __init__(
+        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str, idle_timeout: float = IDLE_TIMEOUT
+    ) -> None:
+        self._settings, self._listener, self._scrub = settings, listener, scrub
+        self._defaults = {
+            "key.converter": settings.key_converter,
+            "value.converter": settings.value_converter,
+            "header.converter": settings.header_converter,
+        }
+        self._idle_timeout = idle_timeout
+        self._base = PluginHostClient(settings, listener, scrub=scrub)
+        self._hosts: dict[str, _Host] = {}
+        self._starting = asyncio.Lock()
+        self._places: dict[str, _Host | None] = {}  # by connector; None: the base host
+        self._registry: PluginRegistry | None = None
+        self._listing = asyncio.Lock()
+        self._reloads = 0
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._base.start()
+        self._watch = asyncio.create_task(self._end_idle_hosts())
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        await asyncio.gather(self._base.close(), *(host.client.close() for host in self._hosts.values()))
+
+    @property
+    def pids(self) -> dict[str, int | None]:
+        """The processes by environment; the empty one is the worker's own."""
+        return {"": self._base.pid, **{key: host.client.pid for key, host in self._hosts.items()}}
+
+    async def registry(self) -> PluginRegistry:
+        """All plugins, in all environments."""
+        async with self._listing:
+            if self._registry is None:
+                self._registry = await self._use(Catalog.from_json(await self._base.scan()))
+            return self._registry
+
+    async def reload(self, name: str | None = None) -> Catalog:
+        """Scan the folders again. Calls from now on use the plugins found, in new processes if their code has changed.
+        `name` limits the plugins that are replaced (Catalog.reloaded()). Returns the new catalog."""
+        before = (await self.registry()).catalog
+        async with self._listing:
+            found = Catalog.from_json(await self._base.scan())
+            self._reloads += 1
+            after = before.reloaded(found, self._reloads, name)
+            self._registry = await self._use(after)
+            return after
+
+    async def _use(self, catalog: Catalog) -> PluginRegistry:
+        await self._base.use(catalog.to_json())
+        return PluginRegistry(self._settings.plugin_path, catalog)
+
+    # the calls of the port
+
+    async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
+        return (await self.registry()).entries(connectors_only)
+
+    async def resolve(self, connector_class: str, config: Config | None = None) -> ConnectorInfo:
+        planned = await self._plan({**(config or {}), "connector.class": connector_class})
+        info = await self._with(planned.environment, lambda host: host.resolve(planned.connector.cls))
+        return replace(
+            info,
+            version=planned.connector.version,
+            environment=planned.environment,
+            targets=planned.targets,
+            revision=planned.revision,
+        )
+
+    async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
+        registry = await self.registry()
+        found = registry.find(plugin, wanted=version)
+        if found is None:
+            raise UnknownPluginError(f"Unknown plugin {plugin}.")
+        if version is not None and (message := mismatch(found.cls, version, registry.versions(found.cls))):
+            raise HostRequestError(message)
+        environment = environment_of([found], registry)
+        return await self._with(environment, lambda host: host.describe(found.cls, found.version))
+
+    async def validate(self, config: Config) -> dict[str, Any]:
+        if config.get("connector.class") is None:
+            return await self._base.validate(config)
+        conflict = None
+        try:
+            environment = (await self._plan(config)).environment
+        except ConfigError as error:  # the answer names the keys in question
+            conflict, environment = str(error), await self._environment_of_connector(config)
+        answer = await self._with(environment, lambda host: host.validate(config))
+        if conflict is not None and not answer["error_count"]:
+            entry = next(e for e in answer["configs"] if e["value"]["name"] == "connector.class")
+            entry["value"]["errors"].append(conflict)
+            answer["error_count"] += 1
+        return answer
+
+    async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
+        try:
+            environment = (await self._plan(config)).environment
+        except ConfigError as error:
+            raise HostError("config", str(error), f"{error.java_name}: {error}\n") from None
+        await self.stop_connector(name)
+        host = None if environment is None else await self._host(environment)
+        self._places[name] = host
+        if host is not None:
+            host.connectors.add(name)
+        await (self._base if host is None else host.client).start_connector(name, config)
+
+    async def stop_connector(self, name: str) -> None:
+        if name not in self._places:
+            return
+        host = self._places.pop(name)
+        await (self._base if host is None else host.client).stop_connector(name)
+        if host is not None:
+            host.connectors.discard(name)
+            host.last_used = asyncio.get_running_loop().time()
+
+    async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
+        host = self._places.get(name)
+        return await (self._base if host is None else host.client).task_configs(name, max_tasks)
+
+    async def alter_source_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
+    ) -> bool:
+        environment = await self._environment_of_connector(config)
+        return await self._with(environment, lambda host: host.alter_source_offsets(config, offsets))
+
+    async def alter_sink_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
+    ) -> bool:
+        environment = await self._environment_of_connector(config)
+        return await self._with(environment, lambda host: host.alter_sink_offsets(config, offsets))
+
+    # plugins and processes
+
+    async def _plan(self, config: Config, with_chain: bool = True) -> PluginPlan:
+        registry = await self.registry()
+        try:
+            return plan(config, self._defaults if with_chain else {}, registry)
+        except UnknownConnectorError as error:
+            from runtime.definitions.messages import unknown_connector
+
+            available = [plugin for kind in CONNECTORS for plugin in registry.of_kind(kind)]
+            raise UnknownPluginError(unknown_connector(str(error), available)) from None
+
+    async def _environment_of_connector(self, config: Config) -> Environment | None:
+        """That of the connector alone; of its newest version if the configuration asks for one that does not exist."""
+        keys = ("connector.class", "connector.plugin.version")
+        try:
+            return (await self._plan({key: config.get(key) for key in keys}, with_chain=False)).environment
+        except ConfigError:
+            return (await self._plan({keys[0]: config.get(keys[0])}, with_chain=False)).environment
+
+    async def _with(self, environment: Environment | None, call: Callable[[PluginHostClient], Awaitable[_T]]) -> _T:
+        if environment is None:
+            return await call(self._base)
+        host = await self._host(environment)
+        host.calls += 1
+        try:
+            return await call(host.client)
+        finally:
+            host.calls -= 1
+            host.last_used = asyncio.get_running_loop().time()
+
+    async def _host(self, environment: Environment) -> _Host:
+        """The host of an environment, started if there is none."""
+        registry = await self.registry()
+        async with self._starting:
+            now = asyncio.get_running_loop().time()
+            host = self._hosts.get(environment.id)
+            if host is None:
+                settings = replace(self._settings, environment=environment, catalog=registry.catalog.to_json())
+                client = PluginHostClient(settings, self._listener, scrub=self._scrub)
+                host = self._hosts[environment.id] = _Host(client, set(), now)
+                await client.start()
+                _log.info("The plugin host of the environment %s has started", environment.id)
+            host.last_used = now
+            return host
+
+    async def _end_idle_hosts(self) -> None:
+        while True:
+            await asyncio.sleep(self._idle_timeout / 4)
+            since = asyncio.get_running_loop().time() - self._idle_timeout
+            for key, host in list(self._hosts.items()):
+                if not (host.calls or host.connectors) and host.last_used < since:
+                    del self._hosts[key]
+                    _log.info("The plugin host of the environment %s has ended: no connector uses it", key)
+                    await host.client.close()

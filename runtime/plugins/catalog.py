@@ -1,0 +1,63 @@
+"""The plugins of a worker and their environments, as found in `plugin.path` and installed distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from runtime.model.environment import Environment
+from runtime.plugins.plugin import Plugin, PluginType
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The plugins that are not bundled, in the order in which they were found, and environments by id."""
+
+    plugins: tuple[Plugin, ...] = ()
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, for another process."""
+        return {
+            "plugins": [asdict(plugin) for plugin in self.plugins],
+            "environments": [asdict(environment) for environment in self.environments.values()],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+        """The reverse of to_json()."""
+        plugins = [Plugin(**{**p, "kinds": tuple(map(PluginType, p["kinds"]))}) for p in data["plugins"]]
+        environments = [found for e in data["environments"] if (found := Environment.from_json(e)) is not None]
+        return cls(tuple(plugins), {environment.id: environment for environment in environments})
+
+    def reloaded(self, found: Catalog, number: int, name: str | None = None) -> Catalog:
+        """This catalog with what a later scan found. `name` (class name, alias, module or environment) limits the
+        plugins that are replaced. Plugins with changed code bear the number of the reload."""
+
+        def concerned(plugin: Plugin) -> bool:
+            return name is None or name in {plugin.cls, plugin.package, *plugin.aliases, *_names(plugin.environment)}
+
+        known = {(p.cls, p.version, p.environment): p for p in self.plugins}
+        packages = {p.package for p in self.plugins if not p.environment}
+        taken = [_numbered(p, known, packages, number) for p in found.plugins if concerned(p)]
+        kept = [p for p in self.plugins if not concerned(p)]
+        plugins = (*kept, *taken)
+        used = {p.environment for p in plugins}
+        environments = {**self.environments, **found.environments}
+        return Catalog(plugins, {key: value for key, value in environments.items() if key in used})
+
+
+def _numbered(plugin: Plugin, known: Mapping[tuple[str, str, str], Plugin], packages: set[str], number: int) -> Plugin:
+    if plugin.environment:
+        return plugin  # its id changes with the code
+    before = known.get((plugin.cls, plugin.version, ""))
+    if before is not None and before.revision == plugin.revision:
+        return replace(plugin, reloaded=before.reloaded)
+    return replace(plugin, reloaded=number) if plugin.package in packages else plugin
+
+
+def _names(environment: str) -> Sequence[str]:
+    """The names of an environment in requests: its folder, and the folder without the version."""
+    folder = environment.rpartition("-")[0]
+    return (folder, folder.rpartition("-")[0]) if folder else ()

@@ -1,0 +1,132 @@
+"""The plugins that a connector's configuration selects, and the environment in which all of them run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from runtime.api.errors import ConfigError
+from runtime.model.environment import Environment
+from runtime.plugins.plugin import Plugin, PluginType
+from runtime.plugins.registry import CONNECTORS, PluginRegistry
+from runtime.plugins.versions import mismatch, satisfies
+
+_CONVERTERS = {
+    "key.converter": PluginType.CONVERTER,
+    "value.converter": PluginType.CONVERTER,
+    "header.converter": PluginType.HEADER_CONVERTER,
+}
+_CHAIN = {"transforms": PluginType.TRANSFORMATION, "predicates": PluginType.PREDICATE}
+
+
+class UnknownConnectorError(LookupError):
+    """No connector plugin has the name in `connector.class`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPlan:
+    """The plugins of one connector. `targets` are their classes by configuration key; `revision` changes with their
+    code."""
+
+    connector: Plugin
+    environment: Environment | None
+    targets: Mapping[str, str]
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A configuration key that selects a plugin, and the plugins that it may mean, newest first."""
+
+    key: str
+    name: str
+    candidates: Sequence[Plugin]
+
+    def within(self, environment: str) -> Plugin | None:
+        """The newest plugin that may be used in an environment; the environment's own ones first."""
+        return next(
+            (p for wanted in dict.fromkeys((environment, "")) for p in self.candidates if p.environment == wanted), None
+        )
+
+
+def plan(config: Mapping[str, str | None], defaults: Mapping[str, str], registry: PluginRegistry) -> PluginPlan:
+    """The plan for a configuration with variables resolved. `defaults` are the worker's converters by key.
+    UnknownConnectorError, and ConfigError if no plugin has the version, or if the plugins are in different
+    environments. Plugins of the chain that do not exist are left out."""
+    parts = [part for part in _parts({**defaults, **config}, registry) if part.candidates]
+    connector, others = parts[0], parts[1:]
+    newest = connector.candidates[0].version
+    environments = [p.environment for p in connector.candidates if p.version == newest]
+    if "" in environments:
+        environments += [p.environment for part in others for p in part.candidates]
+    for environment in dict.fromkeys(environments):
+        chosen = [part.within(environment) for part in parts]
+        plugins = [plugin for plugin in chosen if plugin is not None]
+        if len(plugins) == len(parts):
+            targets = {part.key: plugin.target for part, plugin in zip(parts, plugins, strict=True)}
+            return PluginPlan(plugins[0], environment_of(plugins, registry), targets, _revision(plugins))
+    raise ConfigError(_conflict(parts))
+
+
+def plan_of_connector(name: str, wanted: str | None, registry: PluginRegistry) -> PluginPlan:
+    """The plan for a connector without its chain. Errors as plan()."""
+    return plan({"connector.class": name, "connector.plugin.version": wanted}, {}, registry)
+
+
+def environment_of(plugins: Sequence[Plugin], registry: PluginRegistry) -> Environment | None:
+    """The environment of plugins that run together. Code that has been reloaded needs new processes, so that such an
+    environment has an id of its own."""
+    own = next((plugin.environment for plugin in plugins if plugin.environment), "")
+    reloaded = max((plugin.reloaded for plugin in plugins), default=0)
+    found = registry.catalog.environments.get(own)
+    if not reloaded:
+        return found
+    return replace(found or Environment(""), id=f"{own}~{reloaded}")
+
+
+def _parts(config: Mapping[str, str | None], registry: PluginRegistry) -> Iterator[_Part]:
+    name = (config.get("connector.class") or "").strip()
+    found = registry.candidates(name, CONNECTORS)
+    if not found:
+        raise UnknownConnectorError(name)
+    wanted = config.get("connector.plugin.version")
+    matching = [plugin for plugin in found if satisfies(wanted, plugin.version)]
+    if wanted is not None and not matching:
+        raise ConfigError(mismatch(found[0].cls, wanted, registry.versions(found[0].cls)) or "")
+    yield _Part("connector.class", name, matching)
+    for key, kind in _CONVERTERS.items():
+        yield _part(key, f"{key}.plugin.version", kind, config, registry)
+    for key, kind in _CHAIN.items():
+        for alias in (config.get(key) or "").split(","):
+            prefix = f"{key}.{alias.strip()}"
+            yield _part(f"{prefix}.type", f"{prefix}.plugin.version", kind, config, registry)
+
+
+def _part(
+    key: str, version_key: str, kind: PluginType, config: Mapping[str, str | None], registry: PluginRegistry
+) -> _Part:
+    name, wanted = (config.get(key) or "").strip(), config.get(version_key)
+    found = registry.candidates(name, (kind,))
+    matching = [plugin for plugin in found if satisfies(wanted, plugin.version)]
+    if wanted is not None and found and not matching:
+        raise ConfigError(mismatch(found[0].cls, wanted, registry.versions(found[0].cls)) or "")
+    return _Part(key, name, matching)
+
+
+def _conflict(parts: Sequence[_Part]) -> str:
+    """Names two parts that have no environment in common."""
+    first = next((part for part in parts if part.within("") is None), parts[0])
+    own = first.candidates[0].environment
+    other = next((part for part in parts if part.within(own) is None), parts[-1])
+    found = ", ".join(sorted({plugin.environment for plugin in other.candidates}))
+    return (
+        f"{first.key}={first.name} is in the plugin environment {own}, but {other.key}={other.name} is in {found}: all "
+        "plugins of a connector must be in the same environment, or in none. Add the wheels of one to the folder of "
+        "the other"
+    )
+
+
+def _revision(plugins: Sequence[Plugin]) -> str:
+    parts = sorted({f"{p.target} {p.version} {p.environment} {p.revision}" for p in plugins})
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
