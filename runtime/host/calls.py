@@ -29,7 +29,9 @@ class HostCalls:
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings, self._missing = settings, _enter(settings.environment)
-        self._registry = self._registry_of(None if settings.catalog is None else Catalog.from_json(settings.catalog))
+        self._known: PluginRegistry | None = None
+        if settings.catalog is not None:
+            self.use(settings.catalog)
         self._started, self._send = StartedConnectors(send), send
 
     def prepare(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
@@ -46,13 +48,19 @@ class HostCalls:
         """All plugins and environments that the folders contain now (Catalog.to_json())."""
         return scan(self._settings.plugin_path).to_json()
 
-    def use(self, catalog: dict[str, Any]) -> None:
+    def use(self, catalog: Mapping[str, Any]) -> None:
         """Use the plugins of a catalog from now on."""
-        self._registry = self._registry_of(Catalog.from_json(catalog))
-
-    def _registry_of(self, catalog: Catalog | None) -> PluginRegistry:
         environment = self._settings.environment
-        return PluginRegistry(self._settings.plugin_path, catalog, environment.base if environment else "")
+        base = environment.base if environment else ""
+        self._known = PluginRegistry(self._settings.plugin_path, Catalog.from_json(catalog), base)
+
+    @property
+    def _registry(self) -> PluginRegistry:
+        """The plugins of this environment; without a catalog the folders are scanned now."""
+        if self._known is None:
+            self.use(self.scan())
+        assert self._known is not None
+        return self._known
 
     def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return self._registry.entries(connectors_only)

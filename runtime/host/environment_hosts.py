@@ -96,6 +96,10 @@ class EnvironmentHosts:
             self._registry = await self._use(after)
             return after
 
+    async def revision(self, config: Config) -> str:
+        """The revision of the plugins that a configuration selects (ConnectorInfo.revision). Errors as resolve()."""
+        return (await self._plan(config)).revision
+
     async def _use(self, catalog: Catalog) -> PluginRegistry:
         await self._base.use(catalog.to_json())
         return PluginRegistry(self._settings.plugin_path, catalog)

@@ -31,12 +31,16 @@ class Catalog:
         environments = [found for e in data["environments"] if (found := Environment.from_json(e)) is not None]
         return cls(tuple(plugins), {environment.id: environment for environment in environments})
 
+    def named(self, name: str) -> list[Plugin]:
+        """The plugins with this class name, alias, module or environment (with or without its version)."""
+        return [plugin for plugin in self.plugins if _is_named(plugin, name)]
+
     def reloaded(self, found: Catalog, number: int, name: str | None = None) -> Catalog:
-        """This catalog with what a later scan found. `name` (class name, alias, module or environment) limits the
-        plugins that are replaced. Plugins with changed code bear the number of the reload."""
+        """This catalog with what a later scan found. `name` limits the plugins that are replaced, as
+        named(). Plugins with changed code bear the number of the reload."""
 
         def concerned(plugin: Plugin) -> bool:
-            return name is None or name in {plugin.cls, plugin.package, *plugin.aliases, *_names(plugin.environment)}
+            return name is None or _is_named(plugin, name)
 
         known = {(p.cls, p.version, p.environment): p for p in self.plugins}
         packages = {p.package for p in self.plugins if not p.environment}
@@ -55,6 +59,10 @@ def _numbered(plugin: Plugin, known: Mapping[tuple[str, str, str], Plugin], pack
     if before is not None and before.revision == plugin.revision:
         return replace(plugin, reloaded=before.reloaded)
     return replace(plugin, reloaded=number) if plugin.package in packages else plugin
+
+
+def _is_named(plugin: Plugin, name: str) -> bool:
+    return name in {plugin.cls, plugin.package, *plugin.aliases, *_names(plugin.environment)}
 
 
 def _names(environment: str) -> Sequence[str]:

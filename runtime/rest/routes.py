@@ -23,6 +23,7 @@ from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
+from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.previews import Previews
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.kafka.group.protocol import CONNECTOR
@@ -37,6 +38,7 @@ from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
 from runtime.rest.internal import InternalHandlers
 from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
+from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 from runtime.rest.security.access import Role
@@ -85,6 +87,7 @@ class Services:
     workers: Workers
     forwarding: Forwarding
     peers: Peers
+    plugins: PluginReload
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -270,6 +273,7 @@ def routes(s: Services) -> Sequence[Route]:
         *offset_routes(s.offset_views, s.orphans, ready, leader),
         *record_routes(s.previews, s.errors, s.peers, h.stored, ready),
         *worker_routes(s.workers, ready, leader),
+        *plugin_routes(s.plugins, s.peers, ready),
         Route("/connector-plugins", Resource(get=plugins)),
         Route("/connector-plugins/{name}/config", Resource(get=plugin_config)),
         Route("/connector-plugins/{name}/config/validate", Resource(role=Role.READ, put=validate)),

@@ -53,6 +53,7 @@ from runtime.herder.offsets.seek import SeekResolver
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.source_transactions import SourceTransactions
 from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.previews import Previews
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
@@ -211,7 +212,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     admin = admin_routes(loggers)
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
-        internal, keys, workers, forwarding, peers,
+        internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None

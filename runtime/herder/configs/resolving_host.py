@@ -46,14 +46,14 @@ class ResolvingHost:
 
     async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         """The class, and other keys that select plugins, may be variables; ConfigError from their config providers."""
-        selecting = {
-            key: value
-            for key, value in {**(config or {}), "connector.class": connector_class}.items()
-            if value is not None and _selects_plugins(key)
-        }
-        if any(map(has_variables, selecting.values())):
-            selecting, _ = await self.resolved(selecting)
+        selecting = await self.selecting({**(config or {}), "connector.class": connector_class})
         return await self._host.resolve(selecting["connector.class"], None if config is None else selecting)
+
+    async def selecting(self, config: Mapping[str, str | None]) -> dict[str, str]:
+        """The keys of a configuration that select plugins, with variables resolved. ConfigError from a config
+        provider."""
+        found = {key: value for key, value in config.items() if value is not None and _selects_plugins(key)}
+        return (await self.resolved(found))[0] if any(map(has_variables, found.values())) else found
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         return await self._host.describe(plugin, version)

@@ -133,6 +133,11 @@ class ConnectorLoop:
         self._hosted.unassign()
 
     @property
+    def revision(self) -> str | None:
+        """The revision of the code of the connector's plugins; None before its class was found."""
+        return self._hosted.revision
+
+    @property
     def tasks(self) -> Tasks:
         """The connector's tasks."""
         return self._tasks

@@ -131,6 +131,10 @@ class Connectors:
         answer."""
         return None if self._services is None else await self._services.engine.stack(task, STACK_TIMEOUT)
 
+    def revisions(self) -> dict[str, str]:
+        """The revision of the plugins' code of each connector of which this worker runs anything."""
+        return {name: loop.revision for name, loop in self._loops.items() if loop.revision is not None}
+
     def mark_and_restart(self, name: str, connector: bool, tasks: set[int]) -> None:
         """As restart(), for what this worker owns, and report RESTARTING until the restart is complete."""
         loop = self._loops.get(name)

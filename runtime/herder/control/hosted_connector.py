@@ -58,6 +58,11 @@ class HostedConnector:
         """The plugin's version; None until the plugin host has found the class."""
         return self.info.version if self.info else None
 
+    @property
+    def revision(self) -> str | None:
+        """The revision of the plugins' code with which the connector was last started."""
+        return self.info.revision if self.info else None
+
     def show(self, state: State, trace: str | None = None) -> None:
         """Publish the connector's state."""
         self._board.connector(self._name, state, self.version, trace)

@@ -31,6 +31,11 @@ class Peers:
     def __init__(self, group: Group, clients: WorkerClients, copies: RequestCopies) -> None:
         self._group, self._clients, self._copies = group, clients, copies
 
+    @property
+    def own_id(self) -> str:
+        """The id of this worker."""
+        return self._group.worker_id
+
     async def collect(self, request: Request, only: Collection[str] | None = None) -> Mapping[str, Any]:
         """The answers of the other workers to a client's GET request, by worker id, from JSON; None for a worker that
         has not answered. Empty if the client wants this worker's answer only (`forward=false`). `only` limits the
@@ -55,6 +60,14 @@ class Peers:
             return {}
         return dict(await asyncio.gather(*(self._answer(peer, request) for peer, request in requests)))
 
+    async def pass_on(self, request: Request, within: float) -> Mapping[str, Any]:
+        """The answers of the other workers to a client's request without body that each of them has to carry out
+        itself, as collect(). Each has `within` seconds."""
+        if parameter(request, "forward"):
+            return {}
+        copy = self._copies.of(request, b"", "false", within)
+        return dict(await asyncio.gather(*(self._answer(peer, copy, within) for peer in self._group.peers())))
+
     async def settled(self, worker: GroupWorkerInfo, connector: str, within: float) -> bool:
         """Whether a connector has reached its target state on another worker, which waits up to `within` seconds.
         HerderError if the worker cannot be asked."""
@@ -66,9 +79,11 @@ class Peers:
             raise HerderError(f"Worker {worker.worker_id} answered {answer.status}: {message_of(answer)}")
         return True
 
-    async def _answer(self, peer: GroupWorkerInfo, request: WorkerRequest) -> tuple[str, Any]:
+    async def _answer(
+        self, peer: GroupWorkerInfo, request: WorkerRequest, within: float = COLLECT_TIMEOUT
+    ) -> tuple[str, Any]:
         try:
-            async with asyncio.timeout(COLLECT_TIMEOUT):  # httpx limits each read, not the whole answer
+            async with asyncio.timeout(within):  # httpx limits each read, not the whole answer
                 answer = await self._clients.send(peer.url, request)
         except (HerderError, TimeoutError) as e:
             log.debug("Worker %s is left out of the answer: %s", peer.worker_id, e)

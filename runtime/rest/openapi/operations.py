@@ -173,6 +173,11 @@ OPERATIONS: tuple[ApiOperation, ...] = (
         query={"connectorsOnly": _FLAG},
     ),
     ApiOperation(
+        "POST", "/connector-plugins/reload", "reloadPlugins",
+        "Search plugins again on all workers; connectors with changed plugins restart", {200: "Reloaded"}, (404, 503),
+        query={"plugin": TEXT},
+    ),
+    ApiOperation(
         "GET", f"{_P}/config", "pluginConfig", "Keys of a plugin's configuration", {200: "Definitions"},
         (400, 404, 503), query={"version": TEXT},
     ),

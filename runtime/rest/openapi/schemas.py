@@ -167,6 +167,10 @@ SCHEMAS: dict[str, Schema] = {
         )),
         waiting=array(strict(connector=TEXT, task=NUMBER, until=NUMBER)),
     ),
+    "Reloaded": strict(workers=mapping(nullable(strict(
+        plugins=array(strict(**{"class": TEXT}, version=TEXT, environment=TEXT)),
+        restarted=array(TEXT), missing=array(TEXT),
+    )))),
     "Level": strict(level=TEXT, last_modified=nullable(NUMBER)),
     "Loggers": mapping(ref("Level")),
     "GivenLevel": {**mapping(SCALAR), "properties": {"level": SCALAR}, "required": ["level"]},
