@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,7 +24,7 @@ def plugin_routes(reload: PluginReload, peers: Peers, ready: Callable[[Handler],
     async def reload_all(request: Request) -> Response:
         """Reloads here first, so that an unknown name changes nothing elsewhere."""
         own = await reload.reload(parameter(request, "plugin") or None)
-        workers = {peers.own_id: own}
+        workers: dict[str, Any] = {peers.own_id: own}
         for worker_id, answer in (await peers.pass_on(request, RELOAD_TIMEOUT)).items():
             workers[worker_id] = answer["workers"][worker_id] if answer else None
         return json_answer({"workers": workers})

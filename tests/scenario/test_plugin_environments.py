@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,10 @@ class _Records:
         return {record[key] for record in self.read()}
 
 
+def _has_records(records: _Records) -> bool:
+    return bool(records.read())
+
+
 def test_crashing_and_hanging_modules_do_not_disturb_the_listing(connect: Connect) -> None:
     listed = {(p["class"], p["version"]) for p in connect.ask("GET", "/connector-plugins")}
     assert {
@@ -118,7 +123,7 @@ def test_versions_with_clashing_dependencies_run_side_by_side(connect: Connect, 
     for version, wanted in (("1.0", "[1,2)"), ("2.0", "latest")):
         name, topic = _start(connect, broker, "CountOwn", **{"connector.plugin.version": wanted})
         records = _Records(broker, topic)
-        wait_until(lambda records=records: bool(records.read()), 30, "records")
+        wait_until(partial(_has_records, records), 30, "records")
         assert (records.values("lib"), records.values("code")) == ({version}, {version})
         assert connect.status(name)["connector"]["version"] == version
         assert connect.ask("GET", f"/connectors/{name}/tasks")[0]["config"]["lib"] == version

@@ -70,7 +70,7 @@ class ScriptedHost:
         self.limits: list[int] = []
         self.altered: list[Any] = []
 
-    async def resolve(self, connector_class: str) -> ConnectorInfo:
+    async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         await self.on_resolve(connector_class)
         return SINK if connector_class == "Sink" else SOURCE
 

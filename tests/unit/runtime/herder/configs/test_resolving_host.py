@@ -45,7 +45,7 @@ class _Plugins:
             raise UnknownPluginError(plugin)
         return [{"name": self.KEYS[plugin], "type": "PASSWORD"}, {"name": "topic", "type": "STRING"}]
 
-    async def resolve(self, connector_class: str) -> ConnectorInfo:
+    async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         return cast("ConnectorInfo", type("Info", (), {"type": "source"}))
 
     async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
