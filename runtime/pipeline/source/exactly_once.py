@@ -36,8 +36,8 @@ _log = logging.getLogger(__name__)
 
 _SUSTAINED = 1.0  # seconds without an empty poll after which polls may share a transaction
 _MANY = 10_000  # records without an empty poll after which they may do so earlier
-_SHARED_TIME = 0.1  # seconds for which polls share a transaction
-_SHARED_RECORDS, _SHARED_BYTES = 50_000, 16 * 1024 * 1024  # in a shared transaction
+_SHARED_TIME = 0.25  # seconds for which polls share a transaction
+_SHARED_RECORDS, _SHARED_BYTES = 200_000, 32 * 1024 * 1024  # in a shared transaction
 _WAITING_RECORDS, _WAITING_BYTES = 20_000, 8 * 1024 * 1024  # converted during a commit
 
 
@@ -45,7 +45,7 @@ class ExactlyOnceDelivery:
     """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
 
     With the boundary `poll`, the next polls are converted while a transaction is being committed. When the source has
-    delivered many records without a pause, the polls of a tenth of a second share a transaction; a poll is never
+    delivered many records without a pause, the polls of a quarter of a second share a transaction; a poll is never
     divided between two.
     """
 
