@@ -46,6 +46,8 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.datagen.source:DatagenSourceConnector",
         (PluginType.SOURCE,),
     ),
+    ("headrace.HttpSinkConnector", "runtime.connectors.http.sink:HttpSinkConnector", (PluginType.SINK,)),
+    ("headrace.HttpSourceConnector", "runtime.connectors.http.source:HttpSourceConnector", (PluginType.SOURCE,)),
     (
         f"{_K}tools.VerifiableSinkConnector",
         "runtime.connectors.verifiable.sink:VerifiableSinkConnector",

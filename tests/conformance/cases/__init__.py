@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from runtime.plugin_kit import Case
-from tests.conformance.cases import converters, datagen, file_connectors, predicates, transformations, verifiable
+from tests.conformance.cases import converters, datagen, file_connectors, http, predicates, transformations, verifiable
 
 CASES: list[Case] = [
     *file_connectors.CASES,
     *datagen.CASES,
     *verifiable.CASES,
+    *http.CASES,
     *transformations.CASES,
     *predicates.CASES,
     *converters.CASES,

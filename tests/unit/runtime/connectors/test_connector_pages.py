@@ -16,6 +16,7 @@ from runtime.plugins.registry import load, registry
 DOCS = Path(__file__).parents[4] / "docs" / "connectors"
 PAGES = {
     "datagen": ["DatagenSource"],
+    "http": ["HttpSink", "HttpSource"],
     "verifiable": ["VerifiableSource", "VerifiableSink"],
 }
 _EXAMPLE = re.compile(r"```json\n(\{.*?\n\})\n```", re.DOTALL)

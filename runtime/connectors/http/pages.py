@@ -1,0 +1,133 @@
+"""Pages of a JSON API: the requests for them, and the records in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+import orjson
+
+from runtime.api.errors import ConnectError
+from runtime.connectors.http.endpoint import HttpReply, with_parameters
+from runtime.connectors.http.json_values import JsonPointer, NoValueError
+from runtime.connectors.http.templates import TextTemplate, as_text
+
+PageToken = str | int | None
+"""Which page: a number, an offset, a URL or a token of the API; None for the first page."""
+
+Cursor = str | int | float | bool | None
+
+
+class PaginationKind(StrEnum):
+    """How further pages are requested."""
+
+    NONE = "none"
+    LINK = "link"
+    NEXT_URL = "next-url"
+    TOKEN = "token"
+    PAGE = "page"
+    OFFSET = "offset"
+
+
+_COUNTED = (PaginationKind.PAGE, PaginationKind.OFFSET)
+
+
+class JsonPage(NamedTuple):
+    """The records of a page, and the token of the next one; None after the last page."""
+
+    records: list[Any]
+    next: PageToken
+
+
+class Pagination:
+    """The requests for the pages of an API."""
+
+    def __init__(
+        self,
+        url: str,
+        parameters: Mapping[str, str],
+        kind: PaginationKind,
+        records: JsonPointer,
+        next_page: JsonPointer | None,
+        parameter: str | None,
+        first: int,
+        size: int,
+        size_parameter: str | None,
+    ) -> None:
+        """`url` and `parameters` may contain `${cursor}`; the other arguments are the configuration keys."""
+        self._url = TextTemplate(url)
+        self._parameters = {name: TextTemplate(text, encoded=False) for name, text in parameters.items()}
+        self.kind = kind
+        self._records, self._next = records, next_page
+        self._parameter = parameter or str(kind)
+        self._first = first if kind is PaginationKind.PAGE else 0
+        self._size, self._size_parameter = size, size_parameter
+
+    def request_url(self, cursor: Cursor, page: PageToken) -> str:
+        """The URL of a page. Parameters with `${cursor}` are omitted without a cursor."""
+        if self.kind in (PaginationKind.LINK, PaginationKind.NEXT_URL) and page is not None:
+            return str(page)
+        parameters = {
+            name: template.fill(lambda _: cursor)
+            for name, template in self._parameters.items()
+            if not template.names or cursor is not None
+        }
+        if self._size_parameter:
+            parameters[self._size_parameter] = str(self._size)
+        if self.kind in _COUNTED:
+            parameters[self._parameter] = str(self._first if page is None else page)
+        elif page is not None:
+            parameters[self._parameter] = as_text(page)
+        return with_parameters(self._url.fill(lambda _: cursor), parameters)
+
+    def page_of(self, reply: HttpReply, url: str, page: PageToken) -> JsonPage:
+        """The page in an answer. ConnectError if it does not have the configured form."""
+        if not reply.content.strip():
+            return JsonPage([], None)
+        try:
+            document = orjson.loads(reply.content)
+        except orjson.JSONDecodeError as error:
+            raise ConnectError(f"The answer is not valid JSON: {error}") from None
+        records = self._records_of(document)
+        following = self._following(reply, document, url, page, len(records))
+        if following is not None and following == page:
+            raise ConnectError("The answer names its own page as the next one")
+        return JsonPage(records, following)
+
+    def is_token(self, value: object) -> bool:
+        """Whether a value is a possible token of a page."""
+        if self.kind in _COUNTED:
+            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return self.kind is not PaginationKind.NONE and isinstance(value, str) and value != ""
+
+    def _records_of(self, document: Any) -> list[Any]:
+        try:
+            found = self._records.find(document)
+        except NoValueError as error:
+            raise ConnectError(f"{error} (http.records.pointer)") from None
+        if found is None:
+            return []
+        return found if isinstance(found, list) else [found]
+
+    def _following(self, reply: HttpReply, document: Any, url: str, page: PageToken, count: int) -> PageToken:
+        if self.kind is PaginationKind.LINK:
+            link = reply.links.get("next")
+            return None if link is None else urljoin(url, link)
+        if self.kind in _COUNTED:
+            if count == 0 or count < self._size:
+                return None
+            current = self._first if page is None else int(page)
+            return current + (1 if self.kind is PaginationKind.PAGE else count)
+        if self._next is None:
+            return None
+        try:
+            found = self._next.find(document)
+        except NoValueError:
+            return None
+        if found in (None, "", False):
+            return None
+        if not isinstance(found, str | int):
+            raise ConnectError("http.pagination.next.pointer does not point to a text or number")
+        return urljoin(url, str(found)) if self.kind is PaginationKind.NEXT_URL else str(found)

@@ -1,0 +1,56 @@
+"""The position of HttpSource: the cursor of the current poll, the page, and the records read of that page.
+
+{}                                          nothing has been read
+{"cursor": 17}                              the poll from cursor 17 has not begun
+{"cursor": 17, "page": 3, "records": 50}    50 records of page 3 have been read
+{…, "next_cursor": 212}                     the cursor of the last record read: where the next poll begins
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from runtime.api.errors import ConnectError
+from runtime.api.task import Offset
+from runtime.connectors.http.pages import Cursor, PageToken, Pagination
+
+_KEYS = ("cursor", "page", "records", "next_cursor")
+
+
+class Traversal(NamedTuple):
+    """A position; see the module."""
+
+    cursor: Cursor = None
+    page: PageToken = None
+    records: int = 0
+    next_cursor: Cursor = None
+
+    @classmethod
+    def of(cls, offset: Offset, pagination: Pagination, with_cursor: bool) -> Traversal:
+        """From a source offset; ConnectError if it does not fit the configuration."""
+        if not offset or (unknown := set(offset) - set(_KEYS)):
+            found = f"the unknown key {sorted(unknown)[0]!r}" if offset else "no key"
+            raise ConnectError(f"The offset has {found}; the keys are {', '.join(_KEYS)}")
+        for name in ("cursor", "next_cursor"):
+            value = offset.get(name)
+            if value is not None and (not with_cursor or not isinstance(value, str | int | float)):
+                reason = "must be a text or number" if with_cursor else "needs http.cursor.pointer"
+                raise ConnectError(f"The '{name}' of the offset {reason}: {value!r}")
+        page, records = offset.get("page"), offset.get("records", 0)
+        if page is not None and not pagination.is_token(page):
+            raise ConnectError(f"The 'page' of the offset does not fit http.pagination={pagination.kind}: {page!r}")
+        if not isinstance(records, int) or isinstance(records, bool) or records < 0:
+            raise ConnectError(f"The 'records' of the offset must be a number of records: {records!r}")
+        return cls(offset.get("cursor"), page, records, offset.get("next_cursor"))
+
+    def offset(self) -> Mapping[str, Any]:
+        """The source offset, without keys that have no value; it has at least one key."""
+        found = {name: value for name, value in self._asdict().items() if value is not None}
+        if not self.records and len(found) > 1:
+            del found["records"]
+        return found
+
+    def after_last_page(self) -> Traversal:
+        """The beginning of the next poll."""
+        return Traversal(self.cursor if self.next_cursor is None else self.next_cursor)

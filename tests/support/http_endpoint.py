@@ -1,0 +1,79 @@
+"""A real HTTP server on the loopback interface, whose answers a test writes as a function."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+
+from tests.support.waiting import wait_until
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as the server has received it."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+
+Answer = tuple[int, Mapping[str, str], bytes | str | list[Any] | dict[str, Any]]
+"""Status, headers and body; lists and dicts become JSON."""
+
+
+@dataclass
+class HttpTestServer:
+    """The URL of the server and its requests so far."""
+
+    respond: Callable[[Received], Answer]
+    url: str = ""
+    received: list[Received] = field(default_factory=list)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI application."""
+        from starlette.requests import Request
+        from starlette.responses import Response
+
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        body = await request.body()
+        seen = Received(
+            request.method, request.url.path, dict(request.query_params), dict(request.headers), body
+        )  # fmt: skip
+        self.received.append(seen)
+        status, headers, content = await asyncio.to_thread(self.respond, seen)
+        data = content if isinstance(content, bytes | str) else json.dumps(content)
+        await Response(data, status, dict(headers))(scope, receive, send)
+
+
+@contextmanager
+def http_server(respond: Callable[[Received], Answer], **tls: Any) -> Iterator[HttpTestServer]:
+    """A server on a free port; `tls` are uvicorn's `ssl_…` options."""
+    app = HttpTestServer(respond)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off", **tls)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, name="http-server", daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, 20, "the HTTP server")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        app.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        yield app
+    finally:
+        server.force_exit = server.should_exit = True
+        thread.join(10)

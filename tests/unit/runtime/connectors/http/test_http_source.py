@@ -1,0 +1,256 @@
+"""HttpSource against a real HTTP server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from runtime.api.connector import ExactlyOnceSupport
+from runtime.api.data.record import SourceRecord
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.connectors.http.source import HttpSourceConnector
+from runtime.connectors.http.source_task import HttpSourceTask
+from tests.support.http_endpoint import Answer, Received, http_server
+from tests.support.task_contexts import StoredOffsets, started
+from tests.support.waiting import wait_until
+
+COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": "10"}
+CURSOR = {"http.cursor.pointer": "/id", "http.parameter.since": "${cursor}"}
+
+
+def item(n: int) -> dict[str, Any]:
+    return {"id": n, "name": f"item {n}"}
+
+
+@contextmanager
+def source(url: str, offsets: StoredOffsets | None = None, /, **config: str) -> Iterator[HttpSourceTask]:
+    """A started task."""
+    task = started(HttpSourceTask(), {"http.url": url, **COMMON, **config}, offsets)
+    try:
+        yield task
+    finally:
+        task.stop()
+
+
+def take(task: HttpSourceTask, count: int) -> list[SourceRecord]:
+    """The next records."""
+    found: list[SourceRecord] = []
+    until = time.monotonic() + 10
+    while len(found) < count and time.monotonic() < until:
+        found += task.poll() or ()
+    return found
+
+
+def ids(records: list[SourceRecord]) -> list[int]:
+    return [record.value["id"] for record in records]
+
+
+class Catalog:
+    """An API with records 1 to `count`, in pages of `size`, in the style of a kind of pagination."""
+
+    def __init__(self, kind: str, count: int = 7, size: int = 3) -> None:
+        self.kind, self.count, self.size = kind, count, size
+
+    def __call__(self, request: Received) -> Answer:
+        since = int(request.query.get("since", "0"))
+        found = [item(n) for n in range(since + 1, self.count + 1)]
+        given = request.query.get({"page": "page", "offset": "offset"}.get(self.kind, "at"), "0")
+        start = (int(given) - 1) * self.size if self.kind == "page" else int(given)
+        rows, more = found[start : start + self.size], start + self.size < len(found)
+        query = f"at={start + self.size}" + (f"&since={since}" if since else "")
+        if self.kind == "link":
+            return 200, {"Link": f'<?{query}>; rel="next"'} if more else {}, rows
+        following = {"next-url": f"/items?{query}", "token": str(start + self.size)}.get(self.kind)
+        return 200, {}, {"data": {"rows": rows}, "next": following if more else None}
+
+
+def paged(kind: str) -> dict[str, str]:
+    config = {"http.pagination": kind, "http.records.pointer": "" if kind == "link" else "/data/rows"}
+    if kind in ("next-url", "token"):
+        config["http.pagination.next.pointer"] = "/next"
+    return config | ({"http.pagination.parameter": "at"} if kind == "token" else {})
+
+
+@pytest.mark.parametrize("kind", ["link", "next-url", "token", "page", "offset"])
+def test_pages_are_followed_and_the_next_poll_begins_at_the_cursor(kind: str) -> None:
+    api = Catalog(kind)
+    with http_server(api) as server, source(f"{server.url}/items", **paged(kind), **CURSOR) as task:
+        assert ids(take(task, 7)) == [1, 2, 3, 4, 5, 6, 7]
+        api.count = 9
+        assert ids(take(task, 2)) == [8, 9]
+        api.count = 10
+        (last,) = take(task, 1)
+        assert last.value == item(10)
+        assert "since" not in server.received[0].query
+        wait_until(lambda: not task.poll() and server.received[-1].query.get("since") == "10", 10, "the next poll")
+
+
+@pytest.mark.parametrize("kind", ["link", "next-url", "token", "page", "offset"])
+def test_every_offset_resumes_with_the_next_record(kind: str) -> None:
+    with http_server(Catalog(kind)) as server:
+        url = f"{server.url}/items"
+        with source(url, **paged(kind), **CURSOR) as task:
+            records = take(task, 7)
+        assert all(record.source_partition == {"url": url} for record in records)
+        connector = HttpSourceConnector()
+        for n, record in enumerate(records[:-1], 1):
+            stored = StoredOffsets()
+            stored.commit([record])
+            with source(url, stored, **paged(kind), **CURSOR) as task:
+                assert ids(take(task, 7 - n)) == list(range(n + 1, 8))
+            config = {"http.url": url, **COMMON, **paged(kind), **CURSOR}
+            assert connector.alter_offsets(config, [(record.source_partition, record.source_offset)])
+
+
+def test_nothing_is_read_again_after_the_last_record() -> None:
+    api = Catalog("page")
+    with http_server(api) as server:
+        with source(server.url, **paged("page"), **CURSOR) as task:
+            stored = StoredOffsets()
+            stored.commit(take(task, 7)[-1:])
+        api.count = 8
+        with source(server.url, stored, **paged("page"), **CURSOR) as task:
+            assert ids(take(task, 1)) == [8]
+
+
+def test_keys_and_large_pages() -> None:
+    rows = [item(n) for n in range(5000)]
+    config = {"http.key.pointer": "/name", "http.poll.interval.ms": "60000"}
+    with http_server(lambda request: (200, {}, rows)) as server, source(server.url, **config) as task:
+        records = take(task, 5000)
+        assert ids(records) == list(range(5000))
+        assert records[7].key == "item 7"
+        assert records[2500].source_offset == {"records": 2501}
+        assert not task.poll(), "the interval has not passed"
+
+
+def test_an_unchanged_answer_is_not_read_again() -> None:
+    def respond(request: Received) -> Answer:
+        if request.headers.get("if-none-match") == '"v1"' and request.headers.get("if-modified-since") == "yesterday":
+            return 304, {}, ""
+        return 200, {"ETag": '"v1"', "Last-Modified": "yesterday"}, [item(1)]
+
+    with http_server(respond) as server, source(server.url) as task:
+        assert ids(take(task, 1)) == [1]
+        until = time.monotonic() + 10
+        while len(server.received) < 4 and time.monotonic() < until:
+            assert not task.poll()
+        assert len(server.received) >= 4
+
+
+def test_temporary_failures_are_repeated_and_others_fail_the_task() -> None:
+    answers: list[Answer] = [(503, {"Retry-After": "1"}, ""), (200, {}, [item(1)]), (404, {}, "gone")]
+    with (
+        http_server(lambda request: answers[min(len(server.received), 3) - 1]) as server,
+        source(server.url) as task,
+    ):
+        started_at = time.monotonic()
+        assert ids(take(task, 1)) == [1]
+        assert time.monotonic() - started_at >= 0.95
+        with pytest.raises(ConnectError, match="status 404: gone"):
+            take(task, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "config", "message"),
+    [
+        ("{", {}, "not valid JSON"),
+        ({"items": []}, {"http.records.pointer": "/rows"}, "no value at /rows"),
+        ([{"id": {}}], CURSOR, "http.cursor.pointer does not point to a text or number"),
+        ({"next": "a"}, {"http.pagination": "token", "http.pagination.next.pointer": "/next"}, "its own page"),
+    ],
+)
+def test_unexpected_answers_fail_the_task(answer: Any, config: Mapping[str, str], message: str) -> None:
+    with (
+        http_server(lambda request: (200, {}, answer)) as server,
+        source(server.url, **config) as task,
+        pytest.raises(ConnectError, match=message),
+    ):
+        take(task, 10)
+
+
+def test_credentials_go_to_the_configured_host_only_and_never_into_offsets() -> None:
+    key = {"http.auth.type": "api-key", "http.auth.api.key": "s3cret", "http.auth.api.key.in": "query",
+           "http.auth.api.key.name": "key"}  # fmt: skip
+    with http_server(lambda request: (200, {}, {"rows": [item(2)]})) as other:
+
+        def respond(request: Received) -> Answer:
+            assert request.query["key"] == "s3cret"
+            following = f"{other.url}/b" if request.path == "/a" else "/a?key=s3cret&x=1"
+            return 200, {}, {"rows": [item(1)], "next": following}
+
+        with http_server(respond) as server:
+            config = {"http.pagination": "next-url", "http.pagination.next.pointer": "/next"}
+            with source(f"{server.url}/first", **config, **key, **{"http.records.pointer": "/rows"}) as task:
+                records = take(task, 3)
+        assert ids(records) == [1, 1, 2]
+        assert records[0].source_offset == {"page": f"{server.url}/a?x=1"}
+        assert "key" not in other.received[0].query
+
+
+def test_a_slow_answer_does_not_delay_a_stop() -> None:
+    release = threading.Event()
+
+    def respond(request: Received) -> Answer:
+        release.wait(20)
+        return 200, {}, []
+
+    with http_server(respond) as server:
+        begin = time.monotonic()
+        with source(server.url) as task:
+            assert not task.poll()
+        assert time.monotonic() - begin < 1.5
+        release.set()
+
+
+@pytest.mark.parametrize(
+    "offset",
+    [
+        {"position": 1},
+        {"cursor": []},
+        {"cursor": 5, "page": "x"},
+        {"page": -1},
+        {"records": -1},
+        {"records": "1"},
+        {},
+    ],
+)
+def test_altered_offsets_are_checked(offset: Mapping[str, Any]) -> None:
+    connector = HttpSourceConnector()
+    config = {"http.url": "https://x/a?b=1", **COMMON, **paged("page"), **CURSOR}
+    partition = {"url": "https://x/a"}
+    assert connector.alter_offsets(config, [(partition, {"cursor": "2026", "page": 2}), ({"url": "https://old"}, None)])
+    assert connector.exactly_once_support(config) is ExactlyOnceSupport.UNSUPPORTED
+    with pytest.raises(ConnectError):
+        connector.alter_offsets(config, [(partition, offset)])
+    with pytest.raises(ConnectError):
+        connector.alter_offsets(config, [({"url": "https://y"}, {"cursor": 1})])
+    without_cursor = {key: value for key, value in config.items() if key not in CURSOR}
+    with pytest.raises(ConnectError, match=r"needs http\.cursor\.pointer"):
+        connector.alter_offsets(without_cursor, [(partition, {"cursor": 1})])
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        ({"http.pagination": "next-url"}, "http.pagination.next.pointer"),
+        ({"http.pagination": "nope"}, "http.pagination"),
+        ({"http.records.pointer": "data"}, "http.records.pointer"),
+        ({"http.cursor.pointer": "/id"}, "http.cursor.pointer"),
+        ({"http.parameter.since": "${cursor}"}, "http.cursor.pointer"),
+        ({"http.parameter.since": "${nope}"}, "http.url"),
+        ({"http.url": "https://x/${cursor}", "http.cursor.pointer": "/id"}, "http.cursor.initial"),
+        ({"http.pagination.size.parameter": "limit"}, "http.pagination.size"),
+        ({"topic": ""}, "topic"),
+    ],
+)
+def test_invalid_configurations(config: Mapping[str, str], key: str) -> None:
+    whole = {"http.url": "https://x/", "topic": "t", **config}
+    assert key in {value.name for value in HttpSourceConnector().validate(whole) if value.errors}
+    with pytest.raises(ConfigError):
+        HttpSourceConnector().start(whole)
