@@ -9,6 +9,7 @@ USAGE = """usage: headrace worker distributed FILE.properties
        headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
        headrace embedded up|down|status|run
        headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
+       headrace plugin new|list|test|run ...
        headrace doctor"""
 
 USAGE_ERROR = 2
@@ -37,6 +38,10 @@ def main(argv: Sequence[str]) -> int:
             from runtime.offsets_tool import cli as offsets
 
             return offsets.main(rest)
+        case ["plugin", *rest]:
+            from runtime.plugin_kit import cli as plugin
+
+            return plugin.main(rest)
         case ["worker" | "doctor", "-h" | "--help"]:
             print(USAGE)
             return 0

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
 from tui.options import USAGE_TEXT, read_options
 
-RUNTIME_VERBS = ("worker", "embedded", "offsets", "doctor")
+RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor")
 MIN_COLUMNS = 40
 
 

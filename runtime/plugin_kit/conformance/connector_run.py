@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -100,9 +100,13 @@ class SourceRun:
 
     def read(self, count: int) -> list[SourceRecord]:
         """At least `count` records, or fewer if no record arrives for three seconds."""
-        found: list[SourceRecord] = []
+        return self.read_until(lambda found: len(found) >= count, count)
+
+    def read_until(self, done: Callable[[Sequence[SourceRecord]], bool], limit: int) -> list[SourceRecord]:
+        """Records until `done`, until there are `limit`, or until no record arrives for three seconds. Polls once."""
+        found: list[SourceRecord] = list(self.poll())
         idle_since = time.monotonic()
-        while len(found) < count and time.monotonic() - idle_since < IDLE:
+        while not done(found) and len(found) < limit and time.monotonic() - idle_since < IDLE:
             if records := self.poll():
                 found += records
                 idle_since = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +13,11 @@ from runtime.kafka.formats import canonical
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.plugin_kit.conformance.case import Config, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.checks_sink import check_written
-from runtime.plugin_kit.conformance.checks_source import identity
-from runtime.plugin_kit.conformance.connector_run import SourceRun, task_configs, topic_of
+from runtime.plugin_kit.conformance.connector_run import task_configs, topic_of
+from runtime.plugin_kit.conformance.marks import Mark, Reference
 from runtime.plugin_kit.conformance.outcome import CheckFailed
-from runtime.plugin_kit.killed.child import ORIGIN
-from runtime.plugin_kit.killed.child_process import TaskProcess
+from runtime.plugin_kit.killed.child import MARK
+from runtime.plugin_kit.killed.child_process import NoProgress, TaskProcess
 from runtime.plugin_kit.killed.mock_broker import MockBroker
 
 _OFFSETS, _GROUP = "offsets", "group"
@@ -47,8 +48,7 @@ class _Arrived:
         fast = {"fetch.wait.max.ms": 10, "log_level": 0}
         self._reader = Consumer({"bootstrap.servers": bootstrap, "group.id": "reader", **fast})
         self._reader.assign([TopicPartition(topic, 0, 0) for topic in (*topics, _OFFSETS)])
-        self.origins: set[tuple[str, str]] = set()
-        self.records = 0
+        self.marks: Counter[Mark] = Counter()
         self.offsets: dict[str, SourceOffset] = {}
         self.commits = 0
 
@@ -61,14 +61,16 @@ class _Arrived:
                 self._commit(message.key() or b"", message.value())
             else:
                 self._record(message.headers() or [])
-        return self.records + self.commits
+        return self.marks.total() + self.commits
+
+    def drain(self) -> None:
+        """Read what was sent before a kill."""
+        before = -1
+        while (now := self.update()) != before:
+            before = now
 
     def _record(self, headers: Any) -> None:
-        origins = [value for name, value in headers if name == ORIGIN]
-        if origins:
-            partition, offset = json.loads(origins[0])
-            self.origins.add((partition, offset))
-            self.records += 1
+        self.marks.update(Mark(*json.loads(value)) for name, value in headers if name == MARK)
 
     def _commit(self, key: bytes, value: bytes | None) -> None:
         self.commits += 1
@@ -87,62 +89,87 @@ def source_at_least_once(case: SourceCase) -> str:
     doubled = 0
     with case.opened() as config:
         for number, task in enumerate(task_configs(case.connector, config)):
-            with SourceRun(case, task) as run:
-                records = run.read(case.records)
-            if not records:
+            reference = Reference.of(case, task)
+            if not reference.records:
                 continue
             with MockBroker() as broker:
-                topics = {record.topic for record in records}
+                topics = {record.topic for record in reference.records}
                 for topic in (*topics, _OFFSETS):
                     broker.create_topic(topic)
                 arrived = _Arrived(broker.bootstrap, topics)
                 try:
-                    expected = {identity(record) for record in records}
-                    doubled += _kill_source(case, task, number, broker.bootstrap, expected, arrived)
+                    _KilledSource(case, task, number, broker.bootstrap, reference, arrived).run()
                 finally:
                     arrived.close()
+                doubled += arrived.marks.total() - len(arrived.marks)
     return f"killed {len(_KILLS)} times, no record missing, {doubled} sent twice"
 
 
-def _kill_source(
-    case: SourceCase, task: Config, number: int, bootstrap: str, expected: set[tuple[str, str]], arrived: _Arrived
-) -> int:
-    def start() -> TaskProcess:
-        spec = _spec(
-            "source", case, task, number, True, producer={"bootstrap.servers": bootstrap, "log_level": 0},
-            offsets_topic=_OFFSETS, offsets=list(arrived.offsets.values()),
-        )  # fmt: skip
-        return TaskProcess(spec, len(expected))
+class _KilledSource:
+    """A source task that is killed and started again, until all records of the reference have arrived."""
 
-    def seen() -> int:
-        arrived.update()
-        return len(expected & arrived.origins)
+    def __init__(
+        self, case: SourceCase, task: Config, number: int, bootstrap: str, reference: Reference, arrived: _Arrived
+    ) -> None:
+        self._case, self._task, self._number, self._bootstrap = case, task, number, bootstrap
+        self._reference, self._arrived = reference, arrived
+        self._expected = reference.marks(reference.records)
 
-    for part in _KILLS:
-        before = arrived.commits
-        goal = max(1, int(len(expected) * part))
-        with start() as process:
-            process.wait(lambda g=goal, b=before: seen() >= g and arrived.commits > b, arrived.update, "the kill")  # type: ignore[misc]
-            process.kill()
-        while arrived.update() != arrived.records + arrived.commits:
-            pass
-    with start() as process:
+    def run(self) -> None:
+        """CheckFailed if records are missing at the end."""
+        kills = 0
         try:
-            process.wait(
-                lambda: process.running and seen() == len(expected), arrived.update, "the arrival of all records"
-            )
-        except CheckFailed as error:
-            missing = expected - arrived.origins
-            if not missing or "no progress" not in error.problem:
+            for part in _KILLS:
+                self._kill(max(1, int(self._expected.total() * part)))
+                kills += 1
+            with self._start() as process:
+                process.wait(
+                    lambda: process.running and self._seen() == self._expected.total(), self._seen, "all have arrived"
+                )
+                _check_end(process.stop())
+        except NoProgress:
+            if not kills:
                 raise
-            raise CheckFailed(
-                f"After two kills {len(missing)} of {len(expected)} records are missing, for example the record with "
-                f"the offset {min(missing)[1]}",
-                "The offset of a record must be the position behind this record, not behind others that poll() has "
-                "not returned yet, and start() must continue from context.offsets",
-            ) from None
-        _check_end(process.stop())
-    return arrived.records - len(arrived.origins)
+            raise self._gap(kills) from None
+
+    def _kill(self, goal: int) -> None:
+        """Runs the task until `goal` records have arrived, then until its next commit."""
+        arrived = self._arrived
+        with self._start() as process:
+            process.wait(lambda: self._seen() >= goal, self._seen, "it is killed")
+            if self._reference.has_offsets:
+                commits = arrived.commits
+                process.wait(lambda: arrived.update() > 0 and arrived.commits > commits, arrived.update, "it commits")
+            process.kill()
+        arrived.drain()
+
+    def _start(self) -> TaskProcess:
+        spec = _spec(
+            "source", self._case, self._task, self._number, True, offsets_topic=_OFFSETS,
+            producer={"bootstrap.servers": self._bootstrap, "log_level": 0},
+            offsets=list(self._arrived.offsets.values()),
+        )  # fmt: skip
+        return TaskProcess(spec, self._expected.total())
+
+    def _seen(self) -> int:
+        """How many of the expected records have arrived."""
+        self._arrived.update()
+        return (self._expected & self._found()).total()
+
+    def _found(self) -> Counter[Mark]:
+        found: Counter[Mark] = Counter()
+        for each, count in self._arrived.marks.items():
+            found[self._reference.known(each)] += count
+        return found
+
+    def _gap(self, kills: int) -> CheckFailed:
+        missing = self._expected - self._found()
+        return CheckFailed(
+            f"After {kills} kills {missing.total()} of {self._expected.total()} records are missing, such as the one "
+            f"with the offset {min(missing).offset}",
+            "The offset of a record must be the position behind this record, not behind others that poll() has not "
+            "returned yet, and start() must continue from context.offsets",
+        )
 
 
 def _check_end(seconds: float) -> None:

@@ -1,6 +1,6 @@
 """The child process: runs one task with the worker's own pipeline until it is killed or told to stop.
 
-Input: one line of JSON with a TaskSpec. A source's records get a header with their origin and are returned in small
+Input: one line of JSON with a TaskSpec. A source's records get a header with their mark and are returned in small
 batches, so that a kill arrives in the middle. A sink's task waits after each put(), for the same reason. Output: lines
 `RUNNING`, `PUT n` after n records have been put, `FAILED` with the trace as JSON. SIGTERM stops the task."""
 
@@ -17,7 +17,6 @@ from typing import Any
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.engine.protocol.task_specs import spec_from_json
-from runtime.kafka.formats import canonical
 from runtime.model.states import ConnectorType, State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.load import load_task
@@ -25,9 +24,10 @@ from runtime.pipeline.port import OffsetsRead, OffsetText
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.task_forms import as_sink, as_source
+from runtime.plugin_kit.conformance.marks import mark
 
-ORIGIN = "headrace.conformance.origin"
-"""The header with the source partition and offset of a record."""
+MARK = "headrace.conformance.mark"
+"""The header with the mark of a record."""
 
 _PIECES = 25  # parts into which the example's records are divided
 _DELAY = 0.02  # seconds between them
@@ -69,13 +69,13 @@ def say(line: str) -> None:
 
 
 def slowed_source(task: Any, piece: int) -> None:
-    """Makes poll() return at most `piece` records, each with its origin."""
+    """Makes poll() return at most `piece` records, each with its mark."""
     rest: list[SourceRecord] = []
     poll = task.poll
 
     def next_piece() -> list[SourceRecord]:
         if not rest:
-            rest.extend(with_origin(record) for record in poll() or ())
+            rest.extend(marked(record) for record in poll() or ())
         if rest:
             time.sleep(_DELAY)
         found = rest[:piece]
@@ -85,11 +85,10 @@ def slowed_source(task: Any, piece: int) -> None:
     task.poll = next_piece
 
 
-def with_origin(record: SourceRecord) -> SourceRecord:
-    """A copy with a header that names partition and offset."""
+def marked(record: SourceRecord) -> SourceRecord:
+    """A copy with its mark in a header."""
     record = record.copy()
-    origin = canonical([canonical(record.source_partition), canonical(record.source_offset)])
-    record.headers = [*(record.headers or ()), (ORIGIN, STRING_SCHEMA, origin)]
+    record.headers = [*(record.headers or ()), (MARK, STRING_SCHEMA, json.dumps(mark(record)))]
     return record
 
 
@@ -151,7 +150,3 @@ def _run(spec: TaskSpec, control: Control, records: int) -> None:
         sink = as_sink(task, control, str(spec.id))
         slowed_sink(sink)
         SinkWorker(spec, sink, ChildHost(), control).run()
-
-
-if __name__ == "__main__":
-    main()

@@ -16,14 +16,19 @@ from typing import TextIO
 from runtime.model.task_spec import TaskSpec
 from runtime.plugin_kit.conformance.outcome import CheckFailed
 
-_PATIENCE = 20.0  # seconds without progress
+_PATIENCE = 20.0  # seconds for the start and for the end of the process
+_NO_PROGRESS = 4.0  # seconds after which a running task is considered to do nothing more
+
+
+class NoProgress(CheckFailed):
+    """The task is running, but nothing happens."""
 
 
 class TaskProcess:
     """A task in a process of its own."""
 
     def __init__(self, spec: TaskSpec, records: int) -> None:
-        command = [sys.executable, "-m", "runtime.plugin_kit.killed.child"]
+        command = [sys.executable, "-c", "from runtime.plugin_kit.killed.child import main; main()"]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.PIPE, text=True)
         self._lines: list[str] = []
@@ -48,15 +53,15 @@ class TaskProcess:
         return int(counts[-1][4:]) if counts else 0
 
     def wait(self, done: Callable[[], bool], progress: Callable[[], object], what: str) -> None:
-        """Waits until `done`. CheckFailed if the task ends before, or without progress for 20 s."""
+        """Waits until `done`. CheckFailed if the task ends before, or NoProgress if it does nothing more."""
         seen, since = progress(), time.monotonic()
         while not done():
             if self._process.poll() is not None:
                 raise CheckFailed(f"The task ended before {what}: {self._reason()}", "See the error")
             if (now := progress()) != seen:
                 seen, since = now, time.monotonic()
-            elif time.monotonic() - since > _PATIENCE:
-                raise CheckFailed(f"{what} did not happen: no progress for {_PATIENCE:.0f} s{self._logged()}")
+            elif time.monotonic() - since > (_NO_PROGRESS if self.running else _PATIENCE):
+                raise NoProgress(f"The task makes no progress before {what}{self._logged()}", "See its log")
             time.sleep(0.005)
 
     def kill(self) -> None:
