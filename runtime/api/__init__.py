@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ExactlyOnceSupport,
         SinkConnector,
         SourceConnector,
+        SourceConnectorContext,
     )
     from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.data.batch import SinkBatch, SourceBatch
@@ -179,6 +180,7 @@ __all__ = [
     "SinkTaskContext",
     "SourceBatch",
     "SourceConnector",
+    "SourceConnectorContext",
     "SourceRecord",
     "SourceTask",
     "SourceTaskContext",
@@ -210,7 +212,7 @@ _NAMES = {
     "config.definition": "ConfigDef ConfigKey ConfigValue Importance REQUIRED Recommender Width",
     "config.types": "ConfigType Password",
     "config.validators": "Validator validators",
-    "connector": "Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector",
+    "connector": ("Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector SourceConnectorContext"),
     "converter": "Converter HeaderConverter",
     "data.batch": "SinkBatch SourceBatch",
     "data.columns": "BatchMetadata Column ConstantColumn MixedBatchError ValueBatch",

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol
 from runtime.api.async_task import AsyncSinkTask, AsyncSourceTask, AsyncTask
 from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.data.record import TopicPartition
-from runtime.api.task import Offset, Partition, SinkTask, SourceTask, Task
+from runtime.api.task import Offset, OffsetReader, Partition, SinkTask, SourceTask, Task
 
 
 class ExactlyOnceSupport(Enum):
@@ -31,6 +31,14 @@ class ConnectorContext(Protocol):
 
     def raise_error(self, error: Exception) -> None:
         """Set the connector to FAILED with this error's trace. Thread-safe."""
+
+
+class SourceConnectorContext(ConnectorContext, Protocol):
+    """Services of the worker for a source connector."""
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """The source offsets that have been committed so far by the connector's tasks. Each call takes milliseconds."""
 
 
 class Connector(ABC):
@@ -66,6 +74,7 @@ class Connector(ABC):
 class SourceConnector(Connector):
     """A connector whose tasks read from another system (Java: SourceConnector)."""
 
+    context: SourceConnectorContext
     task_class: ClassVar[type[SourceTask] | type[AsyncSourceTask]]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:

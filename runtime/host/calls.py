@@ -129,6 +129,9 @@ class HostCalls:
         by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
         return bool(connector.alter_offsets(_without_nulls(config), by_partition))
 
+    def offsets_read(self, number: int, offsets: Sequence[Mapping[str, Any] | None], error: str | None) -> None:
+        self._started.requests.answered(number, offsets, error)
+
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """Run samples through a chain (runtime.pipeline.preview.run), and send each plugin call as an event."""
         from runtime.pipeline.preview.run import preview

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,6 +50,7 @@ class PluginHostClient:
         self._up = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
         self._closing = False
+        self._running: set[asyncio.Task[None]] = set()
         self._infos: dict[str, ConnectorInfo] = {}
 
     @property
@@ -246,6 +247,23 @@ class PluginHostClient:
                 delay = _RESTART_DELAYS[min(early, len(_RESTART_DELAYS) - 1)]
                 _log.error("Cannot start the plugin host: %s; retrying in %g s", error, delay)
 
+    def _background(self, work: Coroutine[Any, Any, None]) -> None:
+        running = asyncio.create_task(work)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+
+    async def _read_offsets(self, event: Event) -> None:
+        """Answer a source connector that reads its offsets. The answer is lost with a host that dies meanwhile."""
+        offsets: Sequence[Mapping[str, Any] | None] = ()
+        error = None
+        try:
+            offsets = await self._listener.connector_offsets(event["connector"], event["partitions"])
+        except Exception as e:
+            error = str(e) or type(e).__name__
+        if (child := self._child) is not None:
+            with contextlib.suppress(ChildDiedError):
+                await child.call("offsets_read", event["number"], offsets, error)
+
     def _on_event(self, event: Event) -> None:
         try:
             match event["event"]:
@@ -253,6 +271,8 @@ class PluginHostClient:
                     self._listener.reconfigure(event["connector"])
                 case "failed":
                     self._listener.connector_failed(event["connector"], event["trace"])
+                case "read_offsets":
+                    self._background(self._read_offsets(event))
                 case "lost":
                     self._listener.connectors_lost(event["connectors"], event["reason"])
                 case "log":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.connector import Connector
+from runtime.host.offset_requests import ConnectorOffsetReader, OffsetRequests
 from runtime.pipeline.task.trace import trace_of
 
 _log = logging.getLogger(__name__)
@@ -20,10 +21,11 @@ Config = Mapping[str, str]
 
 
 class HostConnectorContext:
-    """The ConnectorContext of one instance: sends its requests to the worker until the instance is stopped."""
+    """The SourceConnectorContext of one instance: sends its requests to the worker until the instance is stopped."""
 
-    def __init__(self, name: str, send: Send) -> None:
+    def __init__(self, name: str, send: Send, requests: OffsetRequests) -> None:
         self.name, self._send = name, send
+        self.offsets = ConnectorOffsetReader(name, requests)
         self.closed = False
 
     def request_task_reconfiguration(self) -> None:
@@ -81,6 +83,7 @@ class StartedConnectors:
 
     def __init__(self, send: Send) -> None:
         self._send = send
+        self.requests = OffsetRequests(send)
         self._places: dict[str, _Place] = {}
         self._table = threading.Lock()
 
@@ -107,7 +110,7 @@ class StartedConnectors:
             _stop(place)
             _check_wanted(place)
             connector = make()
-            place.context = context = HostConnectorContext(place.name, self._send)
+            place.context = context = HostConnectorContext(place.name, self._send, self.requests)
             connector.context = context
             _check_wanted(place)
             connector.start(config)

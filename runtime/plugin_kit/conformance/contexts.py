@@ -11,20 +11,6 @@ from runtime.api.task import Offset, Partition, TransactionContext
 from runtime.kafka.formats import canonical
 
 
-@dataclass(slots=True)
-class KitConnectorContext:
-    """A ConnectorContext that records what the connector requests."""
-
-    errors: list[Exception] = field(default_factory=list)
-    reconfigurations: int = 0
-
-    def request_task_reconfiguration(self) -> None:
-        self.reconfigurations += 1
-
-    def raise_error(self, error: Exception) -> None:
-        self.errors.append(error)
-
-
 class KitOffsets:
     """An OffsetReader of offsets that are kept in memory."""
 
@@ -37,6 +23,21 @@ class KitOffsets:
 
     def offsets(self, partitions: Sequence[Partition]) -> list[Offset | None]:
         return [self.offset(partition) for partition in partitions]
+
+
+@dataclass(slots=True)
+class KitConnectorContext:
+    """A SourceConnectorContext that records what the connector requests."""
+
+    errors: list[Exception] = field(default_factory=list)
+    reconfigurations: int = 0
+    offsets: KitOffsets = field(default_factory=KitOffsets)
+
+    def request_task_reconfiguration(self) -> None:
+        self.reconfigurations += 1
+
+    def raise_error(self, error: Exception) -> None:
+        self.errors.append(error)
 
 
 @dataclass(frozen=True, slots=True)

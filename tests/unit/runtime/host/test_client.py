@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,11 @@ class OddConnector(SourceConnector):
                 while True: pass
             case "print": print("hello from", method); os.write(1, b"and from the descriptor\\n"); sys.stdin.read()
             case "wrong": return "wrong"
+            case "read":
+                found = self.context.offsets.offsets([{"p": 7}, {"p": 0}])
+                assert found == [{"of": "odd", "n": 7}, None], found
+                assert self.context.offsets.offset({"p": 8}) == {"of": "odd", "n": 8}
+            case "read unknown": self.context.offsets.offset({"p": -1})
     def validate(self, config):
         self._act("validate", config)
         return super().validate(config)
@@ -95,6 +100,13 @@ class RecordingListener:
         self.lost |= dict.fromkeys(connectors, reason)
         self.changed.set()
 
+    async def connector_offsets(
+        self, connector: str, partitions: Sequence[Mapping[str, Any]]
+    ) -> Sequence[Mapping[str, Any] | None]:
+        if any(partition["p"] < 0 for partition in partitions):
+            raise ConnectionError("Kafka does not answer")
+        return [{"of": connector, "n": partition["p"]} if partition["p"] else None for partition in partitions]
+
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):
             while not condition():
@@ -140,6 +152,13 @@ async def test_a_plugin_in_a_folder(start: Start) -> None:
         {"n": "0", "task.class": "odd_plugins.Task"},
         {"n": "1", "task.class": "odd_plugins.Task"},
     ]
+
+
+async def test_a_source_connector_reads_committed_offsets(start: Start) -> None:
+    host, _ = await start()
+    await host.start_connector("odd", odd(start="read"))
+    with pytest.raises(HostError, match="committed offsets could not be read: Kafka does not answer"):
+        await host.start_connector("odd", odd(start="read unknown"))
 
 
 async def test_sinks_get_their_topics_from_the_runtime(start: Start) -> None:

@@ -44,6 +44,9 @@ class Silent:
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
 
+    async def connector_offsets(self, connector: str, partitions: Sequence[object]) -> list[None]:
+        return [None for _ in partitions]
+
 
 @pytest.fixture
 async def host() -> AsyncIterator[PluginHostClient]:
