@@ -49,13 +49,15 @@ REQUIRED: Any = object()
 class Recommender(Protocol):
     """Recommends values for a key, depending on the values of other keys.
 
-    `parsed` has the typed value of each key that is valid."""
+    `parsed` has the typed value of each key that is valid. ConfigError adds an error to the key. A subclass may leave
+    out visible()."""
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
         """The recommended values; empty for none."""
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
-        """Whether the key applies, given the other values."""
+        """Whether the key applies, given the other values. A key that does not is still validated."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,15 @@ def example(tmp_path: Path) -> Path:
     return module
 
 
+@pytest.fixture
+def async_example(tmp_path: Path) -> Path:
+    """The module with an async task from the documentation."""
+    (code,) = re.findall(r"```py\n(\"\"\"A source that waits.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    module = tmp_path / "headrace_messages.py"
+    module.write_text(code)
+    return module
+
+
 def test_every_exported_name_resolves() -> None:
     assert len(runtime.api.__all__) == len(set(runtime.api.__all__)) == len(runtime.api._MODULES)
     assert dir(runtime.api) == sorted(runtime.api.__all__)
@@ -80,10 +89,12 @@ def test_the_example_runs(example: Path) -> None:
     assert connector.alter_offsets({}, [({"counter": "numbers"}, {"n": 1})])
 
 
-def test_the_example_passes_strict_type_checks(example: Path, tmp_path: Path) -> None:
+def test_the_examples_pass_strict_type_checks(example: Path, async_example: Path, tmp_path: Path) -> None:
     """Runs outside the repository, so that `py.typed` is used."""
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path / 'cache'}"]
-    done = subprocess.run([*command, str(example)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, str(example), str(async_example)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
