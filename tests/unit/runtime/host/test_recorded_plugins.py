@@ -82,9 +82,10 @@ async def test_lists_of_plugins(host: PluginHostClient) -> None:
         (step,) = param.values
         kind = step["step"].removeprefix("all: ")
         if kind in ("sink", "source", "converter", "header_converter"):
-            ours = [p for p in await host.plugins(False) if p["type"] == kind]
+            apache = [p for p in await host.plugins(False) if p["class"].startswith("org.apache.kafka.connect.")]
+            ours = [p for p in apache if p["type"] == kind and ".tools." not in p["class"]]
             assert comparable(ours) == step["body"]
-    assert [p["type"] for p in await host.plugins(True)] == ["sink", "source"]
+    assert {p["type"] for p in await host.plugins(True)} == {"sink", "source"}
 
 
 async def refusal(host: PluginHostClient, request: dict[str, Any]) -> str | None:
