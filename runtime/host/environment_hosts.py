@@ -79,11 +79,12 @@ class EnvironmentHosts:
         return {"": self._base.pid, **{key: host.client.pid for key, host in self._hosts.items()}}
 
     async def registry(self) -> PluginRegistry:
-        """All plugins, in all environments."""
-        async with self._listing:
-            if self._registry is None:
-                self._registry = await self._use(Catalog.from_json(await self._base.scan()))
-            return self._registry
+        """All plugins, in all environments. Does not wait for a reload."""
+        if self._registry is None:
+            async with self._listing:
+                if self._registry is None:
+                    self._registry = await self._use(Catalog.from_json(await self._base.scan()))
+        return self._registry
 
     async def reload(self, name: str | None = None) -> Catalog:
         """Scan the folders again. Calls from now on use the plugins found, in new processes if their code has changed.

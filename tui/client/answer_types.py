@@ -233,6 +233,20 @@ class WaitingAnswer(TaskReference):
     until: int
 
 
+class ReloadedWorker(TypedDict):
+    """What one worker has reloaded."""
+
+    plugins: list[Json]
+    restarted: list[str]
+    missing: list[str]
+
+
+class ReloadAnswer(TypedDict):
+    """`POST /connector-plugins/reload`; null for a worker that has not answered."""
+
+    workers: dict[str, ReloadedWorker | None]
+
+
 class WorkersAnswer(TypedDict):
     """`GET /workers`."""
 

@@ -123,6 +123,7 @@ ERRORS = Object(
     }
 )
 PLUGINS = ListOf(Object({"class": TEXT, "type": TEXT}, {"version": TEXT}))
+RELOAD = Object({"workers": MapOf(Maybe(Object({"plugins": ListOf(ANYTHING), "restarted": NAMES, "missing": NAMES})))})
 KEY = {
     **dict.fromkeys(("type", "importance", "documentation", "group"), TEXT),
     "required": FLAG,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         OrphansAnswer,
         PluginAnswer,
         PreviewAnswer,
+        ReloadAnswer,
         ResolvedAnswer,
         RootAnswer,
         StatusAnswer,
@@ -215,6 +216,13 @@ class Connect:
 
     async def plugin_config(self, plugin: str) -> list[KeyAnswer]:
         found: list[KeyAnswer] = await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
+        return found
+
+    async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadAnswer:
+        """Search plugins again on all workers; connectors with changed plugins restart. Headrace workers only."""
+        query = "" if plugin is None else f"?plugin={quote(plugin, safe='')}"
+        path = f"/connector-plugins/reload{query}"
+        found: ReloadAnswer = await self._send("POST", path, origin=origin, shape=answers.RELOAD)
         return found
 
     async def validate(self, plugin: str, config: Mapping[str, Json]) -> ValidationAnswer:

@@ -1,15 +1,15 @@
-"""The verbs for plugins: list them and describe their config keys."""
+"""The verbs for plugins: list them, describe their config keys, and reload them."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from tui.commands.arguments import option, positional
-from tui.commands.base import Command, CommandContext
-from tui.commands.result import Result, Table
+from tui.commands.arguments import option, optional_positional, positional
+from tui.commands.base import ChangingCommand, Command, CommandContext
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import compile_regex
-from tui.errors import NotFound, about
+from tui.errors import UNREACHABLE, NotFound, about
 from tui.formatting import one_line
 
 if TYPE_CHECKING:
@@ -75,3 +75,35 @@ def _row(key: KeyAnswer) -> tuple[str, str, str, str, str, str]:
         (key.get("importance") or "").lower(),
         one_line(key.get("documentation") or ""),
     )
+
+
+class ReloadPlugin(ChangingCommand):
+    """Search the plugins of all workers again. Connectors with changed plugins restart with the new code.
+
+    PLUGIN limits this to one plugin: its class, alias, module, or the folder of its environment.
+    """
+
+    verb, noun = "reload plugin", "plugin"
+
+    name = optional_positional("PLUGIN", "default: all plugins")
+
+    async def run(self, context: CommandContext) -> Result:
+        name = self.name or None
+        if self.dry_run:
+            return confirmation([TargetOutcome(name or "plugins", "would be reloaded on all workers")])
+        try:
+            answer = await context.connect.reload_plugins(name, context.change_store.origin(""))
+        except NotFound as error:
+            if not error.message.startswith("HTTP 404"):
+                raise
+            raise NotFound("this cluster cannot reload plugins", 404, "only Headrace workers can") from None
+        outcomes = []
+        for worker, found in answer["workers"].items():
+            if found is None:
+                outcomes.append(TargetOutcome(worker, "did not answer: reload again", UNREACHABLE))
+                continue
+            text = f"restarting {', '.join(found['restarted'])}" if found["restarted"] else "reloaded, nothing restarts"
+            if found["missing"]:
+                text += f"; the plugins of {', '.join(found['missing'])} are missing"
+            outcomes.append(TargetOutcome(worker, text, raw=found))
+        return confirmation(outcomes)

@@ -11,6 +11,7 @@ import pytest
 
 from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.model.environment import Environment
 from runtime.model.states import TaskId
 from runtime.system.scheduling import Delay
 from tests.support.engine_recorder import slot_link, task_spec
@@ -364,3 +365,68 @@ class CountingTasks(dict[TaskId, TaskRun]):
     def get(self, *args: Any) -> Any:
         self.count += 1
         return super().get(*args)
+
+
+def _in_environment(environment: str, connector: str, task: int = 0, **more: Any) -> TaskRun:
+    spec = replace(task_spec(connector), task=task, environment=Environment(environment), **more)
+    return TaskRun(spec)
+
+
+def test_tasks_of_an_environment_have_slots_of_their_own(roster: Roster) -> None:
+    shared = [add_slot(roster, number) for number in (0, 1)]
+    for environment in ("one", "two"):
+        for task in range(4):
+            roster.add(_in_environment(environment, environment, task))
+    add_tasks(roster, 4)
+    assert placed(roster) == {0: 2, 1: 2}
+    assert roster.extras.numbers == [0, 1, 2, 3, 4, 5]  # as many for each environment as are configured
+    extra = [add_slot(roster, number) for number in (2, 3, 4, 5)]
+    assert placed(roster) == {2: 2, 3: 2, 4: 2, 5: 2}
+    for link in extra:
+        assert len({task.spec.environment for task in link.tasks.values()}) == 1
+    assert all(task.spec.environment is None for link in shared for task in link.tasks.values())
+
+
+def test_an_isolated_task_of_an_environment_shares_its_slot_with_none(roster: Roster) -> None:
+    add_slot(roster, 0)
+    roster.add(_in_environment("one", "a", dedicated=True))
+    roster.add(_in_environment("one", "b"))
+    placed(roster)
+    assert roster.extras.numbers == [0, 1, 2, 3]
+    add_slot(roster, 2)
+    add_slot(roster, 3)
+    assert placed(roster) == {2: 1, 3: 1}
+
+
+def test_at_the_limit_tasks_share_the_slots_of_their_environment_or_wait(clock: Clock) -> None:
+    roster = Roster(slots=2, wait=0.0, clock=clock, max_extra_slots=1)
+    add_slot(roster, 0)
+    add_slot(roster, 1)
+    for task in range(2):
+        roster.add(_in_environment("one", "a", task))
+    roster.add(_in_environment("two", "b"))
+    placed(roster)
+    add_slot(roster, 2)
+    assert placed(roster) == {2: 2}
+    assert roster.without_slot == ["two"]
+
+
+def test_a_full_slot_of_an_environment_fails_the_task(roster: Roster) -> None:
+    """The task would return to the same slot again and again."""
+    add_slot(roster, 0)
+    roster.add(_in_environment("one", "a"))
+    placed(roster)
+    link = add_slot(roster, roster.extras.numbers[-1])
+    assert placed(roster) == {link.slot: 1}
+    assert not roster.crowded(link)
+
+
+def test_the_slot_of_an_unused_environment_is_given_up(roster: Roster, clock: Clock) -> None:
+    add_slot(roster, 0)
+    roster.add(_in_environment("one", "a"))
+    placed(roster)
+    assert roster.extras.idle([2], clock()) == []
+    clock.now += 31
+    assert roster.extras.idle([2], clock()) == []
+    clock.now += 31
+    assert roster.extras.idle([], clock()) == [2]
