@@ -81,7 +81,7 @@ DISTRIBUTED = ConfigDef(
         "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built in."
     ),
     ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
-    ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins."),
+    ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins and plugin environments."),
     ConfigKey(
         "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is removed."
     ),
@@ -173,16 +173,12 @@ _PASSED_ON = (
 )  # fmt: skip
 _SYNC = "a worker that has not read the config topic up to the leader's offset retries until it has"
 _JAVA_METRICS = "it configures Java's metrics"
-_ONE_VERSION = "a worker has one version of each Python plugin"
 _IGNORED = {
-    "plugin.discovery": "Python plugins are discovered by importing them",
+    "plugin.discovery": "plugins are listed from their sources and entry points, without importing them",
     "metric.reporters": "this worker does not run Java reporters",
     "metrics.num.samples": _JAVA_METRICS,
     "metrics.recording.level": _JAVA_METRICS,
     "metrics.sample.window.ms": _JAVA_METRICS,
-    "key.converter.plugin.version": _ONE_VERSION,
-    "value.converter.plugin.version": _ONE_VERSION,
-    "header.converter.plugin.version": _ONE_VERSION,
     "worker.sync.timeout.ms": _SYNC,
     "worker.unsync.backoff.ms": _SYNC,
 }

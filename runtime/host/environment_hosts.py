@@ -53,6 +53,7 @@ class EnvironmentHosts:
             "key.converter": settings.key_converter,
             "value.converter": settings.value_converter,
             "header.converter": settings.header_converter,
+            **settings.converter_versions,
         }
         self._idle_timeout = idle_timeout
         self._base = PluginHostClient(settings, listener, scrub=scrub)

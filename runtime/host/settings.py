@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.model.environment import Environment
@@ -23,6 +23,8 @@ class HostSettings:
     exactly_once: bool = False
     environment: Environment | None = None
     catalog: Mapping[str, Any] | None = None
+    converter_versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the worker's converters by key, such as `key.converter.plugin.version`."""
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> HostSettings:

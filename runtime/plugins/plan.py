@@ -51,10 +51,12 @@ class _Part:
 
 
 def plan(config: Mapping[str, str | None], defaults: Mapping[str, str], registry: PluginRegistry) -> PluginPlan:
-    """The plan for a configuration with variables resolved. `defaults` are the worker's converters by key.
+    """The plan for a configuration with variables resolved. `defaults` are the worker's converters by key, and their
+    versions, which apply to connectors without converters of their own.
     UnknownConnectorError, and ConfigError if no plugin has the version, or if the plugins are in different
     environments. Plugins of the chain that do not exist are left out."""
-    parts = [part for part in _parts({**defaults, **config}, registry) if part.candidates]
+    used = {key: value for key, value in defaults.items() if config.get(key.removesuffix(".plugin.version")) is None}
+    parts = [part for part in _parts({**used, **config}, registry) if part.candidates]
     connector, others = parts[0], parts[1:]
     newest = connector.candidates[0].version
     environments = [p.environment for p in connector.candidates if p.version == newest]

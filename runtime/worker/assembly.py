@@ -274,7 +274,10 @@ def _journal(config: WorkerConfig) -> TopicSpec:
 
 def _host(config: WorkerConfig) -> HostSettings:
     key, value, header = (config.converter(which)[0] for which in ("key", "value", "header"))
-    return HostSettings(config.plugin_path, key, value, header, config.exactly_once.transactional_tasks)
+    keys = [f"{which}.converter.plugin.version" for which in ("key", "value", "header")]
+    versions = {name: config.originals[name] for name in keys if name in config.originals}
+    transactional = config.exactly_once.transactional_tasks
+    return HostSettings(config.plugin_path, key, value, header, transactional, converter_versions=versions)
 
 
 def _engine(config: WorkerConfig) -> EngineSettings:

@@ -45,8 +45,10 @@ _SPECIAL = {
     "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
-    "plugin.path": (HONOURED, "folders of Python plugins; Java plugins in them are ignored, and connectors that "
-                              "need them are FAILED or refused"),
+    "plugin.path": (HONOURED, "folders of Python plugins and plugin environments; Java plugins in them are ignored, "
+                              "and connectors that need them are FAILED or refused"),
+    **{f"{which}.converter.plugin.version": (HONOURED, f"accepted versions of {which}.converter")
+       for which in ("key", "value", "header")},
 }  # fmt: skip
 
 ISOLATION_ROW = (

@@ -13,6 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from tests.support.waiting import wait_until
 from tests.support.wheels import build_wheel
 
 CONNECTOR = """
@@ -56,6 +57,9 @@ class Silent:
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
 
+    async def connector_offsets(self, connector: str, partitions: Sequence[object]) -> list[None]:
+        return [None for _ in partitions]
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -91,9 +95,7 @@ async def _started(hosts: EnvironmentHosts, name: str, config: dict[str, str]) -
 
 
 async def _until_ended(hosts: EnvironmentHosts) -> None:
-    async with asyncio.timeout(10):
-        while len(hosts.pids) > 1:
-            await asyncio.sleep(0.05)
+    await asyncio.to_thread(wait_until, lambda: len(hosts.pids) == 1, 10)
 
 
 async def test_connectors_of_two_environments_run_in_processes_of_their_own(hosts: EnvironmentHosts) -> None:

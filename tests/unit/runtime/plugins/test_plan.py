@@ -108,6 +108,17 @@ def test_plugins_of_two_environments_are_refused(config: dict[str, str], message
         _plan(config)
 
 
+def test_the_version_of_a_worker_converter_applies_to_connectors_without_their_own() -> None:
+    registry = PluginRegistry(
+        catalog=_catalog(_plugin("conv.Xml", CONVERTER, "1"), _plugin("conv.Xml", CONVERTER, "2"))
+    )
+    defaults = {"key.converter": "Xml", "key.converter.plugin.version": "3"}
+    with pytest.raises(ConfigError, match=r"available versions: \[1, 2\]"):
+        plan({"connector.class": "FileStreamSource"}, defaults, registry)
+    found = plan({"connector.class": "FileStreamSource", "key.converter": "Xml"}, defaults, registry)
+    assert found.targets["key.converter"] == "conv:Xml"
+
+
 def test_the_revision_changes_with_the_code_of_any_plugin() -> None:
     config = {"connector.class": "FileStreamSource", **_chain("plain.Trim")}
     changed = [replace(p, revision="b") if p.cls == "plain.Trim" else p for p in PLUGINS]
