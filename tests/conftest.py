@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.broker import EmbeddedBroker, KafkaBroker
+from tests.support.postgres import Postgres, started_postgres
 from tests.support.stores import MakeStores, opened_stores
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
@@ -86,6 +87,14 @@ def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) 
     process.start()
     yield process
     process.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One PostgreSQL server for the whole run; tests create their own databases."""
+    server = started_postgres()
+    yield server
+    server.remove()
 
 
 @contextmanager

@@ -48,6 +48,12 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ),
     ("headrace.HttpSinkConnector", "runtime.connectors.http.sink:HttpSinkConnector", (PluginType.SINK,)),
     ("headrace.HttpSourceConnector", "runtime.connectors.http.source:HttpSourceConnector", (PluginType.SOURCE,)),
+    ("headrace.JdbcSinkConnector", "runtime.connectors.jdbc.sink_connector:JdbcSinkConnector", (PluginType.SINK,)),
+    (
+        "headrace.JdbcSourceConnector",
+        "runtime.connectors.jdbc.source_connector:JdbcSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     (
         f"{_K}tools.VerifiableSinkConnector",
         "runtime.connectors.verifiable.sink:VerifiableSinkConnector",

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from runtime.plugin_kit import Case
-from tests.conformance.cases import converters, datagen, file_connectors, http, predicates, transformations, verifiable
+from tests.conformance.cases import (
+    converters,
+    datagen,
+    file_connectors,
+    http,
+    jdbc,
+    predicates,
+    transformations,
+    verifiable,
+)
 
 CASES: list[Case] = [
     *file_connectors.CASES,
     *datagen.CASES,
+    *jdbc.CASES,
     *verifiable.CASES,
     *http.CASES,
     *transformations.CASES,

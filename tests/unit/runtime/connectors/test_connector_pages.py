@@ -17,6 +17,7 @@ DOCS = Path(__file__).parents[4] / "docs" / "connectors"
 PAGES = {
     "datagen": ["DatagenSource"],
     "http": ["HttpSink", "HttpSource"],
+    "jdbc": ["JdbcSource", "JdbcSink"],
     "verifiable": ["VerifiableSource", "VerifiableSink"],
 }
 _EXAMPLE = re.compile(r"```json\n(\{.*?\n\})\n```", re.DOTALL)

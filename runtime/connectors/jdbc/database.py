@@ -1,0 +1,133 @@
+"""The connection of a task or connector to its database."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from sqlalchemy import URL, Connection, Engine, create_engine, text
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from runtime.api.errors import ConfigError, ConnectError, RetriableError
+from runtime.connectors.jdbc.connection_config import ConnectionSettings
+from runtime.connectors.jdbc.errors import Fault, fault_of, message_of
+from runtime.connectors.jdbc.urls import database_url
+
+_log = logging.getLogger(__name__)
+
+_PACKAGES = {
+    "psycopg": "psycopg[binary]",
+    "psycopg2": "psycopg2-binary",
+    "pymysql": "PyMySQL",
+    "MySQLdb": "mysqlclient",
+}
+"""Packages of drivers whose names differ from those of their modules."""
+
+
+class Database:
+    """Connects when needed, with one connection at a time."""
+
+    def __init__(self, settings: ConnectionSettings, sleep: Callable[[float], object] = time.sleep) -> None:
+        """`sleep` waits between two attempts to connect. ConfigError for an invalid URL or a missing driver."""
+        self._settings, self._sleep = settings, sleep
+        password = settings.password.value if settings.password is not None else None
+        url = database_url(settings.url, settings.user, password)
+        self._secrets = tuple(str(secret) for secret in (password, url.password) if secret)
+        self.engine = _engine(url)
+        self._connection: Connection | None = None
+
+    @property
+    def dialect(self) -> str:
+        """SQLAlchemy's name of the kind of database: postgresql, sqlite, …"""
+        return self.engine.dialect.name
+
+    def connection(self) -> Connection:
+        """The open connection, or a new one after one attempt; RetriableError if the database is not available."""
+        if self._connection is None:
+            try:
+                self._connection = self._connected()
+            except (SQLAlchemyError, OSError) as error:
+                raise RetriableError(f"Cannot connect to the database: {self.message(error)}") from None
+        return self._connection
+
+    def connect(self) -> Connection:
+        """The open connection, or a new one after at most `connection.attempts` attempts; ConnectError after those."""
+        attempts = self._settings.attempts
+        for attempt in range(1, attempts + 1):
+            try:
+                return self.connection()
+            except RetriableError as error:
+                if attempt == attempts:
+                    raise ConnectError(f"{error} ({attempts} attempts)") from None
+                _log.warning("%s; attempt %d of %d", error, attempt, attempts)
+                self._sleep(self._settings.backoff)
+        raise AssertionError("connection.attempts is at least 1")
+
+    def discard(self) -> None:
+        """Closes the connection, which may be broken; the next call of connection() opens another."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            connection.invalidate()
+            connection.close()
+        except Exception as error:  # the connection is given up in any case
+            _log.debug("Closing the connection failed: %s", self.message(error))
+
+    def close(self) -> None:
+        """Closes the connection and everything else."""
+        self.discard()
+        self.engine.dispose()
+
+    def message(self, error: BaseException) -> str:
+        """The text of an error, without passwords."""
+        return message_of(error, self._secrets)
+
+    def translated(self, error: Exception, action: str) -> ConnectError:
+        """The error for the worker: RetriableError if `action` may succeed later; `action` begins the message."""
+        lost = fault_of(error) is Fault.RETRIABLE
+        kind = RetriableError if lost else ConnectError
+        return kind(f"{action}: {self.message(error)}")
+
+    def _connected(self) -> Connection:
+        connection = self.engine.connect()
+        try:
+            if self.dialect == "postgresql":
+                connection.execute(text("SET TIME ZONE 'UTC'"))
+                connection.commit()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _engine(url: URL) -> Engine:
+    try:
+        return create_engine(url, poolclass=NullPool, connect_args=_arguments(url))
+    except NoSuchModuleError:
+        raise ConfigError(
+            f"connection.url names the database {url.drivername}, for which SQLAlchemy has no dialect: install the "
+            "package that has one into the worker's environment"
+        ) from None
+    except ModuleNotFoundError as error:
+        module = error.name or url.drivername
+        raise ConfigError(
+            f"The driver for {url.drivername} is missing: run pip install '{_PACKAGES.get(module, module)}' in the "
+            "worker's environment"
+        ) from None
+    except (ArgumentError, ImportError, ValueError) as error:
+        raise ConfigError(f"connection.url cannot be used: {message_of(error, _passwords(url))}") from None
+
+
+def _arguments(url: URL) -> dict[str, object]:
+    if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
+        given = {name for name in ("connect_timeout", "application_name") if name in url.query}
+        defaults: dict[str, object] = {"connect_timeout": 10, "application_name": "headrace"}
+        return {name: value for name, value in defaults.items() if name not in given}
+    return {"timeout": 10} if url.get_backend_name() == "sqlite" else {}
+
+
+def _passwords(url: URL) -> tuple[str, ...]:
+    return (str(url.password),) if url.password else ()

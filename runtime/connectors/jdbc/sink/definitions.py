@@ -1,0 +1,139 @@
+"""Tables as the sink creates and extends them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateColumn, CreateTable
+from sqlalchemy.sql.elements import quoted_name
+
+from runtime.api.data.schema import Schema, Type
+from runtime.api.errors import ConnectError
+from runtime.connectors.jdbc.sink.rows import RowField
+from runtime.connectors.jdbc.sink.values import ZONED_TIMESTAMP, is_date, is_decimal, is_time, is_timestamp
+from runtime.connectors.jdbc.tables import TableId
+from runtime.connectors.jdbc.types import JSON_NAME, UUID_NAME
+
+_KEY_LENGTH = 255
+"""Characters of texts in a primary key, for databases that cannot index texts without a limit."""
+
+
+class Definitions:
+    """Statements that create tables and columns for records, for Connection.exec_driver_sql()."""
+
+    def __init__(self, connection: Connection, quote: bool) -> None:
+        self._dialect, self._quote = connection.dialect, quote
+
+    def create(self, table: TableId, fields: Sequence[RowField]) -> str:
+        """CREATE TABLE for these fields; ConnectError for a field whose type is unknown."""
+        columns = [self._column(table, one) for one in fields]
+        made = sa.Table(self._name(table.name), sa.MetaData(), *columns, schema=self._schema(table))
+        return self._text(CreateTable(made, if_not_exists=True))
+
+    def add(self, table: TableId, fields: Sequence[RowField]) -> list[str]:
+        """ALTER TABLE for these fields; ConnectError for a required field without a default."""
+        statements = []
+        for one in fields:
+            if one.schema is not None and not one.schema.optional and one.schema.default is None:
+                raise ConnectError(
+                    f"The table {table} has no column {one.name}, and it cannot be added because the field is required "
+                    "and has no default: add the column, or make the field optional"
+                )
+            made = sa.Table(self._name(table.name), sa.MetaData(), self._column(table, one), schema=self._schema(table))
+            name = self._dialect.identifier_preparer.format_table(made)
+            keyword = "ADD" if self._dialect.name in ("oracle", "mssql") else "ADD COLUMN"
+            statements.append(f"ALTER TABLE {name} {keyword} {self._text(CreateColumn(made.columns[0]))}")
+        return statements
+
+    def _text(self, element: CreateTable | CreateColumn) -> str:
+        return str(element.compile(dialect=self._dialect)).strip()
+
+    def _column(self, table: TableId, one: RowField) -> sa.Column[Any]:
+        if one.schema is None:
+            raise ConnectError(
+                f"The column {one.name} of {table} cannot be created, since its records have no schema: create it, or "
+                "use a converter with schemas"
+            )
+        default = _default(one.schema)
+        nullable = one.schema.optional and not one.key
+        return sa.Column(
+            self._name(one.name),
+            self._type(one.schema, one.key),
+            nullable=nullable,
+            primary_key=one.key,
+            autoincrement=False,
+            server_default=None if default is None or one.key else sa.literal(default),
+        )
+
+    def _type(self, schema: Schema, key: bool = False) -> Any:
+        if (special := self._named_type(schema)) is not None:
+            return special
+        if schema.type is Type.ARRAY:
+            if self._dialect.name == "postgresql" and schema.values is not None and _simple(schema.values):
+                return postgresql.ARRAY(self._type(schema.values))
+            return self._json()
+        if schema.type in (Type.MAP, Type.STRUCT):
+            return self._json()
+        if schema.type is Type.STRING:
+            bounded = key and self._dialect.name not in ("postgresql", "sqlite")
+            return sa.String(_KEY_LENGTH) if bounded else sa.Text()
+        if schema.type is Type.BYTES:
+            return sa.LargeBinary()
+        return _TYPES[schema.type]()
+
+    def _named_type(self, schema: Schema) -> Any:
+        postgres = self._dialect.name == "postgresql"
+        if is_decimal(schema):
+            return _any_numeric(schema) if postgres else sa.Numeric(38, int(schema.parameter("scale") or 10))
+        if is_timestamp(schema):
+            zoned = schema.name == ZONED_TIMESTAMP
+            return sa.TIMESTAMP(timezone=True) if zoned and postgres else sa.TIMESTAMP()
+        if is_date(schema):
+            return sa.Date()
+        if is_time(schema):
+            return sa.Time()
+        if schema.name == UUID_NAME and postgres:
+            return postgresql.UUID()
+        return self._json() if schema.name == JSON_NAME else None
+
+    def _json(self) -> Any:
+        return postgresql.JSONB() if self._dialect.name == "postgresql" else sa.Text()
+
+    def _name(self, text: str) -> quoted_name:
+        return quoted_name(text, self._quote)
+
+    def _schema(self, table: TableId) -> quoted_name | None:
+        return None if table.schema is None else self._name(table.schema)
+
+
+_TYPES: dict[Type, Any] = {
+    Type.INT8: sa.SmallInteger,
+    Type.INT16: sa.SmallInteger,
+    Type.INT32: sa.Integer,
+    Type.INT64: sa.BigInteger,
+    Type.FLOAT32: sa.REAL,
+    Type.FLOAT64: sa.Double,
+    Type.BOOLEAN: sa.Boolean,
+}
+
+
+def _any_numeric(schema: Schema) -> sa.Numeric[Any]:
+    """The field's precision is seldom known; the scale alone cannot be declared."""
+    precision, scale = schema.parameter("connect.decimal.precision"), schema.parameter("scale")
+    return sa.Numeric(int(precision), int(scale)) if precision and scale else sa.Numeric()
+
+
+def _simple(schema: Schema) -> bool:
+    return schema.type.primitive
+
+
+def _default(schema: Schema) -> Any:
+    """The default of a field, if it can be written as a literal."""
+    default = schema.default
+    return default if isinstance(default, bool | int | float | str | Decimal | dt.date) else None

@@ -1,0 +1,144 @@
+"""How the rows of a segment are written: the table's columns, the conversion of values, and the writer."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from runtime.api.errors import ConnectError, DataError
+from runtime.connectors.jdbc.catalog.catalog import Catalog
+from runtime.connectors.jdbc.sink.copying import CopyWriter
+from runtime.connectors.jdbc.sink.definitions import Definitions
+from runtime.connectors.jdbc.sink.rows import RowField, Segment
+from runtime.connectors.jdbc.sink.statements import RowWriter, StatementWriter
+from runtime.connectors.jdbc.sink.values import Convert, ParameterStyle, converter
+from runtime.connectors.jdbc.sink_config import SinkSettings
+from runtime.connectors.jdbc.tables import TableId
+from runtime.connectors.jdbc.types import ColumnInfo
+
+_log = logging.getLogger(__name__)
+
+Column = Sequence[Any]
+Columns = dict[str, ColumnInfo]
+"""The columns of a table by name; in lower case if names are not quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How segments with the same table and fields are written."""
+
+    writer: RowWriter
+    converters: tuple[Convert | None, ...]
+
+    def converted(self, segment: Segment) -> list[Column]:
+        """The parameters of all rows; those of deleted rows are converted, too, but not used."""
+        return [
+            column if convert is None else [None if value is None else convert(value) for value in column]
+            for convert, column in zip(self.converters, segment.columns, strict=True)
+        ]
+
+
+class Plans:
+    """Makes plans, and creates and extends tables for them. Plans are kept until forget()."""
+
+    def __init__(self, settings: SinkSettings, catalog: Catalog, dialect: str, driver: str) -> None:
+        """`dialect` and `driver` are SQLAlchemy's names of the database and its driver."""
+        self._settings, self._catalog, self._dialect = settings, catalog, dialect
+        self._copies = dialect == "postgresql" and driver == "psycopg"
+        self._style = ParameterStyle(
+            settings.zone,
+            settings.zone if settings.date_in_zone else dt.UTC,
+            naive_text=dialect == "sqlite",
+            arrays=dialect == "postgresql",
+        )
+        self._plans: dict[tuple[TableId, tuple[RowField, ...]], Plan | DataError] = {}
+        self._columns: dict[TableId, Columns] = {}
+
+    def forget(self) -> None:
+        """Reads the tables again for the next segments, and creates temporary tables again in a new connection."""
+        self._plans.clear()
+        self._columns.clear()
+
+    def of(self, connection: Connection, segment: Segment) -> Plan | DataError:
+        """The plan for a segment, or the error of its records. May change the table and commit: call it before the
+        rows are written. ConnectError if no record can be written."""
+        key = segment.table, segment.fields
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._planned(connection, segment)
+            connection.commit()
+        return plan
+
+    def _planned(self, connection: Connection, segment: Segment) -> Plan | DataError:
+        table, fields = segment.table, segment.fields
+        columns = self._columns.get(table) or self._described(connection, table)
+        if not columns:
+            columns = self._created(connection, table, fields)
+        missing = [one for one in fields if self._name(one) not in columns]
+        if missing:
+            columns = self._described(connection, table)
+            missing = [one for one in fields if self._name(one) not in columns]
+        if missing and not self._settings.evolve:
+            names = ", ".join(one.name for one in missing)
+            return DataError(f"The table {table} has no column {names}: add it, or set auto.evolve=true")
+        if missing:
+            columns = self._extended(connection, table, missing)
+        writer = self._writer(segment)
+        writer.prepare(connection)
+        types = [columns[self._name(one)].type for one in fields]
+        converters = [converter(one.schema, kind, self._style) for one, kind in zip(fields, types, strict=True)]
+        return Plan(writer, tuple(converters))
+
+    def _described(self, connection: Connection, table: TableId) -> Columns:
+        folded = table
+        if not self._settings.quote and self._dialect == "postgresql":
+            folded = TableId(table.schema and table.schema.lower(), table.name.lower())
+        found = self._catalog.columns(connection, folded)
+        columns = self._columns[table] = {
+            info.name if self._settings.quote else info.name.lower(): info for info in found
+        }
+        return columns
+
+    def _name(self, one: RowField) -> str:
+        """The key of a field's column in Columns; the database folds names that are not quoted."""
+        return one.name if self._settings.quote else one.name.lower()
+
+    def _created(self, connection: Connection, table: TableId, fields: Sequence[RowField]) -> Columns:
+        if not self._settings.create:
+            raise ConnectError(f"The table {table} does not exist: create it, or set auto.create=true")
+        statement = Definitions(connection, self._settings.quote).create(table, fields)
+        _log.info("Creating the table %s: %s", table, " ".join(statement.split()))
+        return self._changed(connection, table, [statement])
+
+    def _extended(self, connection: Connection, table: TableId, fields: Sequence[RowField]) -> Columns:
+        statements = Definitions(connection, self._settings.quote).add(table, fields)
+        _log.info("Extending the table %s: %s", table, "; ".join(statements))
+        return self._changed(connection, table, statements)
+
+    def _changed(self, connection: Connection, table: TableId, statements: Sequence[str]) -> Columns:
+        """Runs the statements; another task may have done the same meanwhile."""
+        failure: Exception | None = None
+        try:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+            connection.commit()
+        except Exception as error:
+            connection.rollback()
+            failure = error
+        columns = self._described(connection, table)
+        if not columns and failure is not None:
+            raise failure
+        return columns
+
+    def _writer(self, segment: Segment) -> RowWriter:
+        names = [one.name for one in segment.fields]
+        keys = [one.name for one in segment.fields if one.key]
+        mode, quote = self._settings.insert_mode, self._settings.quote
+        if self._copies:
+            return CopyWriter(segment.table, names, keys, mode, quote)
+        return StatementWriter(segment.table, names, keys, mode, self._dialect, quote)

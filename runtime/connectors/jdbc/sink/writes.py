@@ -1,0 +1,168 @@
+"""The work of a sink task: writes each batch in one transaction, and finds the rows that cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection
+
+from runtime.api.data.record import SinkRecord
+from runtime.api.errors import ConnectError, DataError, RetriableError
+from runtime.connectors.jdbc.catalog.choice import catalog_of
+from runtime.connectors.jdbc.database import Database
+from runtime.connectors.jdbc.errors import Fault, fault_of
+from runtime.connectors.jdbc.sink.plans import Plan, Plans
+from runtime.connectors.jdbc.sink.rows import Rows, Segment
+from runtime.connectors.jdbc.sink_config import InsertMode, SinkSettings
+
+Column = Sequence[Any]
+Failed = Callable[[SinkRecord, Exception], None]
+
+
+class SinkWrites:
+    """The connection and the plans of a task."""
+
+    def __init__(self, settings: SinkSettings, failed: Failed) -> None:
+        """`failed` is called for each record that cannot be written; it raises if such records are not tolerated.
+        ConnectError if the database is not available."""
+        self._settings, self._failed = settings, failed
+        self._database = Database(settings.connection)
+        catalog = catalog_of(self._database.dialect)
+        self._plans = Plans(settings, catalog, self._database.dialect, self._database.engine.dialect.driver)
+        self._rows = Rows(settings.rows, failed)
+        self._failures = 0
+        try:
+            self._database.connect()
+        except BaseException:
+            self._database.close()
+            raise
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        """Writes and commits a batch. RetriableError if nothing was committed and the same batch may succeed later."""
+        if not len(records):
+            return
+        try:
+            self._transaction(records)
+            self._failures = 0
+        except RetriableError as error:
+            self._lose_connection()
+            self._count_failure(str(error))
+        except ConnectError:
+            self._lose_connection()
+            raise
+        except Exception as error:
+            self._lose_connection()
+            if fault_of(error) not in (Fault.RETRIABLE, Fault.CHANGED):
+                raise self._database.translated(error, "The batch cannot be written") from None
+            self._count_failure(f"The batch was not written: {self._database.message(error)}")
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._database.close()
+
+    def _transaction(self, records: Sequence[SinkRecord]) -> None:
+        connection = self._database.connection()
+        segments = self._rows.segments(records)
+        planned = [(segment, self._plans.of(connection, segment)) for segment in segments]
+        for segment, plan in planned:
+            if isinstance(plan, DataError):
+                for record in segment.records:
+                    self._failed(record, plan)
+                continue
+            size = self._settings.batch_size
+            for start in range(0, len(segment), size):
+                whole = start == 0 and len(segment) <= size
+                self._write(connection, plan, segment if whole else segment.part(start, start + size))
+        connection.commit()
+
+    def _write(self, connection: Connection, plan: Plan, segment: Segment) -> None:
+        """Writes the rows; if that fails because of a row, writes each half, down to the rows at fault."""
+        try:
+            with connection.begin_nested():
+                self._apply(connection, plan, segment)
+            return
+        except Exception as error:
+            if isinstance(error, ConnectError) or fault_of(error) is not Fault.ROW:
+                raise
+            if len(segment) == 1:
+                self._failed(segment.records[0], DataError(self._described(segment, error)))
+                return
+        middle = len(segment) // 2
+        self._write(connection, plan, segment.part(0, middle))
+        self._write(connection, plan, segment.part(middle, len(segment)))
+
+    def _described(self, segment: Segment, error: Exception) -> str:
+        record = segment.records[0]
+        place = f"{record.original_topic}-{record.original_kafka_partition} at offset {record.original_kafka_offset}"
+        return f"The record of {place} cannot be written to {segment.table}: {self._database.message(error)}"
+
+    def _apply(self, connection: Connection, plan: Plan, segment: Segment) -> None:
+        columns = plan.converted(segment)
+        keys = [column for one, column in zip(segment.fields, columns, strict=True) if one.key]
+        if any(None in column for column in keys):
+            raise ValueError("a column of the primary key is null")
+        if self._settings.insert_mode is InsertMode.INSERT or not keys:
+            self._insert(connection, plan, segment.deleted, columns, keys)
+        else:
+            self._merge(connection, plan, segment.deleted, columns, keys)
+
+    def _insert(
+        self,
+        connection: Connection,
+        plan: Plan,
+        deleted: Sequence[bool],
+        columns: Sequence[Column],
+        keys: Sequence[Column],
+    ) -> None:
+        """Inserts and deletes in the order of the records."""
+        if not deleted:
+            plan.writer.write(connection, columns)
+            return
+        start = 0
+        for gone, run in groupby(deleted):
+            end = start + sum(1 for _ in run)
+            if gone:
+                plan.writer.delete(connection, [column[start:end] for column in keys])
+            else:
+                plan.writer.write(connection, [column[start:end] for column in columns])
+            start = end
+
+    def _merge(
+        self,
+        connection: Connection,
+        plan: Plan,
+        deleted: Sequence[bool],
+        columns: Sequence[Column],
+        keys: Sequence[Column],
+    ) -> None:
+        """Writes the last record of each key. A key that was deleted in between is deleted first, so that columns that
+        its last record lacks do not keep their old values."""
+        names: Column = keys[0] if len(keys) == 1 else list(zip(*keys, strict=True))
+        last = {name: row for row, name in enumerate(names)}
+        if not deleted and len(last) == len(names):
+            plan.writer.write(connection, columns)
+            return
+        doomed = {name for name, gone in zip(names, deleted, strict=True) if gone} if deleted else set()
+        if doomed:
+            rows = [last[name] for name in doomed]
+            plan.writer.delete(connection, [[column[row] for row in rows] for column in keys])
+        updates = self._settings.insert_mode is InsertMode.UPDATE
+        chosen = [
+            row for name, row in last.items() if not (deleted and deleted[row]) and not (updates and name in doomed)
+        ]
+        if chosen:
+            plan.writer.write(connection, [[column[row] for row in chosen] for column in columns])
+
+    def _lose_connection(self) -> None:
+        """Rolls back. The next batch gets another connection, in which temporary tables are created again."""
+        self._database.discard()
+        self._plans.forget()
+
+    def _count_failure(self, message: str) -> None:
+        """Raises RetriableError, or ConnectError after `max.retries` failures in a row."""
+        self._failures += 1
+        if self._failures > self._settings.retries:
+            raise ConnectError(f"{message} ({self._failures} attempts, max.retries={self._settings.retries})") from None
+        raise RetriableError(message) from None

@@ -1,0 +1,1 @@
+"""The source task: queries, offsets and the conversion of rows to records."""

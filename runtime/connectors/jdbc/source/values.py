@@ -1,0 +1,262 @@
+"""Columns of a source table: their schemas, and the conversion of their values to those of records."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.schema import Schema, Type
+from runtime.connectors.jdbc.modes import Granularity, NumericMapping
+from runtime.connectors.jdbc.types import (
+    JSON_NAME,
+    MICRO_TIMESTAMP_NAME,
+    NANO_TIMESTAMP_NAME,
+    TIMESTAMPS,
+    UUID_NAME,
+    ColumnInfo,
+    DatabaseType,
+    Kind,
+)
+
+Column = Sequence[Any]
+Convert = Callable[[Any], Any]
+"""Converts one value that is not None."""
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICRO = dt.timedelta(microseconds=1)
+_WIDE = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueMapping:
+    """The settings that choose schemas. `exact_driver`: the driver returns values of the columns' own types, so that
+    only values that Connect has no type for are converted."""
+
+    numeric: NumericMapping = NumericMapping.NONE
+    granularity: Granularity = Granularity.CONNECT_LOGICAL
+    zone: dt.tzinfo = dt.UTC
+    exact_driver: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """A column that is read: `as_text` selects its text instead of its value; `convert` is None for values that are
+    used as they are."""
+
+    name: str
+    type: DatabaseType
+    schema: Schema
+    as_text: bool
+    convert: Convert | None
+
+    def values(self, column: Column) -> Column:
+        """The values of the records."""
+        convert = self.convert
+        return column if convert is None else [None if value is None else convert(value) for value in column]
+
+
+_PLAIN = {
+    Kind.BOOLEAN: Type.BOOLEAN,
+    Kind.INT8: Type.INT8,
+    Kind.INT16: Type.INT16,
+    Kind.INT32: Type.INT32,
+    Kind.INT64: Type.INT64,
+    Kind.FLOAT32: Type.FLOAT32,
+    Kind.FLOAT64: Type.FLOAT64,
+    Kind.BYTES: Type.BYTES,
+}
+_PYTHON: dict[Kind, Convert] = {
+    Kind.BOOLEAN: bool,
+    Kind.INT8: int,
+    Kind.INT16: int,
+    Kind.INT32: int,
+    Kind.INT64: int,
+    Kind.FLOAT32: float,
+    Kind.FLOAT64: float,
+}
+_TEXTUAL = frozenset({Kind.TEXT, Kind.UUID, Kind.JSON, Kind.OTHER})
+_CAST = frozenset({Kind.UUID, Kind.JSON, Kind.OTHER})
+
+
+def source_column(info: ColumnInfo, mapping: ValueMapping) -> SourceColumn:
+    """How this column is read."""
+    schema, convert = _mapped(info.type, mapping)
+    if info.nullable:
+        schema = schema.replace(optional=True)
+    leaf = info.type.element.kind if info.type.element is not None else info.type.kind
+    return SourceColumn(info.name, info.type, schema, leaf in _CAST, convert)
+
+
+def _mapped(found: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    kind, exact = found.kind, mapping.exact_driver
+    if kind in _PLAIN:
+        if kind is Kind.BYTES:
+            return Schema(Type.BYTES), None if exact else bytes
+        return Schema(_PLAIN[kind]), None if exact else _PYTHON[kind]
+    if kind is Kind.DECIMAL:
+        return _decimal(found, mapping)
+    if kind in TIMESTAMPS:
+        return _timestamp(kind, mapping)
+    if kind is Kind.DATE:
+        return DATE_SCHEMA, None if exact else as_date
+    if kind is Kind.TIME:
+        return TIME_SCHEMA, None if exact else as_time
+    if kind is Kind.ARRAY and found.element is not None:
+        return _array(found.element, mapping)
+    name = {Kind.UUID: UUID_NAME, Kind.JSON: JSON_NAME}.get(kind)
+    schema = Schema(Type.STRING, name=name, version=1 if name else None)
+    return schema, None if exact else as_text
+
+
+def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    schema, convert = _mapped(element, mapping)
+    array = Schema(Type.ARRAY, values=schema.replace(optional=True))
+    if convert is None:
+        return array, None
+    inner = convert
+
+    def nested(value: Any) -> Any:
+        if isinstance(value, list):
+            return [nested(item) for item in value]
+        return None if value is None else inner(value)
+
+    return array, nested
+
+
+def _decimal(found: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    precision, scale, numeric = found.precision, found.scale, mapping.numeric
+    fitting = numeric in (NumericMapping.BEST_FIT, NumericMapping.BEST_FIT_EAGER_DOUBLE)
+    if precision is None and scale is None:
+        return (Schema(Type.FLOAT64), float) if fitting else (Schema(Type.STRING), _decimal_text)
+    scale = scale or 0
+    small = precision is not None and precision < 19
+    if numeric is not NumericMapping.NONE and scale == 0 and small:
+        assert precision is not None
+        return Schema(_integer(precision)), int
+    eager = numeric is NumericMapping.BEST_FIT_EAGER_DOUBLE
+    if scale > 0 and (eager or (numeric is NumericMapping.BEST_FIT and small)):
+        return Schema(Type.FLOAT64), float
+    if mapping.exact_driver and scale >= 0:
+        return decimal_schema(scale), None
+    unit = Decimal(1).scaleb(-scale)
+    return decimal_schema(scale), lambda value: _rounded(value, unit)
+
+
+def _integer(precision: int) -> Type:
+    """The smallest type for integers of this many digits."""
+    if precision < 3:
+        return Type.INT8
+    if precision < 5:
+        return Type.INT16
+    return Type.INT32 if precision < 10 else Type.INT64
+
+
+def _decimal_text(value: Any) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _rounded(value: Any, unit: Decimal) -> Decimal:
+    number = value if isinstance(value, Decimal) else Decimal(str(value))
+    return number.quantize(unit, ROUND_HALF_EVEN, _WIDE)
+
+
+def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    granularity = mapping.granularity
+    if granularity is Granularity.CONNECT_LOGICAL:
+        plain = mapping.exact_driver and (kind is Kind.TIMESTAMP_TZ or mapping.zone is dt.UTC)
+        return TIMESTAMP_SCHEMA, None if plain else lambda value: as_instant(value, mapping.zone)
+    schema, of_micros = _GRANULARITIES[granularity]
+    return schema, lambda value: of_micros(micros(as_instant(value, mapping.zone)))
+
+
+def micros(moment: dt.datetime) -> int:
+    """Microseconds since 1970."""
+    return (moment - _EPOCH) // _MICRO
+
+
+def from_micros(count: int) -> dt.datetime:
+    """The inverse of micros(), in UTC."""
+    return _EPOCH + dt.timedelta(microseconds=count)
+
+
+def _iso(count: int) -> str:
+    return from_micros(count).replace(tzinfo=None).isoformat("T", "microseconds")
+
+
+_GRANULARITIES: dict[Granularity, tuple[Schema, Callable[[int], Any]]] = {
+    Granularity.MICROS_LONG: (Schema(Type.INT64, name=MICRO_TIMESTAMP_NAME, version=1), int),
+    Granularity.MICROS_STRING: (Schema(Type.STRING), str),
+    Granularity.MICROS_ISO: (Schema(Type.STRING), _iso),
+    Granularity.NANOS_LONG: (
+        Schema(Type.INT64, name=NANO_TIMESTAMP_NAME, version=1),
+        lambda count: count * 1000,
+    ),
+    Granularity.NANOS_STRING: (Schema(Type.STRING), lambda count: str(count * 1000)),
+    Granularity.NANOS_ISO: (Schema(Type.STRING), lambda count: f"{_iso(count)}000"),
+}
+
+
+def as_instant(value: Any, zone: dt.tzinfo) -> dt.datetime:
+    """A timestamp with a time zone, from a driver's value: a datetime, a text in ISO 8601 or milliseconds since 1970.
+    ValueError for anything else."""
+    if isinstance(value, int | float):
+        return from_micros(round(value * 1000))
+    moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value))
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+
+
+def as_date(value: Any) -> dt.date:
+    """A date, from a driver's value; ValueError if it is none."""
+    if isinstance(value, dt.datetime):
+        return value.date()
+    if isinstance(value, int | float):
+        return from_micros(round(value * 1000)).date()
+    return value if isinstance(value, dt.date) else dt.date.fromisoformat(str(value)[:10])
+
+
+def as_time(value: Any) -> dt.time:
+    """A time of day, from a driver's value; ValueError if it is none."""
+    if isinstance(value, dt.timedelta):
+        return (dt.datetime.min + value).time()
+    if isinstance(value, int | float):
+        return from_micros(round(value * 1000)).time()
+    return value if isinstance(value, dt.time) else dt.time.fromisoformat(str(value))
+
+
+def as_text(value: Any) -> str:
+    """The text of a value of any type."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value).hex()
+    if isinstance(value, dict | list):
+        import orjson
+
+        return orjson.dumps(value).decode()
+    return str(value)
+
+
+_INFERRED: dict[type, Kind] = {
+    bool: Kind.BOOLEAN,
+    int: Kind.INT64,
+    float: Kind.FLOAT64,
+    bytes: Kind.BYTES,
+    dt.datetime: Kind.TIMESTAMP,
+    dt.date: Kind.DATE,
+    dt.time: Kind.TIME,
+}
+
+
+def inferred(name: str, column: Column) -> ColumnInfo:
+    """A column whose type the database does not tell, from the values of a batch; text if they are of several types."""
+    found = set(map(type, column)) - {type(None)}
+    if found == {int, float}:
+        return ColumnInfo(name, DatabaseType(Kind.FLOAT64))
+    kind = _INFERRED.get(found.pop(), Kind.TEXT) if len(found) == 1 else Kind.TEXT
+    if kind is Kind.TIMESTAMP and any(value is not None and value.tzinfo is not None for value in column):
+        kind = Kind.TIMESTAMP_TZ
+    return ColumnInfo(name, DatabaseType(kind))

@@ -1,0 +1,218 @@
+"""The configuration of JdbcSource."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Recommender, Width
+from runtime.api.config.types import invalid
+from runtime.api.config.validators import at_least, one_of
+from runtime.api.errors import ConfigError
+from runtime.connectors.jdbc.connection_config import QUOTE, TIME_ZONE, ConnectionSettings, connection_keys, zone_of
+from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
+from runtime.connectors.jdbc.tables import TableFilter, parse_table
+
+MODE, INCREMENTING, TIMESTAMPS = "mode", "incrementing.column.name", "timestamp.column.name"
+DELAY, INITIAL, NON_NULL = "timestamp.delay.interval.ms", "timestamp.initial", "validate.non.null"
+INCLUDE, EXCLUDE = "table.include.list", "table.exclude.list"
+WHITELIST, BLACKLIST = "table.whitelist", "table.blacklist"
+TYPES, SCHEMA_PATTERN, CATALOG_PATTERN = "table.types", "schema.pattern", "catalog.pattern"
+QUERY, SUFFIX, QUERY_ATTEMPTS = "query", "query.suffix", "query.retry.attempts"
+TOPIC_PREFIX, POLL_INTERVAL, MAX_ROWS = "topic.prefix", "poll.interval.ms", "batch.max.rows"
+TABLE_POLL_INTERVAL = "table.poll.interval.ms"
+NUMERIC, GRANULARITY = "numeric.mapping", "timestamp.granularity"
+_LISTS = (WHITELIST, BLACKLIST, INCLUDE, EXCLUDE)
+_TABLES, _MODE, _OUTPUT = "Tables", "Mode", "Output"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """The typed configuration. Times are in seconds; `initial` is in milliseconds since 1970, or -1 for now."""
+
+    connection: ConnectionSettings
+    mode: Mode
+    incrementing: str
+    timestamps: tuple[str, ...]
+    delay: float
+    initial: int | None
+    non_null: bool
+    filter: TableFilter
+    table_types: tuple[str, ...]
+    schema_pattern: str | None
+    catalog_pattern: str | None
+    query: str
+    suffix: str
+    query_attempts: int
+    topic_prefix: str
+    poll_interval: float
+    max_rows: int
+    table_poll_interval: float
+    numeric: NumericMapping
+    granularity: Granularity
+    zone: dt.tzinfo
+    quote: bool
+
+    @classmethod
+    def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SourceSettings:
+        """The settings of a configuration; ConfigError if it is not valid."""
+        parsed = definition.parse(config)
+        if problems := problems_of(parsed):
+            raise ConfigError(next(iter(problems.values())))
+        return cls(
+            connection=ConnectionSettings.of(parsed),
+            mode=Mode(parsed[MODE]),
+            incrementing=parsed[INCREMENTING] or "",
+            timestamps=tuple(parsed[TIMESTAMPS]),
+            delay=parsed[DELAY] / 1000,
+            initial=parsed[INITIAL],
+            non_null=parsed[NON_NULL],
+            filter=TableFilter(*(tuple(parsed[name]) for name in _LISTS)),
+            table_types=tuple(parsed[TYPES]),
+            schema_pattern=parsed[SCHEMA_PATTERN],
+            catalog_pattern=parsed[CATALOG_PATTERN],
+            query=(parsed[QUERY] or "").strip().rstrip(";"),
+            suffix=(parsed[SUFFIX] or "").strip().rstrip(";"),
+            query_attempts=parsed[QUERY_ATTEMPTS],
+            topic_prefix=parsed[TOPIC_PREFIX],
+            poll_interval=parsed[POLL_INTERVAL] / 1000,
+            max_rows=parsed[MAX_ROWS],
+            table_poll_interval=parsed[TABLE_POLL_INTERVAL] / 1000,
+            numeric=NumericMapping(parsed[NUMERIC]),
+            granularity=Granularity(parsed[GRANULARITY]),
+            zone=zone_of(parsed[TIME_ZONE]),
+            quote=parsed[QUOTE].upper() == "ALWAYS",
+        )
+
+
+def problems_of(parsed: Mapping[str, Any]) -> dict[str, str]:
+    """Errors about keys that do not fit together, by key. Invalid values are missing in `parsed`."""
+    problems: dict[str, str] = {}
+    mode = Mode(parsed[MODE]) if parsed.get(MODE) else None
+    if mode is not None and mode.incrementing and not parsed.get(INCREMENTING):
+        problems[INCREMENTING] = f"{INCREMENTING} is required in mode {mode}"
+    if mode is not None and mode.timestamp and not parsed.get(TIMESTAMPS):
+        problems[TIMESTAMPS] = f"{TIMESTAMPS} is required in mode {mode}"
+    given = [name for name in _LISTS if parsed.get(name)]
+    if parsed.get(QUERY) and given:
+        problems[QUERY] = f"{QUERY} and {given[0]} cannot be set together: a query selects its own tables"
+    included, excluded = (
+        [name for name in (WHITELIST, INCLUDE) if parsed.get(name)],
+        [name for name in (BLACKLIST, EXCLUDE) if parsed.get(name)],
+    )
+    for names in (included, excluded):
+        if len(names) > 1:
+            problems[names[0]] = f"{names[0]} and {names[1]} cannot be set together"
+    if parsed.get(WHITELIST) and parsed.get(BLACKLIST):
+        problems[WHITELIST] = f"{WHITELIST} and {BLACKLIST} cannot be set together"
+    return problems
+
+
+def add_problems(values: list[ConfigValue]) -> list[ConfigValue]:
+    """The validated values, with the errors of problems_of()."""
+    by_name = {value.name: value for value in values}
+    valid = {value.name: value.value for value in values if not value.errors}
+    for name, problem in problems_of(valid).items():
+        by_name[name].errors.append(problem)
+    return values
+
+
+def _expressions(name: str, value: Any) -> None:
+    for pattern in value or ():
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise invalid(name, value, f"{pattern!r} is not a regular expression: {error}") from None
+
+
+def _names(name: str, value: Any) -> None:
+    for text in value or ():
+        try:
+            parse_table(text)
+        except ConfigError as error:
+            raise invalid(name, value, str(error)) from None
+
+
+def _key(
+    name: str,
+    type_: ConfigType,
+    default: Any,
+    importance: Importance,
+    doc: str,
+    group: str,
+    order: int,
+    display: str,
+    validator: Any = None,
+    width: Width = Width.MEDIUM,
+    recommender: Recommender | None = None,
+    dependents: tuple[str, ...] = (),
+) -> ConfigKey:
+    return ConfigKey(
+        name, type_, default, importance, doc, validator, group, order, width, display, dependents, recommender
+    )
+
+
+def source_keys(tables: Recommender, columns: Recommender, choices: Recommender) -> tuple[ConfigKey, ...]:
+    """All keys of JdbcSource. `tables` recommends names of tables, `columns` tells which columns the mode needs,
+    `choices` lists the values of a key that has a fixed set of them."""
+    high, medium, low = Importance.HIGH, Importance.MEDIUM, Importance.LOW
+    text, names, whole = ConfigType.STRING, ConfigType.LIST, ConfigType.LONG
+    return (
+        *connection_keys(WHITELIST, BLACKLIST),
+        _key(WHITELIST, names, "", medium, "Names of the tables to read, such as orders or sales.orders.", _TABLES, 1,
+             "Tables", _names, Width.LONG, tables),
+        _key(BLACKLIST, names, "", medium, "Names of tables not to read.", _TABLES, 2, "Excluded tables", _names,
+             Width.LONG, tables),
+        _key(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or without "
+             "the schema; a name must match completely.", _TABLES, 3, "Table patterns", _expressions, Width.LONG),
+        _key(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.", _TABLES, 4,
+             "Excluded table patterns", _expressions, Width.LONG),
+        _key(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
+             "PARTITIONED TABLE, MATERIALIZED VIEW and FOREIGN TABLE.", _TABLES, 5, "Table types"),
+        _key(SCHEMA_PATTERN, text, None, medium, "Pattern for the schemas whose tables are read; % matches any text, "
+             "_ any character. By default all schemas but the system's.", _TABLES, 6, "Schema pattern"),
+        _key(CATALOG_PATTERN, text, None, low, "Pattern for the name of the database. No table is read if it does "
+             "not match.", _TABLES, 7, "Catalog pattern"),
+        _key(TABLE_POLL_INTERVAL, whole, 60_000, low, "Milliseconds between two checks for new and dropped tables.",
+             _TABLES, 8, "Interval of table checks (ms)", at_least(1), Width.SHORT),
+        _key(MODE, text, "bulk", high, "How new rows are found: bulk reads all rows each time, incrementing those "
+             "with a larger number, timestamp those changed later, timestamp+incrementing uses both.", _MODE, 1,
+             "Mode", one_of(*Mode), Width.MEDIUM, choices, (INCREMENTING, TIMESTAMPS, NON_NULL)),
+        _key(INCREMENTING, text, "", medium, "Column whose value grows with each new row.", _MODE, 2,
+             "Incrementing column", None, Width.MEDIUM, columns),
+        _key(TIMESTAMPS, names, "", medium, "Columns with the time of the last change of a row. With several, the "
+             "first that is not null counts.", _MODE, 3, "Timestamp columns", None, Width.MEDIUM, columns),
+        _key(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with timestamps: "
+             "milliseconds since 1970, or -1 for the current time. By default all rows are read.", _MODE, 4,
+             "First timestamp (ms)", None, Width.MEDIUM, columns),
+        _key(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
+             "transactions with earlier timestamps can commit.", _MODE, 5, "Delay (ms)", at_least(0), Width.SHORT,
+             columns),
+        _key(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may be "
+             "null. Rows in which they are null are never read.", _MODE, 6, "Require NOT NULL", None, Width.SHORT,
+             columns),
+        _key(QUERY, text, "", medium, "A SELECT statement to read instead of tables. In modes with columns these "
+             "must be part of its result; conditions for them are added around the statement.", _MODE, 7, "Query",
+             None, Width.LONG),
+        _key(SUFFIX, text, "", low, "Text for the end of each statement, such as FOR SHARE.", _MODE, 8,
+             "Query suffix", None, Width.MEDIUM),
+        _key(QUERY_ATTEMPTS, ConfigType.INT, -1, low, "How often a statement is tried again in a row after a failure "
+             "that may pass, such as a lost connection. -1: without limit.", _MODE, 9, "Query retries",
+             at_least(-1), Width.SHORT),
+        _key(TOPIC_PREFIX, text, "", high, "Text before a table's name in the name of its topic; the whole name of "
+             "the topic for a query.", _OUTPUT, 1, "Topic prefix", None, Width.MEDIUM),
+        _key(POLL_INTERVAL, whole, 5000, high, "Milliseconds between two statements for a table.", _OUTPUT, 2,
+             "Poll interval (ms)", at_least(1), Width.SHORT),
+        _key(MAX_ROWS, ConfigType.INT, 5000, low, "Maximum number of rows in a batch.", _OUTPUT, 3, "Rows per batch",
+             at_least(1), Width.SHORT),
+        _key(NUMERIC, text, "none", low, "Fields for NUMERIC columns: none keeps Decimal, precision_only uses "
+             "integers for columns without fraction, best_fit also FLOAT64 for up to 18 digits, "
+             "best_fit_eager_double FLOAT64 for every column with a fraction.", _OUTPUT, 4, "Numeric mapping",
+             one_of(*NumericMapping), Width.SHORT, choices),
+        _key(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has milliseconds; "
+             "the others keep microseconds, as a number or text.", _OUTPUT, 5, "Timestamp granularity",
+             one_of(*Granularity), Width.MEDIUM, choices),
+    )  # fmt: skip

@@ -1,0 +1,123 @@
+"""JDBC connectors and tasks that run without a worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.schema import Schema
+from runtime.api.task import Offset, Partition
+from runtime.connectors.jdbc.sink_connector import JdbcSinkTask
+from runtime.connectors.jdbc.source_connector import JdbcSourceConnector, JdbcSourceTask
+
+
+class SourceTestContext:
+    """A SourceTaskContext and a ConnectorContext; `committed` has offsets by partition."""
+
+    transactions = None
+
+    def __init__(self, committed: Mapping[str, Offset | None] | None = None) -> None:
+        self.committed = dict(committed or {})
+        self.configs: Mapping[str, str] = {}
+        self.requests = 0
+
+    @property
+    def offsets(self) -> Any:
+        return self
+
+    def offset(self, partition: Partition) -> Offset | None:
+        return self.committed.get(key_of(partition))
+
+    def commit(self, records: Sequence[SourceRecord]) -> None:
+        """Commits the offsets of these records."""
+        self.committed.update((key_of(record.source_partition or {}), record.source_offset) for record in records)
+
+    def wake(self) -> None:
+        """Nothing waits."""
+
+    def request_task_reconfiguration(self) -> None:
+        self.requests += 1
+
+    def raise_error(self, error: Exception) -> None:
+        raise error
+
+
+def key_of(partition: Partition) -> str:
+    """A partition as the key of a dict."""
+    return json.dumps(dict(partition), sort_keys=True)
+
+
+class SourceRun:
+    """A started source connector with one task."""
+
+    def __init__(self, config: Mapping[str, str], context: SourceTestContext | None = None) -> None:
+        self.context = context or SourceTestContext()
+        self.connector = JdbcSourceConnector()
+        self.connector.context = self.context
+        self.connector.start({"topic.prefix": "t-", "poll.interval.ms": "200", **config})
+        (task_config,) = self.connector.task_configs(1)
+        self.task = JdbcSourceTask()
+        self.task.context = self.context
+        self.task.start(task_config)
+
+    def read(self) -> list[SourceRecord]:
+        """All records up to the first poll without any; their offsets are committed."""
+        found: list[SourceRecord] = []
+        while batch := self.task.poll():
+            found += batch
+        self.context.commit(found)
+        return found
+
+    def stop(self) -> None:
+        self.task.stop()
+        self.connector.stop()
+
+
+def read_once(config: Mapping[str, str], context: SourceTestContext | None = None) -> list[SourceRecord]:
+    """The records that a new connector finds."""
+    run = SourceRun(config, context)
+    try:
+        return run.read()
+    finally:
+        run.stop()
+
+
+class ReportedRecords:
+    """A SinkTaskContext whose reporter tolerates all errors; `failed` has the values and messages."""
+
+    def __init__(self, tolerates: bool = True) -> None:
+        self.failed: list[tuple[Any, str]] = []
+        self.errant_record_reporter: Any = self if tolerates else None
+
+    def report(self, record: SinkRecord, error: Exception) -> None:
+        self.failed.append((record.value, str(error)))
+
+
+class SinkRun:
+    """A started sink task."""
+
+    def __init__(self, config: Mapping[str, str], tolerates: bool = True) -> None:
+        self.context = ReportedRecords(tolerates)
+        self.task = JdbcSinkTask()
+        self.task.context = self.context  # type: ignore[assignment]  # the parts that the task uses
+        self.task.start(config)
+        self._offset = 0
+
+    def put(self, *records: tuple[Any, Any], schemas: tuple[Schema | None, Schema | None], topic: str = "t") -> None:
+        """Puts records with these keys and values in one batch; null values have no schema."""
+        self.task.put([self.record(key, value, schemas, topic) for key, value in records])
+
+    def record(self, key: Any, value: Any, schemas: tuple[Schema | None, Schema | None], topic: str) -> SinkRecord:
+        """The next record of the topic's partition 0."""
+        self._offset += 1
+        schema = None if value is None else schemas[1]
+        return SinkRecord(topic, 0, schemas[0], key, schema, value, self._offset)
+
+    def stop(self) -> None:
+        self.task.stop()
+
+
+Query = Callable[[str], list[tuple[Any, ...]]]
+"""Runs a statement, and returns its rows."""

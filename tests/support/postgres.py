@@ -1,0 +1,156 @@
+"""A real PostgreSQL server for tests, from Debian's package `postgresql`, on a random port of the loopback interface.
+
+As root the server runs as the user `postgres`, since PostgreSQL refuses to run as root. Clients authenticate with a
+password (SCRAM)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.embedded.processes.ports import choose
+
+PASSWORD = "s3cret/p@ss"
+_USER = "headrace"
+_SETTINGS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_connections": "60",
+    "shared_buffers": "64MB",
+    "autovacuum": "off",
+    "log_min_messages": "fatal",
+}
+
+
+class PostgresMissing(Exception):
+    """PostgreSQL is not installed and cannot be installed here; the text is the reason."""
+
+
+@functools.cache
+def programs() -> Path:
+    """The folder of PostgreSQL's programs, installed with apt-get if it is missing; PostgresMissing with the reason."""
+    found = _installed()
+    if found is None:
+        _install()
+        found = _installed()
+    if found is None:
+        raise PostgresMissing("Debian's package postgresql has no program initdb")
+    return found
+
+
+def _installed() -> Path | None:
+    if there := shutil.which("initdb"):
+        return Path(there).resolve().parent
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    return versions[-1].parent if versions else None
+
+
+def _install() -> None:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise PostgresMissing("PostgreSQL is missing: run apt-get install postgresql as root")
+    quiet: dict[str, Any] = {"check": True, "capture_output": True, "text": True, "timeout": 240}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        subprocess.run(["apt-get", "update", "-qq"], env=environment, **quiet)
+        install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"]
+        subprocess.run(install, env=environment, **quiet)
+    except subprocess.CalledProcessError as error:
+        reason = (error.stderr or error.stdout).strip().splitlines()[-1:]
+        raise PostgresMissing(f"apt-get cannot install postgresql: {' '.join(reason)}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PostgresMissing(f"apt-get cannot install postgresql: {error}") from None
+
+
+class Postgres:
+    """A server with a data folder of its own."""
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        """`settings` are further settings of postgresql.conf."""
+        self._bin = programs()
+        self._root = os.geteuid() == 0
+        self._folder = Path(tempfile.mkdtemp(prefix="headrace-pg-", dir="/tmp"))
+        self.port = choose()
+        self._settings = {
+            **_SETTINGS,
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            **(settings or {}),
+        }
+
+    def start(self) -> None:
+        """Creates the data folder if needed, and starts the server."""
+        data = self._folder / "data"
+        if not data.exists():
+            secret = self._folder / "password"
+            secret.write_text(PASSWORD)
+            if self._root:
+                for path in (self._folder, secret):
+                    shutil.chown(path, "postgres", "postgres")
+            self._run("initdb", "-D", str(data), "-U", _USER, "-A", "scram-sha-256", "--pwfile", str(secret), "-N",
+                      "-E", "UTF8", "--locale=C.UTF-8")  # fmt: skip
+            with (data / "postgresql.conf").open("a") as conf:
+                conf.writelines(f"{key} = '{value}'\n" for key, value in self._settings.items())
+        self._run("pg_ctl", "-D", str(data), "-l", str(self._folder / "log"), "-w", "-t", "60", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stops the server: `immediate` is a crash."""
+        self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", mode, "-w", "stop")
+
+    def remove(self) -> None:
+        """Stops the server and deletes its data."""
+        try:
+            self.stop("immediate")
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def create_database(self, name: str) -> str:
+        """Creates a database and returns its name."""
+        self.execute(f'CREATE DATABASE "{name}"', database="postgres")
+        return name
+
+    def execute(self, statement: str, *parameters: object, database: str) -> list[tuple[Any, ...]]:
+        """Runs a statement and commits; the rows that it returns."""
+        import psycopg
+
+        with psycopg.connect(self.conninfo(database), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode(), parameters or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def conninfo(self, database: str) -> str:
+        """How psycopg connects."""
+        return f"host=127.0.0.1 port={self.port} user={_USER} password='{PASSWORD}' dbname={database}"
+
+    def config(self, database: str) -> dict[str, str]:
+        """The connection's keys for a connector."""
+        url = f"jdbc:postgresql://127.0.0.1:{self.port}/{database}"
+        return {"connection.url": url, "connection.user": _USER, "connection.password": PASSWORD}
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._bin / program), *arguments]
+        if self._root:
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+        log = self._folder / "commands.log"
+        with log.open("a") as out:
+            done = subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+        assert done.returncode == 0, f"{program}: {log.read_text()[-2000:]}"
+
+
+def started_postgres(settings: dict[str, str] | None = None) -> Postgres:
+    """A running server. Skips the test with the reason if PostgreSQL cannot be installed; in CI the test fails."""
+    try:
+        server = Postgres(settings)
+    except PostgresMissing as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(missing))
+    server.start()
+    return server

@@ -1,0 +1,321 @@
+"""What a sink writes, on a real PostgreSQL and on SQLite."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.columns import ConstantColumn, ValueBatch
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.record import SinkRecord
+from runtime.api.data.schema import (
+    BYTES_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    OPTIONAL_INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Type,
+    struct_schema,
+)
+from runtime.api.errors import ConnectError, RetriableError
+from runtime.connectors.jdbc.sink.statements import StatementWriter
+from runtime.connectors.jdbc.sink_config import InsertMode
+from runtime.connectors.jdbc.tables import TableId
+from tests.support.jdbc import SinkRun
+from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
+
+KEY = struct_schema({"id": INT32_SCHEMA})
+VALUE = struct_schema({"name": OPTIONAL_STRING_SCHEMA, "n": OPTIONAL_INT64_SCHEMA})
+SCHEMAS = (KEY, VALUE)
+UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.create": "true"}
+
+
+def _row(number: int, name: str | None, n: int | None = 0) -> tuple[Any, Any]:
+    return {"id": number}, {"name": name, "n": n}
+
+
+def _gone(number: int) -> tuple[Any, Any]:
+    return {"id": number}, None
+
+
+def _rows(database: TestDatabase) -> list[tuple[Any, ...]]:
+    return database.query("SELECT id, name, n FROM t ORDER BY id")
+
+
+def test_the_last_record_of_a_key_wins(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(_row(1, "a"), _row(2, "b"), _row(1, "c"), _gone(2), _row(3, "d"), _gone(3), _row(3, "e"), schemas=SCHEMAS)
+    assert _rows(database) == [(1, "c", 0), (3, "e", 0)]
+    sink.put(_row(3, "f"), _gone(1), _gone(9), schemas=SCHEMAS)
+    assert _rows(database) == [(3, "f", 0)]
+    sink.put(_gone(3), schemas=SCHEMAS)
+    assert _rows(database) == []
+    sink.stop()
+
+
+def test_a_row_that_was_deleted_in_between_keeps_no_old_values(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(_row(1, "a", 5), schemas=SCHEMAS)
+    only_name = struct_schema({"name": OPTIONAL_STRING_SCHEMA})
+    sink.put(_gone(1), ({"id": 1}, {"name": "b"}), schemas=(KEY, only_name))
+    assert _rows(database) == [(1, "b", None)]
+    sink.stop()
+
+
+def test_columns_of_a_batch(database: TestDatabase) -> None:
+    """A SinkBatch is written from its columns: no record is created."""
+    sink = SinkRun({**database.config, "auto.create": "true", "insert.mode": "upsert", "pk.mode": "kafka"})
+    values = ValueBatch.struct(VALUE, {"name": ["a", "b"], "n": [1, 2]}, 2)
+    batch = SinkBatch("t", [_Message(7), _Message(8)], ValueBatch(None, ConstantColumn(None, 2)), values, [None, None])
+    for _ in range(2):
+        sink.task.put(batch)
+    rows = database.query("SELECT __connect_topic, __connect_partition, __connect_offset, name, n FROM t ORDER BY 3")
+    assert rows == [("t", 0, 7, "a", 1), ("t", 0, 8, "b", 2)]
+    assert batch._records is None
+    sink.stop()
+
+
+class _Message:
+    """A message of the Kafka client, with the parts that are used."""
+
+    def __init__(self, offset: int) -> None:
+        self._offset = offset
+
+    def topic(self) -> str:
+        return "t"
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._offset
+
+
+def test_update_changes_only_rows_that_exist(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER)")
+    database.query("INSERT INTO t VALUES (1, 'old', 1), (2, 'old', 2)")
+    sink = SinkRun({**database.config, **UPSERT, "insert.mode": "update"})
+    sink.put(_row(1, "a"), _row(1, "new"), _row(5, "none"), _gone(2), _row(2, "none"), schemas=SCHEMAS)
+    assert _rows(database) == [(1, "new", 0)]
+    sink.stop()
+
+
+def test_insert_without_a_key(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, "auto.create": "true"})
+    sink.put((None, {"name": "a", "n": 1}), (None, {"name": "a", "n": 1}), schemas=(None, VALUE))
+    assert database.query("SELECT name, n FROM t") == [("a", 1), ("a", 1)]
+    sink.stop()
+
+
+def test_insert_keeps_the_order_of_deletions(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, **UPSERT, "insert.mode": "insert"})
+    sink.put(_row(1, "a"), _gone(1), _row(1, "b"), _row(2, "c"), schemas=SCHEMAS)
+    assert _rows(database) == [(1, "b", 0), (2, "c", 0)]
+    sink.stop()
+
+
+def test_keys_that_are_not_structs(database: TestDatabase) -> None:
+    config = {**UPSERT, "pk.fields": "id", "fields.include.list": "name"}
+    sink = SinkRun({**database.config, **config})
+    sink.put((1, {"name": "a", "n": 5}), (2, {"name": "b", "n": 5}), (1, None), schemas=(INT32_SCHEMA, VALUE))
+    assert database.query("SELECT * FROM t") == [(2, "b")]
+    sink.stop()
+
+
+def test_keys_of_several_fields_of_the_value(database: TestDatabase) -> None:
+    value = struct_schema({"a": STRING_SCHEMA, "b": INT32_SCHEMA, "c": INT64_SCHEMA})
+    config = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "b,a", "auto.create": "true"}
+    sink = SinkRun({**database.config, **config})
+    rows = [(None, {"a": a, "b": b, "c": c}) for a, b, c in (("x", 1, 1), ("x", 2, 2), ("x", 1, 3))]
+    sink.put(*rows, schemas=(None, value))
+    assert database.query("SELECT a, b, c FROM t ORDER BY b") == [("x", 1, 3), ("x", 2, 2)]
+    sink.stop()
+
+
+def test_new_fields_become_columns(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, **UPSERT, "auto.evolve": "true"})
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    wider = struct_schema(
+        {"name": OPTIONAL_STRING_SCHEMA, 'new "col%': Schema(Type.INT32, optional=True, default=5), "d": STRING_SCHEMA}
+    )
+    with pytest.raises(ConnectError, match="the field is required and has no default"):
+        sink.put(({"id": 2}, {"name": "b", "d": "x"}), schemas=(KEY, wider))
+    wider = struct_schema({field.name: field.schema for field in wider.fields[:2]})
+    sink.put(({"id": 2}, {"name": "b", 'new "col%': None}), _row(3, "c"), schemas=(KEY, wider))
+    assert database.query('SELECT id, name, "new ""col%" FROM t ORDER BY id') == [(1, "a", 5), (2, "b", 5), (3, "c", 5)]
+    sink.stop()
+
+
+def test_missing_tables_and_columns(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, "table.name.format": "the_${topic}"})
+    with pytest.raises(ConnectError, match="The table the_t does not exist: create it"):
+        sink.put(_row(1, "a"), schemas=SCHEMAS)
+    database.query("CREATE TABLE the_t (name VARCHAR(9))")
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    assert sink.context.failed == [
+        ({"name": "a", "n": 0}, "The table the_t has no column n: add it, or set auto.evolve=true")
+    ]
+    sink.stop()
+
+
+def test_one_bad_record_does_not_stop_the_others(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER CHECK (n >= 0))")
+    sink = SinkRun({**database.config, **UPSERT})
+    rows = [_row(number, "x", -1 if number == 37 else number) for number in range(100)]
+    sink.put(*rows, ({"id": 100}, "no struct"), (None, {"name": "no key", "n": 1}), _row(101, "y"), schemas=SCHEMAS)
+    assert [number for number, _, _ in _rows(database)] == [n for n in range(102) if n not in (37, 100)]
+    assert [value for value, _ in sink.context.failed] == ["no struct", {"name": "no key", "n": 1}, rows[37][1]]
+    assert "t-0 at offset 38 cannot be written to t" in sink.context.failed[-1][1]
+    sink.stop()
+
+
+def test_a_bad_record_fails_the_task_unless_errors_are_tolerated(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER CHECK (n >= 0))")
+    sink = SinkRun({**database.config, **UPSERT}, tolerates=False)
+    with pytest.raises(ConnectError, match="t-0 at offset 2 cannot be written to t"):
+        sink.put(_row(1, "a"), _row(2, "b", -1), schemas=SCHEMAS)
+    assert _rows(database) == [], "the batch is rolled back"
+    with pytest.raises(ConnectError, match="A record with a null value cannot be written"):
+        SinkRun({**database.config, "table.name.format": "t"}, tolerates=False).put(_gone(1), schemas=SCHEMAS)
+    sink.stop()
+
+
+def test_types_in_both_directions(database: TestDatabase) -> None:
+    """Tables that the sink creates hold the values exactly."""
+    noon = dt.datetime(2024, 2, 29, 12, 0, 0, 123000, tzinfo=dt.UTC)
+    fields: dict[str, tuple[Schema, Any, Any, Any]] = {
+        "i8": (Schema(Type.INT8), -128, -128, -128),
+        "i64": (INT64_SCHEMA, 1 << 62, 1 << 62, 1 << 62),
+        "f": (Schema(Type.FLOAT64), 0.1, 0.1, 0.1),
+        "b": (Schema(Type.BOOLEAN), True, True, 1),
+        "s": (STRING_SCHEMA, "ä\t\\N\n", "ä\t\\N\n", "ä\t\\N\n"),
+        "x": (BYTES_SCHEMA, b"\x00\xff\\", b"\x00\xff\\", b"\x00\xff\\"),
+        "dec": (decimal_schema(20), Decimal("1234567890.12345678901234567890"),
+                Decimal("1234567890.12345678901234567890"), 1234567890.1234567),  # SQLite has no exact decimals
+        "d": (DATE_SCHEMA, dt.date(2024, 2, 29), dt.date(2024, 2, 29), "2024-02-29"),
+        "t": (TIME_SCHEMA, dt.time(12, 34, 56), dt.time(12, 34, 56), "12:34:56"),
+        "ts": (TIMESTAMP_SCHEMA, noon, noon.replace(tzinfo=None), "2024-02-29 12:00:00.123"),
+        "a": (Schema(Type.ARRAY, values=OPTIONAL_STRING_SCHEMA), ["a,b", None, '"'], ["a,b", None, '"'],
+              '["a,b",null,"\\""]'),
+        "m": (Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA), {"k": 1}, {"k": 1}, '{"k":1}'),
+        "st": (struct_schema({"x": INT32_SCHEMA}), {"x": 1}, {"x": 1}, '{"x":1}'),
+        "micro": (Schema(Type.INT64, name="io.debezium.time.MicroTimestamp"), 1709208000123456,
+                  noon.replace(tzinfo=None, microsecond=123456), "2024-02-29 12:00:00.123456"),
+        "days": (Schema(Type.INT32, name="io.debezium.time.Date"), 19782, dt.date(2024, 2, 29), "2024-02-29"),
+        "vd": (Schema(Type.STRUCT, name="io.debezium.data.VariableScaleDecimal"), {"scale": 1, "value": b"\x0f"},
+               Decimal("1.5"), 1.5),
+    }  # fmt: skip
+    value = struct_schema({name: schema.replace(optional=True) for name, (schema, *_) in fields.items()})
+    sink = SinkRun({**database.config, "auto.create": "true"}, tolerates=False)
+    sink.put(
+        (None, {name: given for name, (_, given, *_) in fields.items()}),
+        (None, dict.fromkeys(fields)),
+        schemas=(None, value),
+    )
+    postgres = database.kind == "postgresql"
+    expected = [found[2] if postgres else found[3] for found in fields.values()]
+    first, second = sorted(database.query("SELECT * FROM t"), key=lambda row: row[0] is None)
+    for name, one, wanted in zip(fields, first, expected, strict=True):
+        assert one == wanted, name
+    assert set(second) == {None}
+    sink.stop()
+
+
+def test_values_without_schemas_are_converted_by_the_columns(postgres_db: TestDatabase) -> None:
+    postgres_db.query("CREATE TABLE t (id int PRIMARY KEY, at timestamptz, doc jsonb, tags text[], ok int, u uuid)")
+    sink = SinkRun({**postgres_db.config, "insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id"})
+    uuid = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    value = {"id": 1, "at": "2024-02-29T12:00:00Z", "doc": {"a": [1]}, "tags": ["x", "y"], "ok": True, "u": uuid}
+    sink.put((None, value), schemas=(None, None))
+    assert postgres_db.query("SELECT id, at, doc, tags, ok, u::text FROM t") == [
+        (1, dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC), {"a": [1]}, ["x", "y"], 1, uuid)
+    ]
+    sink.stop()
+
+
+def test_timestamps_in_the_time_zone_of_the_database(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (at TIMESTAMP, d DATE)")
+    value = struct_schema({"at": TIMESTAMP_SCHEMA, "d": TIMESTAMP_SCHEMA})
+    late = dt.datetime(2024, 2, 29, 23, 30, tzinfo=dt.UTC)
+    sink = SinkRun({**database.config, "db.timezone": "Europe/Berlin"})
+    sink.put((None, {"at": late, "d": late}), schemas=(None, value))
+    assert [str(one)[:16] for one in database.query("SELECT * FROM t")[0]] == ["2024-03-01 00:30", "2024-03-01"]
+    sink.stop()
+
+
+def test_a_lost_connection_is_retried(postgres_db: TestDatabase) -> None:
+    sink = SinkRun({**postgres_db.config, **UPSERT, "max.retries": "1"})
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    end = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE application_name = 'headrace' AND datname = current_database()"
+    )
+    for number in (2, 3):
+        postgres_db.query(end)
+        with pytest.raises(RetriableError, match="terminat"):
+            sink.put(_row(number, "b"), schemas=SCHEMAS)
+        sink.put(_row(number, "b"), schemas=SCHEMAS)
+    assert [number for number, _, _ in _rows(postgres_db)] == [1, 2, 3]
+    postgres_db.query("ALTER TABLE t RENAME TO other")
+    with pytest.raises(RetriableError, match="does not exist"):
+        sink.put(_row(4, "c"), schemas=SCHEMAS)
+    postgres_db.query("ALTER TABLE other RENAME TO t")
+    sink.put(_row(4, "c"), schemas=SCHEMAS)
+    assert len(_rows(postgres_db)) == 4
+    sink.stop()
+
+
+def test_retries_are_limited(sqlite_db: TestDatabase, tmp_path: Any) -> None:
+    import sqlite3
+
+    sink = SinkRun({"connection.url": f"{sqlite_db.config['connection.url']}", **UPSERT, "max.retries": "0"})
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    sqlite_db.query("DROP TABLE t")
+    sqlite_db.query("CREATE TABLE t (other INTEGER)")
+    with sqlite3.connect(tmp_path / "unit.db"), pytest.raises(ConnectError, match=r"max\.retries=0"):
+        sink.put(_row(2, "b"), schemas=SCHEMAS)
+    sink.stop()
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_upserts_of_databases_without_an_upsert(sqlite_db: TestDatabase, others: bool) -> None:
+    """Rows are updated, and inserted where nothing was updated."""
+    import sqlalchemy as sa
+
+    sqlite_db.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
+    sqlite_db.query("INSERT INTO t VALUES (1, 'old')")
+    names = ["id", "name"] if others else ["id"]
+    writer = StatementWriter(TableId(None, "t"), names, ["id"], InsertMode.UPSERT, "some database", True)
+    engine = sa.create_engine(sqlite_db.config["connection.url"].replace("jdbc:sqlite:", "sqlite:///"))
+    with engine.begin() as connection:
+        columns: list[list[Any]] = [[1, 2], ["a", "b"]]
+        writer.write(connection, columns[: len(names)])
+        writer.delete(connection, [[3]])
+    engine.dispose()
+    assert sqlite_db.query("SELECT * FROM t") == ([(1, "a"), (2, "b")] if others else [(1, "old"), (2, None)])
+
+
+def test_a_case_insensitive_key_that_occurs_twice(postgres_db: TestDatabase) -> None:
+    """The database finds keys equal that Python does not: the rows are written one after another."""
+    postgres_db.query("CREATE TABLE t (id int PRIMARY KEY, name text)")
+    value = struct_schema({"id": STRING_SCHEMA, "name": STRING_SCHEMA})
+    config = {"insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id"}
+    sink = SinkRun({**postgres_db.config, **config})
+    sink.put((None, {"id": "1", "name": "a"}), (None, {"id": "01", "name": "b"}), schemas=(None, value))
+    assert postgres_db.query("SELECT * FROM t") == [(1, "b")]
+    assert sink.context.failed == []
+    sink.stop()
+
+
+def test_records_of_several_topics(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, "auto.create": "true", "table.name.format": "to_${topic}"})
+    topics = ("a", "b", "a")
+    sink.task.put([SinkRecord(topic, 0, None, None, VALUE, {"name": topic, "n": 1}, 1) for topic in topics])
+    assert len(database.query("SELECT * FROM to_a")) == 2 and len(database.query("SELECT * FROM to_b")) == 1
+    sink.stop()

@@ -1,0 +1,155 @@
+"""The schemas and values of columns, on a real PostgreSQL and on SQLite."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.schema import Type
+from runtime.api.data.validate import validate_struct
+from runtime.api.errors import ConnectError
+from tests.support.jdbc import read_once
+from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
+
+UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=dt.UTC)
+
+POSTGRES: list[tuple[str, str, Type, str | None, Any]] = [
+    ("boolean", "true", Type.BOOLEAN, None, True),
+    ("smallint", "-32768", Type.INT16, None, -32768),
+    ("integer", "2147483647", Type.INT32, None, 2147483647),
+    ("bigint", "-9223372036854775808", Type.INT64, None, -(1 << 63)),
+    ("real", "1.5", Type.FLOAT32, None, 1.5),
+    ("double precision", "0.1", Type.FLOAT64, None, 0.1),
+    ("numeric(12,2)", "1.5", Type.BYTES, DECIMAL, Decimal("1.50")),
+    ("numeric(40,30)", "0.123456789012345678901234567891", Type.BYTES, DECIMAL,
+     Decimal("0.123456789012345678901234567891")),
+    ("numeric", "12345678901234567890.10", Type.STRING, None, "12345678901234567890.10"),
+    ("numeric(5,-2)", "12345", Type.BYTES, DECIMAL, Decimal("1.23E+4")),
+    ("text", "'Straße 🚲'", Type.STRING, None, "Straße 🚲"),
+    ("varchar(10)", "'a'", Type.STRING, None, "a"),
+    ("char(3)", "'ab'", Type.STRING, None, "ab "),
+    ("bytea", r"'\x00ff'", Type.BYTES, None, b"\x00\xff"),
+    ("date", "'2024-02-29'", Type.INT32, DATE, dt.date(2024, 2, 29)),
+    ("time", "'12:34:56.789'", Type.INT32, TIME, dt.time(12, 34, 56, 789000)),
+    ("timestamp", "'2024-02-29 12:00:00.123456'", Type.INT64, TIMESTAMP, NOON.replace(tzinfo=None)),
+    ("timestamptz", "'2024-02-29 14:00:00.123456+02'", Type.INT64, TIMESTAMP, NOON),
+    ("uuid", f"'{UUID}'", Type.STRING, "io.debezium.data.Uuid", UUID),
+    ("json", """'{"a":  1}'""", Type.STRING, "io.debezium.data.Json", '{"a":  1}'),
+    ("jsonb", """'{"a":  1}'""", Type.STRING, "io.debezium.data.Json", '{"a": 1}'),
+    ("integer[]", "'{1,NULL,3}'", Type.ARRAY, None, [1, None, 3]),
+    ("text[]", """'{"a,b","c\\"d",NULL}'""", Type.ARRAY, None, ["a,b", 'c"d', None]),
+    ("numeric(5,1)[]", "'{1.5}'", Type.ARRAY, None, [Decimal("1.5")]),
+    ("uuid[]", f"'{{{UUID}}}'", Type.ARRAY, None, [UUID]),
+    ("timestamptz[]", "'{2024-02-29 12:00:00.123456+00}'", Type.ARRAY, None, [NOON]),
+    ("mood", "'ok'", Type.STRING, None, "ok"),
+    ("mood[]", "'{ok,sad}'", Type.ARRAY, None, ["ok", "sad"]),
+    ("price", "9.5", Type.BYTES, DECIMAL, Decimal("9.50")),
+    ("inet", "'10.0.0.1'", Type.STRING, None, "10.0.0.1/32"),
+    ("interval", "'1 day 2 hours'", Type.STRING, None, "1 day 02:00:00"),
+    ("int4range", "'[1,5)'", Type.STRING, None, "[1,5)"),
+]  # fmt: skip
+"""Types of columns, literals, and what a record has."""
+
+
+def test_types_of_postgresql(postgres_db: TestDatabase) -> None:
+    """A row of values, then a row of nulls; names of tables and columns have capitals, quotes and percent signs."""
+    query = postgres_db.query
+    query("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    query("CREATE DOMAIN price AS numeric(8,2) CHECK (VALUE > 0)")
+    columns = [f'"C{number} ""%s"' for number in range(len(POSTGRES))]
+    defined = ", ".join(f"{name} {kind}" for name, (kind, *_) in zip(columns, POSTGRES, strict=True))
+    query(f'CREATE TABLE "Odd ""Name%" ("Id" int PRIMARY KEY, {defined})')
+    query(f'INSERT INTO "Odd ""Name%" VALUES (1, {", ".join(literal for _, literal, *_ in POSTGRES)})')
+    query('INSERT INTO "Odd ""Name%" VALUES (2)')
+    config = {**postgres_db.config, "mode": "incrementing", "incrementing.column.name": "Id"}
+    values, nulls = read_once(config)
+    assert values.topic == 't-Odd "Name%'
+    assert values.source_partition == {"protocol": "1", "table": 'public.Odd "Name%'}
+    schema = values.value_schema
+    assert schema is not None and schema is nulls.value_schema and schema.name == 'Odd "Name%'
+    assert not schema.fields[0].schema.optional and schema.fields[1].schema.optional
+    for field, (kind, _, type_, name, expected) in zip(schema.fields[1:], POSTGRES, strict=True):
+        assert (field.schema.type, field.schema.name) == (type_, name), kind
+        assert values.value[field.name] == expected, kind
+        assert type(values.value[field.name]) is type(expected), kind
+        assert nulls.value[field.name] is None, kind
+    validate_struct(schema, values.value)
+
+
+def test_the_columns_of_a_query(postgres_db: TestDatabase) -> None:
+    postgres_db.query("CREATE TABLE orders (id int, amount numeric(12,2), at timestamptz)")
+    postgres_db.query("INSERT INTO orders VALUES (1, 1.5, '2024-02-29 12:00:00.123456Z'), (2, 2, NULL)")
+    query = "SELECT id, amount * 1 AS amount, '10:30'::time AS t, at FROM orders WHERE id < 2;"
+    (record,) = read_once({**postgres_db.config, "query": query})
+    assert record.topic == "t-"
+    assert record.source_partition == {"query": "query"}
+    assert record.value == {"id": 1, "amount": "1.50", "t": dt.time(10, 30), "at": NOON}
+
+
+def test_types_of_sqlite(sqlite_db: TestDatabase) -> None:
+    sqlite_db.query(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, i INT, b BOOLEAN, r REAL, n DECIMAL(10,2), s VARCHAR(9), x BLOB, "
+        "d DATE, c TIME, ts TIMESTAMP, ms TIMESTAMP, u NUMERIC)"
+    )
+    sqlite_db.query(
+        "INSERT INTO t VALUES (1, 9223372036854775807, 1, 0.5, 1.5, 'ä', x'00ff', '2024-02-29', '12:34:56', "
+        "'2024-02-29 12:00:00.123456', 1709208000123, 7)"
+    )
+    sqlite_db.query("INSERT INTO t (id, u) VALUES (2, 8)")
+    values, nulls = read_once(sqlite_db.config)
+    assert values.value == {
+        "id": 1, "i": (1 << 63) - 1, "b": True, "r": 0.5, "n": Decimal("1.50"), "s": "ä", "x": b"\x00\xff",
+        "d": dt.date(2024, 2, 29), "c": dt.time(12, 34, 56), "ts": NOON,
+        "ms": NOON.replace(microsecond=123000), "u": "7",
+    }  # fmt: skip
+    assert nulls.value == {**dict.fromkeys(values.value), "id": 2, "u": "8"}
+    assert values.value_schema is not None
+    validate_struct(values.value_schema, values.value)
+
+
+def test_a_value_of_another_type_is_named(sqlite_db: TestDatabase) -> None:
+    sqlite_db.query("CREATE TABLE t (n INTEGER)")
+    sqlite_db.query("INSERT INTO t VALUES ('many')")
+    with pytest.raises(ConnectError, match="the column n of t is not of type int64"):
+        read_once(sqlite_db.config)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "expected"),
+    [
+        ("none", [(Type.BYTES, Decimal(42)), (Type.BYTES, Decimal("1.50")), (Type.BYTES, Decimal(10**19))]),
+        ("precision_only", [(Type.INT16, 42), (Type.BYTES, Decimal("1.50")), (Type.BYTES, Decimal(10**19))]),
+        ("best_fit", [(Type.INT16, 42), (Type.FLOAT64, 1.5), (Type.BYTES, Decimal(10**19))]),
+    ],
+)
+def test_numeric_mapping(database: TestDatabase, mapping: str, expected: list[tuple[Type, Any]]) -> None:
+    database.query("CREATE TABLE t (a NUMERIC(4,0), b NUMERIC(9,2), c NUMERIC(25,0))")
+    database.query("INSERT INTO t VALUES (42, 1.5, 10000000000000000000)")
+    (record,) = read_once({**database.config, "numeric.mapping": mapping})
+    assert record.value_schema is not None
+    found = zip(record.value_schema.fields, record.value.values(), strict=True)
+    assert [(field.schema.type, value) for field, value in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("granularity", "expected"),
+    [
+        ("micros_long", 1709208000123456),
+        ("nanos_long", 1709208000123456000),
+        ("micros_string", "1709208000123456"),
+        ("nanos_string", "1709208000123456000"),
+        ("micros_iso_datetime_string", "2024-02-29T12:00:00.123456"),
+        ("nanos_iso_datetime_string", "2024-02-29T12:00:00.123456000"),
+    ],
+)
+def test_timestamp_granularity(database: TestDatabase, granularity: str, expected: Any) -> None:
+    database.query("CREATE TABLE t (at TIMESTAMP)")
+    database.query("INSERT INTO t VALUES ('2024-02-29 13:00:00.123456')")
+    config = {"timestamp.granularity": granularity, "db.timezone": "Europe/Berlin"}
+    (record,) = read_once({**database.config, **config})
+    assert record.value == {"at": expected}
