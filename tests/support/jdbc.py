@@ -89,7 +89,11 @@ class ReportedRecords:
 
     def __init__(self, tolerates: bool = True) -> None:
         self.failed: list[tuple[Any, str]] = []
+        self.delays: list[float] = []
         self.errant_record_reporter: Any = self if tolerates else None
+
+    def timeout(self, seconds: float) -> None:
+        self.delays.append(seconds)
 
     def report(self, record: SinkRecord, error: Exception) -> None:
         self.failed.append((record.value, str(error)))

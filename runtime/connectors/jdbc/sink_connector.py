@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import SinkRecord, TopicPartition
-from runtime.api.errors import ConnectError
+from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import SinkTask
 from runtime.connectors.jdbc.requirements import require_sqlalchemy
 from runtime.connectors.jdbc.sink_config import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 class JdbcSinkTask(SinkTask):
     """Writes and commits each batch before put() returns, so that offsets are committed after the rows."""
 
+    java_name = "headrace.JdbcSinkTask"
     takes_batches = True
     _writes: SinkWrites | None = None
 
@@ -42,7 +43,11 @@ class JdbcSinkTask(SinkTask):
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         assert self._writes is not None
-        self._writes.put(records)
+        try:
+            self._writes.put(records)
+        except RetriableError:
+            self.context.timeout(self._writes.retry_backoff)
+            raise
 
     def stop(self) -> None:
         writes, self._writes = self._writes, None
@@ -80,6 +85,7 @@ class Choices:
 class JdbcSinkConnector(SinkConnector):
     """All tasks write with the same configuration."""
 
+    java_name = "headrace.JdbcSinkConnector"
     task_class = JdbcSinkTask
     config_def = ConfigDef(*sink_keys(Choices()))
 

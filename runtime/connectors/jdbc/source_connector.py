@@ -9,6 +9,7 @@ from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.grouping import group_partitions
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
@@ -37,6 +38,7 @@ TASK_TABLES = "tables"
 class JdbcSourceTask(SourceTask):
     """Reads the tables of `tables`, or the query."""
 
+    java_name = "headrace.JdbcSourceTask"
     reuses_records = False
     timestamps_are_now = True
     _reads: SourceReads | None = None
@@ -113,6 +115,7 @@ class Choices:
 class JdbcSourceConnector(SourceConnector):
     """Distributes tables over tasks, and watches for new and dropped tables."""
 
+    java_name = "headrace.JdbcSourceConnector"
     task_class = JdbcSourceTask
     config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), Choices()))
     _monitor: TableMonitor | None = None
@@ -135,7 +138,7 @@ class JdbcSourceConnector(SourceConnector):
         from runtime.connectors.jdbc.source.task import encoded
 
         tables = self._monitor.tables
-        groups = [tables[number::max_tasks] for number in range(min(max_tasks, len(tables)))]
+        groups = group_partitions(tables, min(max_tasks, len(tables))) if tables else []
         return [{**self._config, TASK_TABLES: encoded(group)} for group in groups]
 
     def stop(self) -> None:

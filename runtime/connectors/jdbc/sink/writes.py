@@ -58,6 +58,11 @@ class SinkWrites:
                 raise self._database.translated(error, "The batch cannot be written") from None
             self._count_failure(f"The batch was not written: {self._database.message(error)}")
 
+    @property
+    def retry_backoff(self) -> float:
+        """Seconds before a batch is written again."""
+        return self._settings.retry_backoff
+
     def close(self) -> None:
         """Closes the connection."""
         self._database.close()

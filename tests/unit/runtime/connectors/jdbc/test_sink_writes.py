@@ -268,6 +268,7 @@ def test_a_lost_connection_is_retried(postgres_db: TestDatabase) -> None:
     postgres_db.query("ALTER TABLE other RENAME TO t")
     sink.put(_row(4, "c"), schemas=SCHEMAS)
     assert len(_rows(postgres_db)) == 4
+    assert sink.context.delays == [3.0] * 3
     sink.stop()
 
 
