@@ -25,6 +25,7 @@ from runtime.plugin_kit.conformance.case import (
 )
 from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped, Outcome, Result
 from runtime.plugin_kit.suite import Check, checks
+from runtime.plugin_kit.trying import read_records, write_values
 
 __all__ = [
     "Case",
@@ -40,4 +41,6 @@ __all__ = [
     "SourceCase",
     "TransformationCase",
     "checks",
+    "read_records",
+    "write_values",
 ]

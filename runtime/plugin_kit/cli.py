@@ -10,6 +10,12 @@ from pathlib import Path
 from runtime.plugin_kit.errors import KitError
 
 _INTERRUPTED = 130
+_KINDS = {
+    "source": "a connector that reads from another system",
+    "sink": "a connector that writes to another system",
+    "transform": "a transformation of records",
+    "converter": "a converter between records and bytes",
+}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,6 +42,18 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     verbs = parser.add_subparsers(metavar="new|list|test|run", required=True)
+    new = verbs.add_parser(
+        "new",
+        help="write a project with a working plugin",
+        description="Writes a project with a working plugin, its tests, an example and a README into a new folder.",
+    )
+    new.add_argument("name", metavar="NAME", help="name of the project and its folder, such as river-levels")
+    kinds = new.add_mutually_exclusive_group(required=True)
+    for kind, what in _KINDS.items():
+        kinds.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=what)
+    new.add_argument("--async", dest="is_async", action="store_true", help="a connector whose task has coroutines")
+    new.add_argument("--into", type=Path, default=Path(), metavar="FOLDER", help="parent of the new folder")
+    new.set_defaults(command=_new)
     test = verbs.add_parser(
         "test",
         help="run the conformance suite",
@@ -47,6 +65,20 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--json", action="store_true", help="print the report as JSON")
     test.set_defaults(command=_test)
     return parser
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.project.new import KINDS, new_project
+
+    folder, files = new_project(arguments.name, arguments.kind, arguments.is_async, arguments.into)
+    for file in files:
+        print(f"  {folder / file}")
+    print(f"\nThe {KINDS[arguments.kind].what} works already. Next:\n")
+    steps = ("headrace plugin test .", *KINDS[arguments.kind].next_steps)
+    for step in (f"cd {folder}", *steps):
+        print(f"  {step}")
+    print("\nREADME.md tells how to change it, and how to build and install the wheel.")
+    return 0
 
 
 def _test(arguments: argparse.Namespace) -> int:

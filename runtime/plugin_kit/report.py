@@ -37,7 +37,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     """The last line."""
     count = Counter(outcome.result for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes)
-    skipped = f", {count[Result.SKIPPED]} do not apply" if count[Result.SKIPPED] else ""
+    skipped = f", {count[Result.SKIPPED]} not applicable" if count[Result.SKIPPED] else ""
     verdict = f"{count[Result.FAILED]} failed, " if count[Result.FAILED] else ""
     return f"{verdict}{count[Result.OK]} passed{skipped} ({seconds:.1f} s)"
 

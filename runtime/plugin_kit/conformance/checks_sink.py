@@ -31,7 +31,7 @@ def _records(case: SinkCase, config: Config, start: int, stop: int) -> list[Sink
 def lifecycle(case: SinkCase) -> str:
     """start(), open(), put() in batches, pre_commit(), close(), stop(): every record is in the target system."""
     with case.opened() as config:
-        run = SinkRun(case, _first_task(case, config))
+        run = SinkRun(case.connector, _first_task(case, config))
         try:
             run.start()
             run.put([])
@@ -87,7 +87,7 @@ def _check_stop(seconds: float) -> None:
 def stop_without_start(case: SinkCase) -> str:
     """stop() also works if start() was never called, and after a start() that failed."""
     with case.opened() as config:
-        seconds = SinkRun(case, config).stop(opened=False)
+        seconds = SinkRun(case.connector, config).stop(opened=False)
     _check_stop(seconds)
     return f"{seconds:.2f} s"
 
@@ -95,7 +95,7 @@ def stop_without_start(case: SinkCase) -> str:
 def stop_without_records(case: SinkCase) -> str:
     """A task without records commits and stops."""
     with case.opened() as config:
-        run = SinkRun(case, _first_task(case, config))
+        run = SinkRun(case.connector, _first_task(case, config))
         try:
             run.start()
             run.put([])
@@ -111,7 +111,7 @@ def leaks(case: SinkCase) -> str:
     with case.opened() as config:
 
         def once() -> None:
-            with SinkRun(case, _first_task(case, config)) as run:
+            with SinkRun(case.connector, _first_task(case, config)) as run:
                 run.put(_records(case, config, 0, 1))
                 run.commit()
 
@@ -122,7 +122,7 @@ def delivered_again(case: SinkCase) -> str:
     """Records that are delivered a second time, as after every crash, are accepted."""
     with case.opened() as config:
         for _ in range(2):
-            with SinkRun(case, _first_task(case, config)) as run:
+            with SinkRun(case.connector, _first_task(case, config)) as run:
                 run.put(_records(case, config, 0, case.records))
                 run.commit()
         return check_written(case, config, case.exactly_once)
@@ -146,7 +146,7 @@ def poison(case: SinkCase) -> str:
             reporter = KitReporter()
             good, bad = _records(case, config, 0, case.records), _poisoned(case, config, schema, value)
             try:
-                with SinkRun(case, _first_task(case, config), reporter) as run:
+                with SinkRun(case.connector, _first_task(case, config), reporter) as run:
                     middle = case.records // 2
                     run.put([*good[:middle], bad, *good[middle:]])
                     run.commit()

@@ -25,7 +25,7 @@ def lifecycle(case: SourceCase) -> str:
     with case.opened() as config:
         total, stop = 0, 0.0
         for task in task_configs(case.connector, config):
-            run = SourceRun(case, task)
+            run = SourceRun(case.connector, task)
             try:
                 run.start()
                 records = run.read(case.records)
@@ -84,7 +84,7 @@ def _check_stop(seconds: float) -> None:
 def stop_without_start(case: SourceCase) -> str:
     """stop() also works if start() was never called, and after a start() that failed."""
     with case.opened() as config:
-        seconds = SourceRun(case, config).stop()
+        seconds = SourceRun(case.connector, config).stop()
     _check_stop(seconds)
     return f"{seconds:.2f} s"
 
@@ -92,7 +92,7 @@ def stop_without_start(case: SourceCase) -> str:
 def stop_while_idle(case: SourceCase) -> str:
     """A task that is waiting for data stops within a second after its poll."""
     with case.opened() as config:
-        run = SourceRun(case, task_configs(case.connector, config)[0])
+        run = SourceRun(case.connector, task_configs(case.connector, config)[0])
         try:
             run.start()
             run.read(case.records)
@@ -110,7 +110,7 @@ def leaks(case: SourceCase) -> str:
     with case.opened() as config:
 
         def once() -> None:
-            with SourceRun(case, task_configs(case.connector, config)[0]) as run:
+            with SourceRun(case.connector, task_configs(case.connector, config)[0]) as run:
                 run.read(1)
 
         return check_leaks(once)
@@ -145,7 +145,7 @@ def _check_resume(case: SourceCase, task: Config, reference: Reference, position
     last = reference.records[position]
     done = reference.marks(reference.records[: position + 1])
     expected = reference.marks(reference.records[position + 1 :])
-    with SourceRun(case, task, committed(reference.records[: position + 1])) as run:
+    with SourceRun(case.connector, task, committed(reference.records[: position + 1])) as run:
         found = run.read_until(lambda records: not expected - reference.marks(records), len(reference.records) * 2)
     shown = f"A task that started from the offset {last.source_offset}"
     if missing := expected - reference.marks(found):
@@ -168,7 +168,7 @@ def _check_resume(case: SourceCase, task: Config, reference: Reference, position
 def alter_offsets(case: SourceCase) -> str:
     """alter_offsets() accepts offsets of the connector's own records and resets, and refuses nonsense."""
     with case.opened() as config:
-        with SourceRun(case, task_configs(case.connector, config)[0]) as run:
+        with SourceRun(case.connector, task_configs(case.connector, config)[0]) as run:
             record = next(iter(run.read(1)), None)
         if record is None or record.source_offset is None or record.source_partition is None:
             raise CheckSkipped("the records of the example have no offsets")

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from runtime.api.connector import Connector
+from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import Offset
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.call_thread import CallThread
-from runtime.plugin_kit.conformance.case import Config, SinkCase, SourceCase
+from runtime.plugin_kit.conformance.case import Config
 from runtime.plugin_kit.conformance.contexts import (
     KitConnectorContext,
     KitOffsets,
@@ -76,10 +76,12 @@ def task_configs(plugin: type[Connector], config: Config) -> Sequence[Config]:
 class SourceRun:
     """A source task from start to stop."""
 
-    def __init__(self, case: SourceCase, config: Config, offsets: Mapping[str, Offset] | None = None) -> None:
+    def __init__(
+        self, connector: type[SourceConnector], config: Config, offsets: Mapping[str, Offset] | None = None
+    ) -> None:
         self._config, self._thread = config, CallThread()
-        task = self._thread.call("The task's constructor", case.connector.task_class)
-        self.task = as_source(task, Control(False, lambda: None), case.connector.__name__)
+        task = self._thread.call("The task's constructor", connector.task_class)
+        self.task = as_source(task, Control(False, lambda: None), connector.__name__)
         self.task.context = KitSourceContext(config, KitOffsets(offsets), lambda: None)
         self.longest_poll = 0.0
 
@@ -134,12 +136,12 @@ class SourceRun:
 class SinkRun:
     """A sink task with one partition, from start to stop."""
 
-    def __init__(self, case: SinkCase, config: Config, reporter: KitReporter | None = None) -> None:
+    def __init__(self, connector: type[SinkConnector], config: Config, reporter: KitReporter | None = None) -> None:
         self._config, self._thread = config, CallThread()
         self.topic = topic_of(config)
         self.partition = TopicPartition(self.topic, 0)
-        task = self._thread.call("The task's constructor", case.connector.task_class)
-        self.task = as_sink(task, Control(False, lambda: None), case.connector.__name__)
+        task = self._thread.call("The task's constructor", connector.task_class)
+        self.task = as_sink(task, Control(False, lambda: None), connector.__name__)
         self.task.context = KitSinkContext(config, frozenset([self.partition]), reporter)
         self._next = 0
 

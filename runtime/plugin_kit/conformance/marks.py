@@ -40,9 +40,9 @@ class Reference:
     @classmethod
     def of(cls, case: SourceCase, task: Config) -> Reference:
         """Runs the task twice."""
-        with SourceRun(case, task) as run:
+        with SourceRun(case.connector, task) as run:
             records = run.read(case.records)
-        with SourceRun(case, task) as run:
+        with SourceRun(case.connector, task) as run:
             again = run.read(len(records))
         return cls(records, [mark(r) for r in again[: len(records)]] == [mark(r) for r in records])
 
