@@ -13,10 +13,12 @@ from pathlib import Path
 
 from runtime.doctor.check_result import CheckResult, bad, note, ok
 from runtime.embedded import paths
-from runtime.embedded.broker import coordinates, jars
-from runtime.embedded.broker.java import find_java
-from runtime.embedded.errors import JarsError, JavaError
+from runtime.embedded.broker import coordinates
 from runtime.embedded.processes import ports
+from runtime.java.jvm import jars
+from runtime.java.jvm.errors import JarsError, JavaError
+from runtime.java.jvm.java import find_java
+from runtime.system.cache import cache_folder
 
 CONSOLE = ("textual", "httpx", "orjson", "pyyaml")
 RUNTIME = ("pyspark", "confluent-kafka", "kafka-python", "starlette", "uvicorn")
@@ -54,7 +56,7 @@ def check_machine(version: Version = installed_version) -> Iterator[CheckResult]
     yield _port(_REST_PORT, "the worker's REST API", "set another port in the worker's `listeners`")
     yield _port(_BROKER_PORT, "the embedded broker", "the embedded cluster chooses another port itself")
     yield _open_files()
-    yield from (_folder(folder) for folder in (paths.cache_folder(), paths.state_folder().parent))
+    yield from (_folder(folder) for folder in (cache_folder(), paths.state_folder().parent))
 
 
 def _python() -> CheckResult:

@@ -26,6 +26,7 @@ from runtime.embedded.cluster import EmbeddedCluster, fetch_jars
 from runtime.embedded.errors import EmbeddedError
 from runtime.embedded.paths import state_folder
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
+from runtime.java.jvm.errors import JvmError
 
 
 def main(argv: Sequence[str]) -> int:
@@ -34,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code: int = arguments.command(arguments)
-    except EmbeddedError as error:
+    except (EmbeddedError, JvmError) as error:
         _print_message(f"headrace: {error}")
         return error.exit_code
     except KeyboardInterrupt:

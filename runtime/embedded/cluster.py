@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.embedded.broker import coordinates, jars
-from runtime.embedded.broker.java import find_java
+from runtime.embedded.broker import coordinates
 from runtime.embedded.errors import NotRunningError, StartError
-from runtime.embedded.processes.lock import HeldLock, exclusive
+from runtime.embedded.processes.lock import HeldLock
 from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
+from runtime.java.jvm import jars
+from runtime.java.jvm.java import find_java
+from runtime.system.locks import exclusive
 
 Report = Callable[[str], None]
 

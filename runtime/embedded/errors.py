@@ -1,8 +1,6 @@
 """Errors of the embedded cluster, with the exit code of each.
 
 EmbeddedError            1  any failure
-├── JavaError            1  Java is missing or too old
-├── JarsError            1  the broker's jars could not be downloaded
 ├── StartError           1  a process ended, or was not ready in time
 ├── BusyError            4  another process is starting or running the cluster
 └── NotRunningError      5  the cluster is not running
@@ -17,14 +15,6 @@ class EmbeddedError(Exception):
     """An error for the operator: one line, with the remedy."""
 
     exit_code: ClassVar[int] = 1
-
-
-class JavaError(EmbeddedError):
-    """Java is missing or too old; the message says what to install."""
-
-
-class JarsError(EmbeddedError):
-    """The broker's jars could not be downloaded."""
 
 
 class StartError(EmbeddedError):

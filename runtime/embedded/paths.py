@@ -6,11 +6,6 @@ import os
 from pathlib import Path
 
 
-def cache_folder() -> Path:
-    """Files that can be downloaded or created again: jars and the broker's class archive."""
-    return _xdg("XDG_CACHE_HOME", ".cache")
-
-
 def state_folder() -> Path:
     """Files of this machine's cluster: data, logs, process ids."""
     return _xdg("XDG_STATE_HOME", ".local/state") / "embedded"

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 _LINUX = sys.platform.startswith("linux")
@@ -110,3 +111,19 @@ def _ps(pid: int, column: str) -> str:
     """State and one more column of a process; empty if the process does not exist."""
     command = ["ps", "-o", f"stat=,{column}=", "-p", str(pid)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """A `preexec_fn` that makes the kernel send SIGTERM to the child when this process ends, even by SIGKILL; None
+    except on Linux."""
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def request_signal() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return request_signal

@@ -6,9 +6,9 @@ import uuid
 from pathlib import Path
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
-from runtime.embedded.broker.java import find_java
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import wait_ready
+from runtime.java.jvm.java import find_java
 
 
 class KafkaBroker:

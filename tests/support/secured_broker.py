@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
-from runtime.embedded.broker.java import find_java
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import wait_ready
+from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.certificates import Stores, make_stores
 

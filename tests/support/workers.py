@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.broker import coordinates, jars
-from runtime.embedded.broker.java import find_java
+from runtime.embedded.broker import coordinates
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.logs import last_error
 from runtime.embedded.processes.process import ProcessRef, spawn
+from runtime.java.jvm import jars
+from runtime.java.jvm.java import find_java
 from tests.support import rest
 from tests.support.broker import unique
 from tests.support.waiting import wait_until

@@ -9,8 +9,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from runtime.embedded.broker.java import Java
-from runtime.embedded.paths import cache_folder
+from runtime.java.jvm.java import Java
+from runtime.system.cache import cache_folder
 
 # The JVM ignores an archive that it cannot use; its warning would only confuse.
 _QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")

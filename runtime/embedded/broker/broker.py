@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime.embedded.broker import coordinates, jars
+from runtime.embedded.broker import coordinates
 from runtime.embedded.broker.archive import ClassArchive
-from runtime.embedded.broker.java import Java
 from runtime.embedded.errors import StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
+from runtime.java.jvm import jars
+from runtime.java.jvm.java import Java
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

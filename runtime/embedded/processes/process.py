@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.system.processes import start_time
-
-_PR_SET_PDEATHSIG = 1
+from runtime.system.processes import die_with_parent, start_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +73,3 @@ def spawn(
             start_new_session=True,
             preexec_fn=die_with_parent() if ends_with_us else None,
         )
-
-
-def die_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` that makes the kernel send SIGTERM to the child when this process ends, even by SIGKILL; None
-    except on Linux."""
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def request_signal() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return request_signal

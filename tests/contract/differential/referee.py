@@ -12,8 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from runtime.embedded.broker import coordinates, jars
-from runtime.embedded.broker.java import find_java
+from runtime.embedded.broker import coordinates
+from runtime.java.jvm import jars
+from runtime.java.jvm.java import find_java
 
 _SOURCE = Path(__file__).with_name("Referee.java")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.paths import cache_folder
+from runtime.system.cache import cache_folder
 from tests.support.broker import EmbeddedBroker
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
-from runtime.embedded.broker.java import find_java
 from runtime.embedded.errors import StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import wait_ready
+from runtime.java.jvm.java import find_java
 from tests.support.broker import EmbeddedBroker
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker.java import MINIMUM, find_java, major_version
-from runtime.embedded.errors import JavaError
+from runtime.java.jvm.errors import JavaError
+from runtime.java.jvm.java import MINIMUM, find_java, major_version
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.embedded.errors import JavaError
+from runtime.java.jvm.errors import JavaError
 
 MINIMUM = 17
 ADVICE = (

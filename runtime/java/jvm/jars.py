@@ -17,11 +17,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from runtime.embedded.broker.java import Java
-from runtime.embedded.errors import JarsError
-from runtime.embedded.paths import cache_folder
-from runtime.embedded.processes.lock import exclusive
-from runtime.embedded.processes.process import die_with_parent
+from runtime.java.jvm.errors import JarsError
+from runtime.java.jvm.java import Java
+from runtime.system.cache import cache_folder
+from runtime.system.locks import exclusive
+from runtime.system.processes import die_with_parent
 
 SETTINGS = """\
 <ivysettings>

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates, jars
-from runtime.embedded.broker.java import find_java
-from runtime.embedded.errors import JarsError
+from runtime.embedded.broker import coordinates
+from runtime.java.jvm import jars
+from runtime.java.jvm.errors import JarsError
+from runtime.java.jvm.java import find_java
 from tests.support.waiting import wait_until
 
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
@@ -33,7 +34,7 @@ def test_jars_are_downloaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_a_killed_download_is_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     several = (*SMALL, "org.slf4j:slf4j-api:1.7.36", "net.sf.jopt-simple:jopt-simple:5.0.4")
-    program = f"from runtime.embedded.broker import jars, java\njars.fetch('several', {several!r}, java.find_java())"
+    program = f"from runtime.java.jvm import jars, java\njars.fetch('several', {several!r}, java.find_java())"
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as first:
         assert first.stderr is not None
         first.stderr.readline()

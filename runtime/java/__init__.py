@@ -1,0 +1,1 @@
+"""Java: its program, jars by Maven coordinates, and plugins in `plugin.path`."""
