@@ -46,6 +46,12 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.datagen.source:DatagenSourceConnector",
         (PluginType.SOURCE,),
     ),
+    ("headrace.DataSourceConnector", "runtime.connectors.data_source.source:DataSourceConnector", (PluginType.SOURCE,)),
+    (
+        "headrace.DataSourceSinkConnector",
+        "runtime.connectors.data_source.sink:DataSourceSinkConnector",
+        (PluginType.SINK,),
+    ),
     ("headrace.HttpSinkConnector", "runtime.connectors.http.sink:HttpSinkConnector", (PluginType.SINK,)),
     ("headrace.HttpSourceConnector", "runtime.connectors.http.source:HttpSourceConnector", (PluginType.SOURCE,)),
     ("headrace.JdbcSinkConnector", "runtime.connectors.jdbc.sink_connector:JdbcSinkConnector", (PluginType.SINK,)),

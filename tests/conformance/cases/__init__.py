@@ -5,6 +5,7 @@ from __future__ import annotations
 from runtime.plugin_kit import Case
 from tests.conformance.cases import (
     converters,
+    data_source,
     datagen,
     file_connectors,
     http,
@@ -20,6 +21,7 @@ CASES: list[Case] = [
     *jdbc.CASES,
     *verifiable.CASES,
     *http.CASES,
+    *data_source.CASES,
     *transformations.CASES,
     *predicates.CASES,
     *converters.CASES,

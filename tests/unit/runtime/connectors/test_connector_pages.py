@@ -15,6 +15,7 @@ from runtime.plugins.registry import load, registry
 
 DOCS = Path(__file__).parents[4] / "docs" / "connectors"
 PAGES = {
+    "data-source": ["DataSource", "DataSourceSink"],
     "datagen": ["DatagenSource"],
     "http": ["HttpSink", "HttpSource"],
     "jdbc": ["JdbcSource", "JdbcSink"],

@@ -1,0 +1,96 @@
+"""Data source classes, their options and schemas, from the configuration of a connector."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
+from runtime.api.errors import ConfigError
+from runtime.connectors.data_source.ddl import parse_ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSource
+    from pyspark.sql.types import StructType
+
+CLASS, SCHEMA, OPTION_PREFIX = "data.source", "data.source.schema", "data.source.option."
+_CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z")
+GROUP = "Data source"
+
+
+def class_key() -> ConfigKey:
+    """The key of the class."""
+    return ConfigKey(
+        CLASS,
+        ConfigType.STRING,
+        importance=Importance.HIGH,
+        doc="Class of the data source with its module, such as `package.module.Class`: a subclass of "
+        "`pyspark.sql.datasource.DataSource`. Keys `data.source.option.<name>` are its options.",
+        validator=_check_class,
+        group=GROUP,
+        order_in_group=1,
+        width=Width.LONG,
+        display_name="Data source",
+    )
+
+
+def schema_key(doc: str) -> ConfigKey:
+    """The key of the schema."""
+    return ConfigKey(
+        SCHEMA, ConfigType.STRING, None, Importance.MEDIUM, doc, validators.optional(_check_schema), GROUP, 2,
+        Width.LONG, "Data source schema",
+    )  # fmt: skip
+
+
+def _check_class(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not _CLASS_NAME.match(value):
+        raise ConfigError(f"Invalid value {value} for configuration {name}: must be such as package.module.Class")
+
+
+def _check_schema(name: str, value: Any) -> None:
+    try:
+        parse_ddl(value)
+    except ConfigError as error:
+        raise ConfigError(f"Invalid value for configuration {name}: {error}") from None
+
+
+def load_data_source(config: Mapping[str, str]) -> DataSource:
+    """A new instance of the configured class; ConfigError if it cannot be imported or created."""
+    from pyspark.sql.datasource import CaseInsensitiveDict, DataSource
+
+    name = config.get(CLASS, "")
+    module, _, cls = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), cls)
+    except Exception as error:
+        raise ConfigError(
+            f"Invalid value {name} for configuration {CLASS}: {type(error).__name__}: {error}. Install the package of "
+            "the data source in the environment of the worker"
+        ) from error
+    if not isinstance(found, type) or not issubclass(found, DataSource):
+        raise ConfigError(f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource")
+    options = {key[len(OPTION_PREFIX) :]: text for key, text in config.items() if key.startswith(OPTION_PREFIX)}
+    try:
+        return found(CaseInsensitiveDict(options))  # as Spark calls it
+    except Exception as error:
+        raise ConfigError(f"{name} refuses its options: {type(error).__name__}: {error}") from error
+
+
+def struct_type(schema: StructType | str) -> StructType:
+    """A schema that a data source or the configuration gives."""
+    return parse_ddl(schema) if isinstance(schema, str) else schema
+
+
+def read_schema(source: DataSource, configured: str | None) -> StructType:
+    """The schema of the records that a data source reads: the configured one or its own."""
+    if configured is not None:
+        return parse_ddl(configured)
+    from pyspark.errors import PySparkNotImplementedError
+
+    try:
+        return struct_type(source.schema())
+    except (PySparkNotImplementedError, NotImplementedError) as error:
+        raise ConfigError(f"{type(source).__name__} does not give a schema: set {SCHEMA}") from error

@@ -1,0 +1,115 @@
+"""The two kinds of streaming readers behind one interface."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.connectors.data_source.prefetch import in_order
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDataSourceStreamReader
+    from pyspark.sql.types import StructType
+
+ReaderOffset = Mapping[str, Any]
+"""An offset of a reader: a JSON object."""
+
+Rows = Iterator[Any]
+"""Tuples, rows or Arrow record batches."""
+
+
+class MicroBatchReader(Protocol):
+    """Reads micro-batches, each between two offsets. The methods are called on one thread."""
+
+    def initial(self) -> ReaderOffset:
+        """Where a new connector begins."""
+
+    def following(self, start: ReaderOffset) -> tuple[ReaderOffset, Rows | None]:
+        """The end of the micro-batch that begins at `start`, equal to `start` if there is no data, and its rows if
+        they have been read already."""
+
+    def rows(self, start: ReaderOffset, end: ReaderOffset) -> Rows:
+        """The rows of a micro-batch, always the same and in the same order."""
+
+    def commit(self, end: ReaderOffset) -> None:
+        """Everything before `end` has been stored."""
+
+    def stop(self) -> None:
+        """Release resources."""
+
+
+class StreamReader:
+    """A DataSourceStreamReader, whose partitions are read by several threads."""
+
+    def __init__(self, reader: DataSourceStreamReader, threads: int) -> None:
+        self._reader, self._threads = reader, threads
+        self._limited = len(inspect.signature(reader.latestOffset).parameters) >= 2  # since Spark 4.2
+
+    def initial(self) -> ReaderOffset:
+        return checked_offset(self._reader.initialOffset())
+
+    def following(self, start: ReaderOffset) -> tuple[ReaderOffset, Rows | None]:
+        if self._limited:
+            end = self._reader.latestOffset(dict(start), self._reader.getDefaultReadLimit())
+        else:
+            end = self._reader.latestOffset()  # the signature before Spark 4.2
+        return checked_offset(end), None
+
+    def rows(self, start: ReaderOffset, end: ReaderOffset) -> Rows:
+        partitions = self._reader.partitions(dict(start), dict(end))
+        if self._threads == 1 or len(partitions) < 2:
+            return (row for partition in partitions for row in self._reader.read(partition))
+        return in_order(self._reader, partitions, self._threads)
+
+    def commit(self, end: ReaderOffset) -> None:
+        self._reader.commit(dict(end))
+
+    def stop(self) -> None:
+        self._reader.stop()
+
+
+class SimpleReader:
+    """A SimpleDataSourceStreamReader, which reads data and learns its end in one call."""
+
+    def __init__(self, reader: SimpleDataSourceStreamReader) -> None:
+        self._reader = reader
+
+    def initial(self) -> ReaderOffset:
+        return checked_offset(self._reader.initialOffset())
+
+    def following(self, start: ReaderOffset) -> tuple[ReaderOffset, Rows | None]:
+        rows, end = self._reader.read(dict(start))
+        return checked_offset(end), iter(rows)
+
+    def rows(self, start: ReaderOffset, end: ReaderOffset) -> Rows:
+        return iter(self._reader.readBetweenOffsets(dict(start), dict(end)))
+
+    def commit(self, end: ReaderOffset) -> None:
+        self._reader.commit(dict(end))
+
+    def stop(self) -> None:
+        """A simple reader has no stop()."""
+
+
+def open_reader(source: DataSource, schema: StructType, threads: int) -> MicroBatchReader:
+    """The streaming reader of a data source; ConfigError if it has none."""
+    from pyspark.errors import PySparkNotImplementedError
+
+    missing = (PySparkNotImplementedError, NotImplementedError)
+    try:
+        return StreamReader(source.streamReader(schema), threads)
+    except missing:
+        pass
+    try:
+        return SimpleReader(source.simpleStreamReader(schema))
+    except missing as error:
+        raise ConfigError(f"{type(source).__name__} has no streaming reader") from error
+
+
+def checked_offset(offset: Any) -> ReaderOffset:
+    """The offset of a reader; ConnectError if it is not a dict."""
+    if not isinstance(offset, dict):
+        raise ConnectError(f"The reader returned an offset that is not a dict: {type(offset).__name__}")
+    return offset

@@ -1,0 +1,65 @@
+"""The DataSource connector: a streaming reader of a Python Data Source as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.api.config.definition import ConfigValue
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.task import Offset, Partition
+from runtime.connectors.data_source.connect_schema import connect_struct
+from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source, read_schema
+from runtime.connectors.data_source.micro_batches import BatchPosition
+from runtime.connectors.data_source.source_config import KEY, SOURCE_KEYS
+from runtime.connectors.data_source.source_task import PARTITION, DataSourceTask
+
+
+class DataSourceConnector(SourceConnector):
+    """Runs one task, which reads the partitions of the data source with several threads."""
+
+    java_name = "headrace.DataSourceConnector"
+    task_class = DataSourceTask
+    config_def = SOURCE_KEYS
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        values = super().validate(config)
+        found = {value.name: value for value in values}
+        if not found[CLASS].errors and not found[SCHEMA].errors:
+            try:
+                _check(config, found[KEY].value)
+            except ConfigError as error:
+                found[CLASS].errors.append(str(error))
+        return values
+
+    def start(self, config: Mapping[str, str]) -> None:
+        settings = self.config_def.parse(config)
+        _check(config, settings[KEY])
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        """Accepts the partition `{"data.source": "package.Class"}` and offsets as in `BatchPosition`."""
+        expected = {PARTITION: config.get(CLASS)}
+        for partition, offset in offsets:
+            if offset is not None:
+                if partition is None or dict(partition) != expected:
+                    raise ConnectError(f"The source partition of this configuration is {expected}, not {partition}")
+                BatchPosition.of(offset)
+        return True
+
+
+def _check(config: Mapping[str, str], key: str | None) -> None:
+    """Raises ConfigError unless the data source has a streaming reader whose records Connect can represent."""
+    source = load_data_source(config)
+    schema = read_schema(source, config.get(SCHEMA))
+    names = list(connect_struct(schema)[1])
+    if key and key not in names:
+        raise ConfigError(f"Invalid value {key} for configuration {KEY}: the fields are {', '.join(names)}")

@@ -1,0 +1,86 @@
+"""The task of DataSource: chunks of rows as batches of records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.columns import ValueBatch
+from runtime.api.data.record import SourceRecord
+from runtime.api.errors import ConnectError
+from runtime.api.task import SourceTask
+from runtime.connectors.data_source.chunk_thread import ChunkThread, RowChunk
+from runtime.connectors.data_source.connect_schema import Convert, connect_struct
+from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source, read_schema
+from runtime.connectors.data_source.micro_batches import BatchPosition
+from runtime.connectors.data_source.readers import open_reader
+from runtime.connectors.data_source.source_config import BATCH, INTERVAL, KEY, SOURCE_KEYS, THREADS, TOPIC
+
+PARTITION = "data.source"
+_WAIT = 0.1  # seconds that poll() waits for rows
+_STOP_WAIT = 0.5  # seconds
+
+
+class DataSourceTask(SourceTask):
+    """Reads one data source; the reader is called by a thread of its own."""
+
+    timestamps_are_now = True
+    idle_poll = 0.02
+    _thread: ChunkThread | None = None
+
+    def start(self, config: Mapping[str, str]) -> None:
+        settings = SOURCE_KEYS.parse(config)
+        source = load_data_source(config)
+        schema = read_schema(source, settings[SCHEMA])
+        self._schema, self._converts = connect_struct(schema)
+        self._topic: str = settings[TOPIC]
+        self._key: str | None = settings[KEY] or None
+        self._partition = {PARTITION: settings[CLASS]}
+        stored = self.context.offsets.offset(self._partition)
+        position = None if stored is None else BatchPosition.of(stored)
+        reader = open_reader(source, schema, settings[THREADS])
+        self._thread = ChunkThread(reader, position, settings[BATCH], settings[INTERVAL] / 1000)
+        self._told: object = stored and stored.get("offset")
+
+    def poll(self) -> Sequence[SourceRecord] | None:
+        assert self._thread is not None, "start() has not been called"
+        chunk = self._thread.next(_WAIT)
+        return None if chunk is None else self._batch(chunk)
+
+    def commit(self) -> None:
+        """Tells the reader which offset has been committed."""
+        committed = self.context.offsets.offset(self._partition)
+        if committed is not None and self._thread is not None and committed.get("offset") != self._told:
+            self._told = committed.get("offset")
+            self._thread.commit(BatchPosition.of(committed).start)
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self._thread.stop(_STOP_WAIT)
+
+    def _batch(self, chunk: RowChunk) -> SourceBatch:
+        names = list(self._converts)
+        if len(chunk.columns) != len(names):
+            raise ConnectError(
+                f"The reader returned rows with {len(chunk.columns)} values; the schema has {len(names)}"
+            )
+        columns = {
+            name: _converted(self._converts[name], column) for name, column in zip(names, chunk.columns, strict=True)
+        }
+        before, after, last = chunk.before, chunk.after, chunk.size - 1
+
+        def offset_of(n: int) -> Mapping[str, object]:
+            return after.offset() if n == last else before._replace(records=before.records + n + 1).offset()
+
+        values = ValueBatch.struct(self._schema, columns, chunk.size)
+        batch = SourceBatch(self._partition, offset_of, self._topic, values, int(time.time() * 1000))
+        if self._key is not None:
+            batch.keys = ValueBatch(self._schema.field(self._key), columns[self._key])
+        return batch
+
+
+def _converted(convert: Convert, column: Sequence[object]) -> Sequence[object]:
+    if convert is None:
+        return column
+    return [None if value is None else convert(value) for value in column]
