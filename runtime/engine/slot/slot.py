@@ -153,10 +153,8 @@ class Slot:
 
     def _stack_of(self, task: TaskThread, number: int) -> None:
         call = task.call
-        thread = task.thread if call is None or call.thread is None else call.thread
-        self._outbox.put(
-            {"op": "stack", **about(task.spec), "number": number, "stack": stack_of(thread), **_described(call)}
-        )
+        stack = stack_of(task.thread) if call is None or call.stack is None else call.stack()
+        self._outbox.put({"op": "stack", **about(task.spec), "number": number, "stack": stack, **_described(call)})
 
     def _with_task(self, message: RunPart, action: Callable[[TaskThread], None]) -> None:
         task = self._tasks.get(key_of(message))

@@ -12,7 +12,7 @@ from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
-from runtime.pipeline.source.record_reports import RecordReports
+from runtime.pipeline.source.record_reports import RecordReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetWriter
 from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.failure import Failure, Stage
@@ -125,15 +125,9 @@ class AtLeastOnceDelivery:
             self._topics.use(run.topic)
             if run.single:
                 self._acks.keep(run.messages)
-            if self._reports is not None:
-                each = self._reports.deliveries(run.records, delivery)
-                self._sender.send_each(run.topic, run.messages, delivery, each)
-                del each
-            else:
-                send = self._sender.send_each if run.single else self._sender.send
-                send(run.topic, run.messages, delivery)
+            send_run(self._sender, run, delivery, self._reports)
         if self._reports is not None:
-            self._reports.dropped(batch.dropped)
+            self._reports.sent(batch)
         self._acks.seal()
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
 

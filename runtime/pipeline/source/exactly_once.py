@@ -14,7 +14,8 @@ from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
 from runtime.pipeline.produce.transactions import Transactions
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
-from runtime.pipeline.source.record_reports import RecordReports
+from runtime.pipeline.source.record_reports import TransactionReports, send_run
+from runtime.pipeline.source.shared_transactions import SharedTransactions
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, TransactionRequests
 from runtime.pipeline.task.async_adapter import implements
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
     from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
-
-_SUSTAINED = 1.0  # seconds without an empty poll after which polls may share a transaction
-_MANY = 10_000  # records without an empty poll after which they may do so earlier
-_SHARED_TIME = 0.25  # seconds for which polls share a transaction
-_SHARED_RECORDS, _SHARED_BYTES = 200_000, 32 * 1024 * 1024  # in a shared transaction
-_WAITING_RECORDS, _WAITING_BYTES = 20_000, 8 * 1024 * 1024  # converted during a commit
 
 
 class ExactlyOnceDelivery:
@@ -62,8 +57,7 @@ class ExactlyOnceDelivery:
         self._clock = clock
         self._producers = host.producers
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
-        self._reports = RecordReports(task, control) if implements(task, "commit_record") else None
-        self._polled: list[SourceRecord] = []  # in the open transaction, for commit_record() only
+        self._reports = TransactionReports(task, control) if implements(task, "commit_record") else None
         self._transactions = Transactions(
             spec.producer, control, spec.flush_timeout, purpose, self._reports is not None
         )
@@ -82,10 +76,8 @@ class ExactlyOnceDelivery:
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
         self._failed: Exception | None = None
-        self._busy_since: float | None = None  # the first poll since the last empty one
-        self._busy_records = 0  # polled since then
+        self._sharing = SharedTransactions(clock)
         self._next_commit = clock() + spec.transaction_interval
-        self._began, self._open_records, self._open_bytes = 0.0, 0, 0  # of the open transaction
         settings = spec.offsets_producer
         self._copy = OffsetsCopy(
             lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
@@ -99,9 +91,7 @@ class ExactlyOnceDelivery:
         self._commits.started()
 
     def process(self, records: Sequence[SourceRecord]) -> None:
-        if self._busy_since is None:
-            self._busy_since = self._clock()
-        self._busy_records += len(records)
+        self._sharing.polled(len(records))
         if self.requests is None:
             self._take(records)
             if self._each_poll and not (self._transactions.committing and self._may_wait()):
@@ -131,7 +121,7 @@ class ExactlyOnceDelivery:
             self._settle()
 
     def wait(self, seconds: float) -> None:
-        self._busy_since, self._busy_records = None, 0
+        self._sharing.idle()
         if self._each_poll and self._transactions.open:
             self._commit()
         if self._transactions.committing:
@@ -179,30 +169,13 @@ class ExactlyOnceDelivery:
         """Send what has been converted, and commit it unless the next poll may share the transaction."""
         if self._waiting:
             self._send_waiting()
-        if self._transactions.open and not self._may_share():
+        if self._transactions.open and not self._sharing.may_share():
             self._commit()
-
-    def _is_sustained(self) -> bool:
-        """Whether the source has delivered many records without a pause."""
-        if self._busy_since is None:
-            return False
-        return self._busy_records >= _MANY or self._clock() - self._busy_since >= _SUSTAINED
-
-    def _may_share(self) -> bool:
-        return (
-            self._is_sustained()
-            and self._clock() - self._began < _SHARED_TIME
-            and self._open_records < _SHARED_RECORDS
-            and self._open_bytes < _SHARED_BYTES
-        )
 
     def _may_wait(self) -> bool:
         """Whether the converted batches may wait for the end of a commit while the task polls again."""
-        return (
-            self._is_sustained()
-            and sum(len(run.messages) for batch in self._waiting for run in batch.runs) < _WAITING_RECORDS
-            and sum(map(_size, self._waiting)) < _WAITING_BYTES
-        )
+        records = sum(len(run.messages) for batch in self._waiting for run in batch.runs)
+        return self._sharing.may_wait(records, sum(map(_size, self._waiting)))
 
     def _is_interval_over(self) -> bool:
         return self._at_intervals and self._clock() >= self._next_commit
@@ -228,7 +201,7 @@ class ExactlyOnceDelivery:
         if not self._transactions.open:
             self._acks = Acks(share=self._share)
             self._transactions.begin()
-            self._began, self._open_records, self._open_bytes = self._clock(), 0, 0
+            self._sharing.began()
 
     def _send(self, batch: MessageBatch) -> None:
         """A separate function, so that the traceback of a later exception does not keep `delivery` alive."""
@@ -238,21 +211,12 @@ class ExactlyOnceDelivery:
         for run in batch.runs:
             self._topics.use(run.topic)
             self._transactions.topics.add(run.topic)
-            if self._reports is not None:
-                each = self._reports.deliveries(run.records, delivery)
-                self._sender.send_each(run.topic, run.messages, delivery, each)
-                self._polled += run.records
-                del each
-            else:
-                send = self._sender.send_each if run.single else self._sender.send
-                send(run.topic, run.messages, delivery)
+            send_run(self._sender, run, delivery, self._reports)
         if self._reports is not None:
-            self._reports.dropped(batch.dropped)
-            self._polled += batch.dropped
+            self._reports.sent(batch)
         self._acks.seal()
         records = sum(len(run.messages) for run in batch.runs)
-        self._open_records += records
-        self._open_bytes += size
+        self._sharing.sent(records, size)
         self._meter.handed_over(records)
 
     def _commit(self) -> None:
@@ -307,8 +271,7 @@ class ExactlyOnceDelivery:
         self._committing = {}
         if self._reports is not None:
             self._producer.poll(0)
-            self._polled = []
-            self._reports.pass_on()
+            self._reports.committed()
         self._commits.committed()
 
     def _abort(self) -> None:
@@ -323,9 +286,7 @@ class ExactlyOnceDelivery:
         self._meter.discarded()
         if self._reports is not None:
             self._producer.poll(0)
-            self._reports.discard()
-            self._reports.dropped(self._polled)
-            self._polled = []
+            self._reports.aborted()
         self._commit()
 
     def _refused(self, error: KafkaError) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
     from runtime.api.task import SourceTask
     from runtime.pipeline.produce.acks import Delivery, InFlight
+    from runtime.pipeline.produce.send import Sender
+    from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
     from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
@@ -36,17 +38,13 @@ class RecordReports:
         self._reports: deque[Report] = deque()
         self.add = self._reports.append
 
+    def sent(self, batch: MessageBatch) -> None:
+        """The messages of a batch are queued."""
+        self._reports.extend((record, None) for record in batch.dropped)
+
     def deliveries(self, records: Sequence[SourceRecord], delivery: Delivery) -> list[RecordDelivery]:
         """The `on_delivery` of the message of each record. Drop all references once the messages are queued."""
         return [RecordDelivery(record, delivery, self) for record in records]
-
-    def dropped(self, records: Sequence[SourceRecord]) -> None:
-        """These records will not be sent, or were aborted."""
-        self._reports.extend((record, None) for record in records)
-
-    def discard(self) -> None:
-        """Forget what has been reported: the transaction was aborted."""
-        self._reports.clear()
 
     def pass_on(self) -> None:
         """Call commit_record() for each record that has been reported; its exceptions are logged."""
@@ -60,6 +58,39 @@ class RecordReports:
                     self._task.commit_record(record, metadata)
                 except Exception:
                     _log.exception("The task's commit_record() failed; the record is committed nevertheless")
+
+
+class TransactionReports(RecordReports):
+    """As RecordReports, for records that are sent in transactions: passed on when the transaction is committed."""
+
+    def __init__(self, task: SourceTask, control: Control) -> None:
+        super().__init__(task, control)
+        self._open: list[SourceRecord] = []  # of the open transaction
+
+    def sent(self, batch: MessageBatch) -> None:
+        super().sent(batch)
+        self._open += [record for run in batch.runs for record in run.records] + batch.dropped
+
+    def aborted(self) -> None:
+        """The open transaction was aborted: none of its records is stored."""
+        self._reports.clear()
+        self._reports.extend((record, None) for record in self._open)
+        self._open = []
+
+    def committed(self) -> None:
+        """The open transaction was committed."""
+        self._open = []
+        self.pass_on()
+
+
+def send_run(sender: Sender, run: MessageRun, delivery: Delivery, reports: RecordReports | None) -> None:
+    """Queue the messages of a run, each with a callback of its own if the task wants reports."""
+    if reports is not None:
+        sender.send_each(run.topic, run.messages, delivery, reports.deliveries(run.records, delivery))
+    elif run.single:
+        sender.send_each(run.topic, run.messages, delivery)
+    else:
+        sender.send(run.topic, run.messages, delivery)
 
 
 class RecordDelivery:

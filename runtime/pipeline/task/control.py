@@ -27,7 +27,7 @@ class PluginCall:
 
     method: str
     since: float
-    thread: int | None = None  # the thread that runs the plugin, unless it is the task's own
+    stack: Callable[[], str] | None = None  # of a plugin that does not run on the task's own thread
 
 
 class Control:
@@ -40,7 +40,7 @@ class Control:
         self.call: PluginCall | None = None  # checked by the watchdog
         self.errors: Counts | None = None  # None before the first record
         self.meter = Meter()
-        self.plugin_thread: int | None = None  # of a task whose methods run on an event loop
+        self.plugin_stack: Callable[[], str] | None = None  # of a task whose methods run on an event loop
         self._on_stop: list[Callable[[], None]] = []
         self._revoked = False
         self._check_lease = check_lease
@@ -88,7 +88,7 @@ class Control:
     @contextmanager
     def calling(self, method: str) -> Iterator[None]:
         """Wraps every call of the connector that may hang, for the watchdog."""
-        self.call = PluginCall(method, time.monotonic(), self.plugin_thread)
+        self.call = PluginCall(method, time.monotonic(), self.plugin_stack)
         try:
             yield
         finally:

@@ -7,9 +7,12 @@ import concurrent.futures
 import contextvars
 import inspect
 import logging
+import sys
 import threading
+import traceback
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
@@ -97,6 +100,24 @@ class TaskLoop:
         call.cancelled = True
         self._post(lambda: call.task is not None and call.task.cancel())  # otherwise it has not begun
 
+    def stack(self) -> str:
+        """Where the plugin's calls are, as in tracebacks: the coroutines that wait, or the thread if it does not
+        wait. Called on any thread."""
+        with self._lock:
+            tasks = [call.task for call in self._calls if call.task is not None]
+        return "".join(f"{task.get_name()}():\n{self._stack_of(task.get_coro())}" for task in tasks)
+
+    def _stack_of(self, coroutine: Any) -> str:
+        frames: list[tuple[FrameType, int]] = []
+        while coroutine is not None:
+            if getattr(coroutine, "cr_running", False) and self._thread is not None:
+                frame = sys._current_frames().get(self._thread.ident or 0)
+                return "" if frame is None else "".join(traceback.format_stack(frame))
+            if (frame := getattr(coroutine, "cr_frame", None)) is not None:
+                frames.append((frame, frame.f_lineno))
+            coroutine = getattr(coroutine, "cr_await", None)
+        return "".join(traceback.StackSummary.extract(iter(frames)).format())
+
     def close(self) -> None:
         """Cancel what the plugin has left behind, and end the loop and its thread."""
         loop, thread = self._loop, self._thread
@@ -116,7 +137,7 @@ class TaskLoop:
             target=self._context.copy().run, args=(self._run, loop), name=f"{self._name}-loop", daemon=True
         )
         self._thread.start()
-        self._control.plugin_thread = self._thread.ident
+        self._control.plugin_stack = self.stack
         return loop
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -217,8 +217,18 @@ def test_a_call_that_blocks_the_event_loop_counts_as_a_running_poll(broker: Kafk
     wait_until(lambda: (call := task.runner.call) is not None and call.since < time.monotonic() - 0.3)
     call = task.runner.call
     assert call is not None and call.method == "poll"
-    assert call.thread in {t.ident for t in threading.enumerate() if t.name.endswith("-loop")}
+    assert call.stack is not None and "released.wait(30)" in call.stack()
     released.set()
+    task.stop()
+
+
+def test_the_stack_of_a_waiting_task_shows_its_coroutines(broker: KafkaBroker, queued: Any) -> None:
+    task, _ = _run(broker, queued, _spec(broker))
+    stack_of = task.runner._control.plugin_stack
+    assert stack_of is not None
+    wait_until(lambda: "poll():" in stack_of())
+    stack = stack_of()
+    assert "value = await self.queue.get()" in stack and "in get" in stack
     task.stop()
 
 
