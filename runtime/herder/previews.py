@@ -109,9 +109,11 @@ class Previews:
             (refused if matters else warnings).extend(f"{value['name']}: {error}" for error in value["errors"])
         if refused:
             raise BadRequest("The chain cannot be created:\n" + "\n".join(refused))
-        return await self._host.resolve(cls, config), [
-            f"Invalid, but not used by the preview: {text}" for text in warnings
-        ]
+        try:
+            info = await self._host.resolve(cls, config)
+        except ConfigError as e:  # plugins of different environments
+            raise BadRequest(f"The chain cannot be created: {e}") from None
+        return info, [f"Invalid, but not used by the preview: {text}" for text in warnings]
 
     async def _candidate(self, name: str, info: ConnectorInfo, config: Mapping[str, str]) -> _Candidate:
         try:

@@ -30,7 +30,9 @@ def cache_folder() -> Path:
 
 def is_environment(folder: Path) -> bool:
     """Whether a folder is an environment, not a package."""
-    return folder.is_dir() and ((folder / SITE_PACKAGES).is_dir() or next(folder.glob("*.whl"), None) is not None)
+    if not folder.is_dir() or (folder / "__init__.py").exists():
+        return False
+    return (folder / SITE_PACKAGES).is_dir() or next(folder.glob("*.whl"), None) is not None
 
 
 def prepare(folder: Path, cache: Path | None = None) -> Environment:

@@ -47,6 +47,8 @@ def _is_usable(folder: Path) -> bool:
         _log.warning("plugin.path: Java plugins in %s are ignored, this worker runs Python plugins only", folder)
     elif not folder.is_dir():
         _log.error("plugin.path: %s is not a folder", folder)
+    if wheels := sorted(wheel.name for wheel in folder.glob("*.whl")):
+        _log.warning("plugin.path: move %s in %s to a subfolder, an environment", ", ".join(wheels), folder)
     return folder.is_dir()
 
 

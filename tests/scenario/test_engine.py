@@ -23,10 +23,13 @@ from runtime.engine.port import SlotInfo
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.engine.worker.worker_folder import socket_path
+from runtime.model.environment import Environment
 from runtime.model.states import State, TaskId
+from runtime.plugins.environments import archive, prepare
 from tests.support.engine_recorder import Recorder, descendants, driver_of, jvm_of, task_spec, until
 from tests.support.processes import alive
 from tests.support.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
+from tests.support.wheels import build_wheel
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
@@ -296,6 +299,29 @@ async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:
     assert rig.slot_of(spec.id).tasks == (spec.id,)
     assert not rig.slot_of(spec.id).slot < 2
     assert all(rig.slot_of(task).slot != rig.slot_of(spec.id).slot for task in others)
+
+
+def _reported(rig: Rig, task: TaskId, version: str) -> bool:
+    return (task, 1, version) in rig.heard.topics
+
+
+async def test_slots_start_from_the_folders_or_the_archive_of_an_environment(rig: Rig, tmp_path: Path) -> None:
+    specs, cache = [], tmp_path / "cache"
+    for version in ("1.0", "2.0"):
+        home = tmp_path / f"lib-{version}"
+        build_wheel(home, "hr_lib", version, {"hr_lib.py": f"VERSION = '{version}'"})
+        environment = prepare(home, cache)
+        if version == "2.0":
+            elsewhere = Environment(environment.id, ("/on/another/machine",), str(archive(environment, cache)))
+        spec = task_spec(f"with-{version}", behaviour="library")
+        specs.append(replace(spec, environment=environment if version == "1.0" else elsewhere))
+    for spec in specs:
+        rig.engine.start_task(spec)
+    for spec, version in zip(specs, ("1.0", "2.0"), strict=True):
+        took = await until(partial(_reported, rig, spec.id, version))
+        print(f"a slot of an environment was up after {took:.2f} s")
+    first, second = (rig.slot_of(spec.id) for spec in specs)
+    assert first.pid != second.pid and min(first.slot, second.slot) >= 2
 
 
 async def test_the_memory_of_a_slot_is_below_120_mb(rig: Rig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import re
@@ -19,8 +20,9 @@ from runtime.pipeline.task.errors import RevokedError
 
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, lose (returns its assignment), exit, talk, flood, hog (holds the GIL), deaf
-    (ignores stop), hang (in stop), leak (ignores revoke, too), stick (in poll, until paused), grow (to 400 MB), kill
-    (its process, on request), kill_group (its process group, on request)."""
+    (ignores stop), hang (in stop), library (reports the version of hr_lib as a topic), leak (ignores revoke, too),
+    stick (in poll, until paused), grow (to 400 MB), kill (its process, on request), kill_group (its process group,
+    on request)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -75,6 +77,10 @@ class ScriptedRunner:
             self._wake.wait(0.1)
 
     _deaf = _hang = _idle
+
+    def _library(self) -> None:
+        self._host.topic(self._spec, str(importlib.import_module("hr_lib").VERSION))
+        self._idle()
 
     def _stick(self) -> None:
         self._call = PluginCall("poll", time.monotonic())

@@ -175,6 +175,24 @@ def test_an_incomplete_environment_is_reported_and_disturbs_no_other(
     assert "requirements.lock lists hr-missing, but there is no wheel of that name" in caplog.text
 
 
+def test_wheels_outside_of_an_environment_are_reported(
+    folder: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    build_wheel(folder, "hr_loose", "1.0", {"hr_loose.py": CONNECTOR.format(name="Loose")})
+    assert listed(folder, cache) == []
+    assert f"move hr_loose-1.0-py3-none-any.whl in {folder} to a subfolder" in caplog.text
+
+
+@pytest.mark.parametrize("source", [b"x = " + b"(" * 100_000, b"\xff\xfe", b"a = 1\0", b"#" * 5_000_000])
+def test_a_hostile_source_is_reported_and_disturbs_no_other(
+    source: bytes, folder: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "hr_hostile.py").write_bytes(source)
+    (folder / "hr_good.py").write_text(CONNECTOR.format(name="Good"))
+    assert only(folder, cache).cls == "hr_good.Good"
+    assert f"hr_hostile in {folder} is not listed" in caplog.text
+
+
 def test_an_entry_point_declares_a_type_that_the_source_does_not_state(
     folder: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
