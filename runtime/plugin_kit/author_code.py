@@ -31,9 +31,10 @@ _NOT_PLUGINS = ("tests", "test", "docs", "examples", "build", "dist", "venv", "s
 
 @dataclass(frozen=True, slots=True)
 class AuthorCode:
-    """The plugins below a path."""
+    """The plugins below a path. `folder` is the project's, `source` the one from which its modules are imported."""
 
     folder: Path
+    source: Path
     plugins: tuple[type, ...]
     cases: tuple[Case, ...]
     cases_file: Path | None
@@ -56,7 +57,7 @@ def load(path: Path) -> AuthorCode:
     if not path.exists():
         raise KitUsageError(f"{path} does not exist: give the folder of a project, a package, or a module")
     path = path.resolve()
-    folder, names = _modules(path)
+    folder, source, names = _modules(path)
     plugins = list(dict.fromkeys(cls for name in names for cls in plugin_classes(_imported(name))))
     cases_file = next((f for f in (folder / CASES_FILE, folder / "tests" / CASES_FILE) if f.is_file()), None)
     cases = () if cases_file is None else _cases(cases_file)
@@ -67,7 +68,7 @@ def load(path: Path) -> AuthorCode:
         )
     covered = {case.plugin for case in cases}
     made = (_simple_case(plugin) for plugin in plugins if plugin not in covered)
-    return AuthorCode(folder, tuple(plugins), (*cases, *filter(None, made)), cases_file)
+    return AuthorCode(folder, source, tuple(plugins), (*cases, *filter(None, made)), cases_file)
 
 
 def plugin_classes(module: ModuleType) -> Iterator[type]:
@@ -79,20 +80,20 @@ def plugin_classes(module: ModuleType) -> Iterator[type]:
             yield cls
 
 
-def _modules(path: Path) -> tuple[Path, list[str]]:
-    """The folder of the project, and the names of its modules, which can be imported from now on."""
+def _modules(path: Path) -> tuple[Path, Path, list[str]]:
+    """The folder of the project, that of its modules, which can be imported from now on, and their names."""
     if path.is_file():
         if path.suffix != ".py":
             raise KitUsageError(f"{path} is not a Python module")
         _search(path.parent)
-        return path.parent, [path.stem]
+        return path.parent, path.parent, [path.stem]
     if (path / "__init__.py").is_file():
         _search(path.parent)
-        return (path.parent.parent if path.parent.name == "src" else path.parent), [path.name]
+        return (path.parent.parent if path.parent.name == "src" else path.parent), path.parent, [path.name]
     source = path / "src" if (path / "src").is_dir() else path
     _search(source)
     found = [module.name for module in pkgutil.iter_modules([str(source)]) if module.name not in _NOT_PLUGINS]
-    return path, found
+    return path, source, found
 
 
 def _search(folder: Path) -> None:

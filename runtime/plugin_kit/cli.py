@@ -54,6 +54,18 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("--async", dest="is_async", action="store_true", help="a connector whose task has coroutines")
     new.add_argument("--into", type=Path, default=Path(), metavar="FOLDER", help="parent of the new folder")
     new.set_defaults(command=_new)
+    listing = verbs.add_parser(
+        "list",
+        help="list the plugins that a worker finds",
+        description="Lists bundled plugins, those of installed packages, and those in plugin.path, without importing "
+        "them.",
+    )
+    where = listing.add_mutually_exclusive_group()
+    where.add_argument("--plugin-path", default="", metavar="FOLDERS", help="folders, separated by commas")
+    where.add_argument("--config", type=Path, metavar="FILE", help="take plugin.path from a worker's properties file")
+    listing.add_argument("--own", action="store_true", help="without the bundled plugins")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.set_defaults(command=_list)
     test = verbs.add_parser(
         "test",
         help="run the conformance suite",
@@ -64,7 +76,27 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--only", action="append", default=[], metavar="CHECK", help="only this check; * and ? match")
     test.add_argument("--json", action="store_true", help="print the report as JSON")
     test.set_defaults(command=_test)
+    run = verbs.add_parser(
+        "run",
+        help="try a plugin, with its records on the screen",
+        description="Runs a plugin with the configuration in CONFIG.json and shows its records until ^C: on the "
+        "embedded cluster or, with --records or --input, in this process without Kafka.",
+    )
+    run.add_argument("path", type=Path, metavar="PATH", help="folder of a project, a package, or a module")
+    run.add_argument("config", type=Path, metavar="CONFIG.json", help="the connector's configuration")
+    run.add_argument("--records", type=_count, metavar="N", help="stop after N records; no cluster is started")
+    run.add_argument(
+        "--input", type=Path, metavar="FILE", help="records of a sink or transformation: a JSON value on each line"
+    )
+    run.add_argument("--cluster", action="store_true", help="use the embedded cluster also with --records or --input")
+    run.set_defaults(command=_run)
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of records")
+    return int(text)
 
 
 def _new(arguments: argparse.Namespace) -> int:
@@ -81,7 +113,24 @@ def _new(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _list(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.list_command import list_plugins, split_path, worker_path
+
+    folders = worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
+    return list_plugins(folders, arguments.own, arguments.json)
+
+
 def _test(arguments: argparse.Namespace) -> int:
     from runtime.plugin_kit.conformance_command import run_suite
 
     return run_suite(arguments.path, arguments.only, arguments.json)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.author_code import load
+    from runtime.plugin_kit.trial import in_process
+    from runtime.plugin_kit.trial.request import read_request
+    from runtime.plugin_kit.trial.screen import Screen
+
+    request = read_request(load(arguments.path), arguments.config, arguments.input, arguments.records)
+    return in_process.run(request, Screen())
