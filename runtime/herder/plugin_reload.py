@@ -12,7 +12,7 @@ from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import NotFound
 from runtime.host.port import UnknownPluginError
 from runtime.model.states import TargetState
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.storage.configs import ConfigStore
 
 _log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ Answer = dict[str, Any]
 class ReloadingHost(Protocol):
     """The plugin host, as far as reloads need it (EnvironmentHosts)."""
 
-    async def reload(self, name: str | None = None) -> Catalog:
+    async def reload(self, name: str | None = None) -> PluginCatalog:
         """Scan the folders again, and use the plugins found; `name` limits the plugins that are replaced."""
 
     async def revision(self, config: dict[str, str]) -> str:

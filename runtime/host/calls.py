@@ -14,7 +14,7 @@ from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.model.environment import Environment
 from runtime.plugins.activation import enter
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
 
@@ -45,14 +45,14 @@ class HostCalls:
         return partial(method, *args)
 
     def scan(self) -> dict[str, Any]:
-        """All plugins and environments that the folders contain now (Catalog.to_json())."""
+        """All plugins and environments that the folders contain now (PluginCatalog.to_json())."""
         return scan(self._settings.plugin_path).to_json()
 
     def use(self, catalog: Mapping[str, Any]) -> None:
         """Use the plugins of a catalog from now on."""
         environment = self._settings.environment
         base = environment.base if environment else ""
-        self._known = PluginRegistry(self._settings.plugin_path, Catalog.from_json(catalog), base)
+        self._known = PluginRegistry(self._settings.plugin_path, PluginCatalog.from_json(catalog), base)
 
     @property
     def _registry(self) -> PluginRegistry:

@@ -76,7 +76,7 @@ class PluginHostClient:
             await self._supervisor
 
     async def scan(self) -> dict[str, Any]:
-        """All plugins in the folders of plugin.path and their environments (Catalog.to_json())."""
+        """All plugins in the folders of plugin.path and their environments (PluginCatalog.to_json())."""
         found: dict[str, Any] = await self._query("scan")
         return found
 

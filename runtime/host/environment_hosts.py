@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
@@ -14,7 +15,7 @@ from runtime.host.port import ConnectorInfo, HostError, HostListener, HostReques
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.model.environment import Environment
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.plan import PluginPlan, UnknownConnectorError, environment_of, plan
 from runtime.plugins.registry import CONNECTORS, PluginRegistry
 from runtime.plugins.versions import mismatch
@@ -84,15 +85,15 @@ class EnvironmentHosts:
         if self._registry is None:
             async with self._listing:
                 if self._registry is None:
-                    self._registry = await self._use(Catalog.from_json(await self._base.scan()))
+                    self._registry = await self._use(PluginCatalog.from_json(await self._base.scan()))
         return self._registry
 
-    async def reload(self, name: str | None = None) -> Catalog:
+    async def reload(self, name: str | None = None) -> PluginCatalog:
         """Scan the folders again. Calls from now on use the plugins found, in new processes if their code has changed.
-        `name` limits the plugins that are replaced (Catalog.reloaded()). Returns the new catalog."""
+        `name` limits the plugins that are replaced (PluginCatalog.reloaded()). Returns the new catalog."""
         before = (await self.registry()).catalog
         async with self._listing:
-            found = Catalog.from_json(await self._base.scan())
+            found = PluginCatalog.from_json(await self._base.scan())
             self._reloads += 1
             after = before.reloaded(found, self._reloads, name)
             self._registry = await self._use(after)
@@ -102,7 +103,7 @@ class EnvironmentHosts:
         """The revision of the plugins that a configuration selects (ConnectorInfo.revision). Errors as resolve()."""
         return (await self._plan(config)).revision
 
-    async def _use(self, catalog: Catalog) -> PluginRegistry:
+    async def _use(self, catalog: PluginCatalog) -> PluginRegistry:
         await self._base.use(catalog.to_json())
         return PluginRegistry(self._settings.plugin_path, catalog)
 
@@ -112,8 +113,12 @@ class EnvironmentHosts:
         return (await self.registry()).entries(connectors_only)
 
     async def resolve(self, connector_class: str, config: Config | None = None) -> ConnectorInfo:
-        planned = await self._plan({**(config or {}), "connector.class": connector_class})
-        info = await self._with(planned.environment, lambda host: host.resolve(planned.connector.cls))
+        while True:
+            registry = await self.registry()
+            planned = await self._plan({**(config or {}), "connector.class": connector_class})
+            info = await self._with(planned.environment, partial(_resolve, planned.connector.cls))
+            if self._registry is registry:  # not reloaded meanwhile
+                break
         return replace(
             info,
             version=planned.connector.version,
@@ -239,3 +244,7 @@ class EnvironmentHosts:
                     del self._hosts[key]
                     _log.info("The plugin host of the environment %s has ended: no connector uses it", key)
                     await host.client.close()
+
+
+async def _resolve(cls: str, host: PluginHostClient) -> ConnectorInfo:
+    return await host.resolve(cls)

@@ -14,7 +14,7 @@ _K = "org.apache.kafka.connect."
 @dataclass(frozen=True, slots=True)
 class HostSettings:
     """The parts of the worker's configuration that plugins and their validation depend on, and the environment whose
-    plugins the host runs. Without a `catalog` (Catalog.to_json()) the host searches the plugins itself."""
+    plugins the host runs. Without a `catalog` (PluginCatalog.to_json()) the host searches the plugins itself."""
 
     plugin_path: tuple[str, ...] = ()
     key_converter: str = f"{_K}json.JsonConverter"

@@ -11,7 +11,7 @@ from runtime.plugins.plugin import Plugin, PluginType
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class PluginCatalog:
     """The plugins that are not bundled, in the order in which they were found, and environments by id."""
 
     plugins: tuple[Plugin, ...] = ()
@@ -25,7 +25,7 @@ class Catalog:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Catalog:
+    def from_json(cls, data: Mapping[str, Any]) -> PluginCatalog:
         """The reverse of to_json()."""
         plugins = [Plugin(**{**p, "kinds": tuple(map(PluginType, p["kinds"]))}) for p in data["plugins"]]
         environments = [found for e in data["environments"] if (found := Environment.from_json(e)) is not None]
@@ -35,7 +35,7 @@ class Catalog:
         """The plugins with this class name, alias, module or environment (with or without its version)."""
         return [plugin for plugin in self.plugins if _is_named(plugin, name)]
 
-    def reloaded(self, found: Catalog, number: int, name: str | None = None) -> Catalog:
+    def reloaded(self, found: PluginCatalog, number: int, name: str | None = None) -> PluginCatalog:
         """This catalog with what a later scan found. `name` limits the plugins that are replaced, as
         named(). Plugins with changed code bear the number of the reload."""
 
@@ -49,7 +49,7 @@ class Catalog:
         plugins = (*kept, *taken)
         used = {p.environment for p in plugins}
         environments = {**self.environments, **found.environments}
-        return Catalog(plugins, {key: value for key, value in environments.items() if key in used})
+        return PluginCatalog(plugins, {key: value for key, value in environments.items() if key in used})
 
 
 def _numbered(plugin: Plugin, known: Mapping[tuple[str, str, str], Plugin], packages: set[str], number: int) -> Plugin:

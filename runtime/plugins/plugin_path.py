@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runtime.model.environment import Environment
 from runtime.plugins import environments
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.class_finder import ClassFinder, PluginClass, default_version
 from runtime.plugins.distributions import Distributions
 from runtime.plugins.module_source import UnreadableSourceError
@@ -24,7 +24,7 @@ _JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")
 """Patterns of the files of Java plugins."""
 
 
-def scan(folders: Sequence[str], cache: Path | None = None) -> Catalog:
+def scan(folders: Sequence[str], cache: Path | None = None) -> PluginCatalog:
     """All plugins. Logs and skips modules that cannot be read and environments that are incomplete. `cache` is the
     folder of unpacked wheels."""
     importlib.invalidate_caches()
@@ -39,7 +39,7 @@ def scan(folders: Sequence[str], cache: Path | None = None) -> Catalog:
             for environment in _environments(folder, cache):
                 found[environment.id] = environment
                 plugins += _in_environment(environment)
-    return Catalog(tuple(plugins), found)
+    return PluginCatalog(tuple(plugins), found)
 
 
 def _is_usable(folder: Path) -> bool:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.loading import load_target
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.versions import satisfies, sort_key
@@ -103,7 +103,7 @@ class PluginRegistry:
     """
 
     def __init__(
-        self, plugin_path: Sequence[str] = (), catalog: Catalog | None = None, environment: str | None = None
+        self, plugin_path: Sequence[str] = (), catalog: PluginCatalog | None = None, environment: str | None = None
     ) -> None:
         """Without a catalog the folders are scanned."""
         self.plugin_path = tuple(plugin_path)
@@ -165,7 +165,7 @@ class PluginRegistry:
         return load_target(plugin.target, self.plugin_path)
 
 
-def _scanned(plugin_path: Sequence[str]) -> Catalog:
+def _scanned(plugin_path: Sequence[str]) -> PluginCatalog:
     from runtime.plugins.plugin_path import scan  # imports packages that slots do not need
 
     return scan(plugin_path)

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.api.errors import ConfigError
 from runtime.model.environment import Environment
-from runtime.plugins.catalog import Catalog
+from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.plan import PluginPlan, UnknownConnectorError, plan
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.registry import PluginRegistry
@@ -33,11 +33,13 @@ PLUGINS = (
 )
 
 
-def _catalog(*plugins: Plugin) -> Catalog:
-    return Catalog(plugins, {p.environment: Environment(p.environment, ("/x",)) for p in plugins if p.environment})
+def _catalog(*plugins: Plugin) -> PluginCatalog:
+    return PluginCatalog(
+        plugins, {p.environment: Environment(p.environment, ("/x",)) for p in plugins if p.environment}
+    )
 
 
-def _plan(config: Mapping[str, str], catalog: Catalog | None = None) -> PluginPlan:
+def _plan(config: Mapping[str, str], catalog: PluginCatalog | None = None) -> PluginPlan:
     return plan(config, {"value.converter": "Json"}, PluginRegistry(catalog=catalog or _catalog(*PLUGINS)))
 
 
