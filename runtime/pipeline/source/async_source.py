@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
     from runtime.api.task import TransactionContext
     from runtime.pipeline.task.control import Control
+
+_log = logging.getLogger(__name__)
 
 _PATIENCE = 0.005  # seconds for which a new poll() is waited for before the source counts as idle
 _PENDING = 10.0  # maximum seconds between two checks of a pending poll(), which otherwise wakes the worker
@@ -57,7 +60,19 @@ class AsyncSourceAdapter(SourceTask, AsyncAdapter):
         self._loop.call(self.plugin.commit)
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
-        self._loop.call(self.plugin.commit_record, record, metadata)
+        self.commit_records([(record, metadata)])
+
+    def commit_records(self, reports: Sequence[tuple[SourceRecord, RecordMetadata | None]]) -> None:
+        """Call commit_record() for each record; its exceptions are logged."""
+        self._loop.call(self._commit_each, reports)
+
+    async def _commit_each(self, reports: Sequence[tuple[SourceRecord, RecordMetadata | None]]) -> None:
+        for record, metadata in reports:
+            try:
+                if (waits := self.plugin.commit_record(record, metadata)) is not None:
+                    await waits
+            except Exception:
+                _log.exception("The task's commit_record() failed; the record is committed nevertheless")
 
     def stop(self) -> None:
         try:

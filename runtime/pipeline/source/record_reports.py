@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from runtime.api.task import RecordMetadata
 from runtime.kafka.denials import with_write_topic
 from runtime.pipeline.produce.acks import DeliveryAlone
+from runtime.pipeline.task.async_adapter import AsyncAdapter
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.pipeline.produce.acks import Delivery, InFlight
     from runtime.pipeline.produce.send import Sender
+    from runtime.pipeline.source.async_source import AsyncSourceAdapter
     from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
     from runtime.pipeline.task.control import Control
 
@@ -48,12 +50,14 @@ class RecordReports:
 
     def pass_on(self) -> None:
         """Call commit_record() for each record that has been reported; its exceptions are logged."""
-        reports = self._reports
-        if not reports:
+        if not self._reports:
             return
+        reports = [self._reports.popleft() for _ in range(len(self._reports))]
         with self._control.calling("commit_record"):
-            for _ in range(len(reports)):
-                record, metadata = reports.popleft()
+            if isinstance(self._task, AsyncAdapter):  # one call of the event loop for all
+                cast("AsyncSourceAdapter", self._task).commit_records(reports)
+                return
+            for record, metadata in reports:
                 try:
                     self._task.commit_record(record, metadata)
                 except Exception:
