@@ -1,0 +1,76 @@
+"""What discovery knows of Connect's own classes without reading its jars: types, inheritance and isolation."""
+
+from __future__ import annotations
+
+from runtime.java.discovery.java_plugin import JavaPluginType
+from runtime.transforms.bundled import PREDICATES, TRANSFORMATIONS
+
+_K = "org.apache.kafka."
+_C = "org.apache.kafka.connect."
+
+VERSIONED = f"{_C}components.Versioned"
+
+BASES: dict[JavaPluginType, str] = {
+    JavaPluginType.SINK: f"{_C}sink.SinkConnector",
+    JavaPluginType.SOURCE: f"{_C}source.SourceConnector",
+    JavaPluginType.TRANSFORMATION: f"{_C}transforms.Transformation",
+    JavaPluginType.PREDICATE: f"{_C}transforms.predicates.Predicate",
+    JavaPluginType.CONVERTER: f"{_C}storage.Converter",
+    JavaPluginType.HEADER_CONVERTER: f"{_C}storage.HeaderConverter",
+    JavaPluginType.CONFIG_PROVIDER: f"{_K}common.config.provider.ConfigProvider",
+    JavaPluginType.REST_EXTENSION: f"{_C}rest.ConnectRestExtension",
+    JavaPluginType.OVERRIDE_POLICY: f"{_C}connector.policy.ConnectorClientConfigOverridePolicy",
+}
+"""The class or interface that makes a class a plugin of a type."""
+
+SERVICES_ONLY = (JavaPluginType.CONFIG_PROVIDER, JavaPluginType.REST_EXTENSION, JavaPluginType.OVERRIDE_POLICY)
+"""Types that Connect finds by service entries alone, whatever `plugin.discovery` says."""
+
+_CONVERTERS = (BASES[JavaPluginType.CONVERTER], BASES[JavaPluginType.HEADER_CONVERTER], VERSIONED)
+
+SUPER_TYPES: dict[str, tuple[str, ...]] = {
+    **{base: (VERSIONED,) for kind, base in BASES.items() if kind is not JavaPluginType.CONFIG_PROVIDER},
+    **{f"{_C}converters.{name}Converter": _CONVERTERS
+       for name in ("Boolean", "ByteArray", "Double", "Float", "Integer", "Long", "Number", "Short")},
+    f"{_C}storage.StringConverter": _CONVERTERS,
+    f"{_C}json.JsonConverter": _CONVERTERS,
+    f"{_C}storage.SimpleHeaderConverter": (BASES[JavaPluginType.HEADER_CONVERTER], VERSIONED),
+    **{name.partition("$")[0]: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name, _ in TRANSFORMATIONS},
+    **{name: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name, _ in TRANSFORMATIONS},
+    **{name: (BASES[JavaPluginType.PREDICATE], VERSIONED) for name, _ in PREDICATES},
+    **{f"{_C}connector.policy.{name}ConnectorClientConfigOverridePolicy": (BASES[JavaPluginType.OVERRIDE_POLICY],)
+       for name in ("Abstract", "All", "Allowlist", "None", "Principal")},
+    **{f"{_K}common.config.provider.{name}ConfigProvider": (BASES[JavaPluginType.CONFIG_PROVIDER],)
+       for name in ("Directory", "EnvVar", "File")},
+}  # fmt: skip
+"""The super types of classes of Connect that plugins extend."""
+
+KAFKA_PLUGINS = frozenset(name for name, parents in SUPER_TYPES.items() if name not in BASES.values()
+                          and VERSIONED in parents)  # fmt: skip
+"""Plugins of Kafka itself; their version is Kafka's."""
+
+_ISOLATED = (
+    *(f"{_C}{package}." for package in ("transforms", "json", "file", "mirror", "converters", "connector.policy")),
+    f"{_C}storage.StringConverter",
+    f"{_C}storage.SimpleHeaderConverter",
+    f"{_C}rest.basic.auth.extension.BasicAuthSecurityRestExtension",
+    f"{_K}common.config.provider.",
+)
+"""Names of Kafka's plugins, which a plugin location may bring in a version of its own."""
+
+
+def is_from_worker(name: str) -> bool:
+    """True for classes that a plugin always gets from the worker, even if its jars contain them."""
+    if not name.startswith((_K, "org.slf4j.", "java.")):
+        return False
+    if name in BASES.values() or name.startswith(f"{_C}connector.policy.ConnectorClientConfigRequest"):
+        return True
+    return not name.startswith(_ISOLATED)
+
+
+def is_provided(name: str) -> bool:
+    """True for classes that the worker or the JDK provides to every plugin."""
+    return name.startswith((_K, "org.slf4j.", *_JDK))
+
+
+_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.", "org.w3c.dom.", "org.xml.sax.", "org.ietf.jgss.")

@@ -1,0 +1,4 @@
+package edge;
+
+/** Removed after compilation. */
+public interface Gone { }

@@ -1,0 +1,1 @@
+"""Java sources for tests, compiled with PySpark's Janino, so that a JRE is enough."""
