@@ -11,6 +11,11 @@ def state_folder() -> Path:
     return _xdg("XDG_STATE_HOME", ".local/state") / "embedded"
 
 
+def plugins_folder() -> Path:
+    """The worker's `plugin.path`."""
+    return state_folder() / "worker" / "plugins"
+
+
 def _xdg(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
     # The specification requires that relative paths are ignored.

@@ -26,6 +26,11 @@ class EmbeddedWorkerConfig:
         return f"http://{ports.HOST}:{self.port}"
 
     @property
+    def plugins(self) -> Path:
+        """The folder of Python plugins; `headrace plugin run` puts plugins there."""
+        return self.folder / "plugins"
+
+    @property
     def properties(self) -> Path:
         return self.folder / "worker.properties"
 
@@ -56,6 +61,7 @@ class EmbeddedWorker(Service):
             connection.close()
 
     def _prepare(self) -> list[str]:
+        self.config.plugins.mkdir(parents=True, exist_ok=True)
         self.config.properties.write_text(worker_properties(self.config))
         return [sys.executable, "-m", "runtime", "worker", "distributed", str(self.config.properties)]
 
@@ -79,5 +85,6 @@ def worker_properties(config: EmbeddedWorkerConfig) -> str:
         "status.storage.replication.factor": "1",
         "status.storage.partitions": "2",
         "offset.flush.interval.ms": "1000",
+        "plugin.path": str(config.plugins),
     }
     return "".join(f"{key}={value}\n" for key, value in settings.items())

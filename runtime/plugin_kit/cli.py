@@ -128,9 +128,10 @@ def _test(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from runtime.plugin_kit.author_code import load
-    from runtime.plugin_kit.trial import in_process
+    from runtime.plugin_kit.trial import in_process, on_cluster
     from runtime.plugin_kit.trial.request import read_request
     from runtime.plugin_kit.trial.screen import Screen
 
     request = read_request(load(arguments.path), arguments.config, arguments.input, arguments.records)
-    return in_process.run(request, Screen())
+    in_this_process = not arguments.cluster and (arguments.records or arguments.input)
+    return in_process.run(request, Screen()) if in_this_process else on_cluster.run(request, Screen())
