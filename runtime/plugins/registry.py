@@ -60,6 +60,12 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.jdbc.source_connector:JdbcSourceConnector",
         (PluginType.SOURCE,),
     ),
+    ("headrace.FilesSinkConnector", "runtime.connectors.files.sink.connector:FilesSinkConnector", (PluginType.SINK,)),
+    (
+        "headrace.FilesSourceConnector",
+        "runtime.connectors.files.source.connector:FilesSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     (
         f"{_K}tools.VerifiableSinkConnector",
         "runtime.connectors.verifiable.sink:VerifiableSinkConnector",

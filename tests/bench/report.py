@@ -42,6 +42,7 @@ FIGURES = (
     Figure("sink-smt-1-cpu", _CPU, "s", "", 2),
     Figure("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
     Figure("sink-smt-2-cpu", _CPU, "s", "", 2),
+    Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),

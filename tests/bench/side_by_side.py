@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import idle, latency, life, report, takeover, throughput
+from tests.bench import files, idle, latency, life, report, takeover, throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.connect import Connect
@@ -56,6 +56,7 @@ ROWS: dict[str, Measure] = {
     "source-smt": _several(throughput.source_smt),
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
+    "sink-parquet": _several(files.sink_parquet),
     "starts": _starts,
     "takeover": _takeover,
     "hundred": _several(life.hundred),

@@ -114,19 +114,26 @@ def _reason(output: Sequence[str]) -> str:
 
 
 def _module(coordinates: Sequence[str]) -> str:
-    dependencies = "".join(
-        f'    <dependency org="{org}" name="{name}" rev="{rev}" transitive="false" conf="default->default"/>\n'
-        for org, name, rev in (c.split(":") for c in coordinates)
-    )
+    dependencies = "".join(map(_dependency, coordinates))
     return (
-        '<ivy-module version="2.0">\n  <info organisation="headrace" module="jars"/>\n'
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">\n'
+        '  <info organisation="headrace" module="jars"/>\n'
         '  <configurations><conf name="default"/></configurations>\n'
         f"  <dependencies>\n{dependencies}  </dependencies>\n</ivy-module>\n"
     )
 
 
+def _dependency(coordinate: str) -> str:
+    """`org:name:revision`, or `org:name:revision:classifier`."""
+    org, name, revision, *classifier = coordinate.split(":")
+    start = f'    <dependency org="{org}" name="{name}" rev="{revision}" transitive="false" conf="default->default"'
+    if not classifier:
+        return f"{start}/>\n"
+    return f'{start}><artifact name="{name}" type="jar" m:classifier="{classifier[0]}"/></dependency>\n'
+
+
 def _file_name(coordinate: str) -> str:
-    _, name, revision = coordinate.split(":")
+    _, name, revision, *_ = coordinate.split(":")
     return f"{name}-{revision}.jar"
 
 

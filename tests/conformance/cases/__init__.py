@@ -8,6 +8,7 @@ from tests.conformance.cases import (
     data_source,
     datagen,
     file_connectors,
+    files,
     http,
     jdbc,
     predicates,
@@ -17,6 +18,7 @@ from tests.conformance.cases import (
 
 CASES: list[Case] = [
     *file_connectors.CASES,
+    *files.CASES,
     *datagen.CASES,
     *jdbc.CASES,
     *verifiable.CASES,

@@ -1,0 +1,1 @@
+"""Connectors for files on local disks and in object stores: Parquet, JSON lines, CSV and Avro."""

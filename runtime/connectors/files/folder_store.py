@@ -1,0 +1,214 @@
+"""A folder on a file system: lists, reads, writes, moves and deletes its files.
+
+Paths are relative to the folder. A file appears under its name only when it is complete: on a disk it is synced and
+then renamed, in an object store it is uploaded as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.connectors.files.location import FileLocation
+
+MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
+_CHUNK = 8 * 1024 * 1024
+_SECRETS = ("secret", "token", "key", "password")
+_CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10, 60  # seconds
+TEMPORARY_SUFFIX = ".part"
+"""Suffix of the name, which also starts with a dot, under which a file on a disk is written."""
+
+
+class FileError(ConnectError):
+    """A file or folder cannot be read or written; the message names it and contains no secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of a listing. `modified` is in milliseconds since 1970, None if the file system does not tell."""
+
+    path: str
+    size: int
+    modified: int | None
+
+
+class FolderStore:
+    """The files below a location. Thread-safe."""
+
+    def __init__(self, location: FileLocation) -> None:
+        try:
+            import pyarrow.fs
+        except ImportError as error:
+            raise ConfigError(MISSING) from error
+        self.location = location
+        self._secrets = [
+            str(value) for name, value in location.options.items() if any(part in name for part in _SECRETS)
+        ]
+        self._arrow = pyarrow.fs
+        with self._named(location.url, "open"):
+            self._files, self._root = _file_system(location)
+        self.on_disk = location.kind == "local"
+
+    def list_files(self) -> list[ListedFile]:
+        """All files below the folder, also in nested folders, except temporary ones; empty if it does not exist."""
+        selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
+        with self._named(self.location.url, "list"):
+            found = self._files.get_file_info(selector)
+        return [
+            ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+            for info in found
+            if info.is_file and not _temporary(info.base_name)
+        ]
+
+    def find(self, path: str) -> ListedFile | None:
+        """One file; None if it does not exist."""
+        with self._named(path, "find"):
+            info = self._files.get_file_info(self._full(path))
+        if not info.is_file:
+            return None
+        return ListedFile(path, info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+
+    def open_file(self, path: str) -> Any:
+        """The file for random access, as a pyarrow NativeFile."""
+        with self._named(path, "open"):
+            return self._files.open_input_file(self._full(path))
+
+    def open_stream(self, path: str, compression: str | None) -> Any:
+        """The decompressed bytes of the file, as a pyarrow NativeFile."""
+        with self._named(path, "open"):
+            return self._files.open_input_stream(self._full(path), compression=compression)
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a small file; None if it does not exist."""
+        if self.find(path) is None:
+            return None
+        with self._named(path, "read"), self._files.open_input_stream(self._full(path)) as file:
+            return bytes(file.read())
+
+    def write(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
+        """Creates or replaces a file with the bytes that `fill` writes; returns its size."""
+        with self._named(path, "write", (OSError,)):  # other errors come from `fill`
+            return self._write_disk(path, fill) if self.on_disk else self._upload(path, fill)
+
+    def delete(self, path: str) -> None:
+        """Deletes a file, if it exists."""
+        with self._named(path, "delete"):
+            if self._files.get_file_info(self._full(path)).is_file:
+                self._files.delete_file(self._full(path))
+
+    def move(self, path: str, folder: str) -> None:
+        """Moves a file to another folder of the same file system, under its relative path."""
+        target = str(PurePosixPath(folder, path))
+        with self._named(path, "move"):
+            self._files.create_dir(str(PurePosixPath(target).parent), recursive=True)
+            self._files.move(self._full(path), target)
+
+    def _write_disk(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
+        target = Path(self._full(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
+        with temporary.open("wb") as file:
+            fill(file)
+            file.flush()
+            os.fsync(file.fileno())
+            size = os.fstat(file.fileno()).st_size
+        temporary.replace(target)
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return size
+
+    def _upload(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
+        """Uploads a complete local file: closing an unfinished upload would create an incomplete object."""
+        with tempfile.TemporaryFile(prefix="headrace-") as file:
+            fill(file)
+            size = file.tell()
+            file.seek(0)
+            with self._files.open_output_stream(self._full(path)) as out:
+                shutil.copyfileobj(file, out, _CHUNK)
+        return size
+
+    def _full(self, path: str) -> str:
+        return f"{self._root.rstrip('/')}/{path}"
+
+    def _relative(self, full: str) -> str:
+        return full.removeprefix(self._root.rstrip("/")).lstrip("/")
+
+    @contextmanager
+    def _named(
+        self, path: str, action: str, kinds: tuple[type[Exception], ...] = (OSError, ValueError, ImportError)
+    ) -> Iterator[None]:
+        """Turns errors of the file system into FileError, without secrets."""
+        try:
+            yield
+        except kinds as error:
+            raise FileError(f"Cannot {action} {path}: {self._scrubbed(str(error))}") from None
+
+    def _scrubbed(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[hidden]")
+        return text
+
+
+def _temporary(name: str) -> bool:
+    return name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
+
+
+def _file_system(location: FileLocation) -> tuple[Any, str]:
+    """The file system of a location, and the folder's path in it."""
+    from pyarrow import fs
+
+    options = location.options
+    if location.kind == "local":
+        return fs.LocalFileSystem(), location.folder
+    if location.kind == "s3":
+        return _s3(location), location.folder
+    if location.kind == "gcs":
+        endpoint = options.get("gcs.endpoint")
+        scheme, _, host = endpoint.rpartition("://") if endpoint else ("", "", None)
+        return fs.GcsFileSystem(
+            anonymous=bool(options.get("gcs.anonymous")), endpoint_override=host, scheme=scheme or None
+        ), location.folder
+    if location.kind == "azure":
+        return fs.AzureFileSystem(
+            options.get("azure.account.name"),
+            account_key=options.get("azure.account.key"),
+            sas_token=options.get("azure.sas.token"),
+        ), location.folder
+    import json
+
+    import fsspec
+
+    files, root = fsspec.core.url_to_fs(location.url, **json.loads(options.get("fsspec.options") or "{}"))
+    return fs.PyFileSystem(fs.FSSpecHandler(files)), root
+
+
+def _s3(location: FileLocation) -> Any:
+    from pyarrow import fs
+
+    options = location.options
+    endpoint = options.get("s3.endpoint")
+    scheme, _, host = endpoint.rpartition("://") if endpoint else ("", "", None)
+    region = options.get("s3.region")
+    if region is None and endpoint is None:
+        region = fs.resolve_s3_region(location.folder.partition("/")[0])
+    return fs.S3FileSystem(
+        access_key=options.get("s3.access.key.id"),
+        secret_key=options.get("s3.secret.access.key"),
+        session_token=options.get("s3.session.token"),
+        role_arn=options.get("s3.role.arn"),
+        region=region,
+        endpoint_override=host.rstrip("/") if host else None,
+        scheme=scheme or "https",
+        connect_timeout=_CONNECT_TIMEOUT,
+        request_timeout=_REQUEST_TIMEOUT,
+    )

@@ -1,0 +1,62 @@
+"""The formats of files: their names, extensions and compressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from runtime.api.config.types import invalid
+
+
+class FileFormat(StrEnum):
+    """The format of a file."""
+
+    PARQUET = "parquet"
+    JSON = "json"
+    CSV = "csv"
+    AVRO = "avro"
+
+
+COMPRESSIONS: Mapping[FileFormat, Sequence[str]] = {
+    FileFormat.PARQUET: ("snappy", "zstd", "gzip", "lz4", "brotli", "none"),
+    FileFormat.JSON: ("none", "gzip", "zstd", "bz2", "lz4"),
+    FileFormat.CSV: ("none", "gzip", "zstd", "bz2", "lz4"),
+    FileFormat.AVRO: ("deflate", "bzip2", "xz", "none"),
+}
+"""The compressions of each format, the default first."""
+
+_EXTENSIONS = {
+    FileFormat.PARQUET: (".parquet", ".pq"),
+    FileFormat.JSON: (".json", ".jsonl", ".ndjson"),
+    FileFormat.CSV: (".csv", ".tsv"),
+    FileFormat.AVRO: (".avro",),
+}
+_SUFFIXES = {"gzip": ".gz", "zstd": ".zst", "bz2": ".bz2", "lz4": ".lz4"}
+_STREAM_COMPRESSIONS = {suffix: name for name, suffix in _SUFFIXES.items()}
+
+
+def extension(file_format: FileFormat, compression: str) -> str:
+    """The extension of written files: `.parquet`, `.json.gz`."""
+    compressed = file_format in (FileFormat.JSON, FileFormat.CSV)
+    return _EXTENSIONS[file_format][0] + (_SUFFIXES.get(compression, "") if compressed else "")
+
+
+def compression_of(path: str) -> str | None:
+    """The compression of a whole file, as its name shows: `gzip` for `.gz`; None if it has none."""
+    return next((name for suffix, name in _STREAM_COMPRESSIONS.items() if path.endswith(suffix)), None)
+
+
+def format_of(path: str) -> FileFormat | None:
+    """The format that the name of a file shows; None if it shows none."""
+    for suffix in _STREAM_COMPRESSIONS:
+        path = path.removesuffix(suffix)
+    lowered = path.lower()
+    return next((kind for kind, endings in _EXTENSIONS.items() if lowered.endswith(endings)), None)
+
+
+def known_compression(name: str, value: Any) -> None:
+    """Validator: a compression of any format, or empty for the default of the format."""
+    known = sorted({one for names in COMPRESSIONS.values() for one in names})
+    if value and value not in known:
+        raise invalid(name, value, f"String must be one of: {', '.join(known)}")

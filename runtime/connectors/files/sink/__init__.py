@@ -1,0 +1,1 @@
+"""FilesSink writes records to files, each of them exactly once."""

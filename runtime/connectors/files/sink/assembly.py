@@ -1,0 +1,63 @@
+"""The parts of a FilesSink task; imports pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.connectors.files.folder_store import FolderStore
+from runtime.connectors.files.formats import FileFormat, extension
+from runtime.connectors.files.sink.content import ArrowContent, Content, LineContent
+from runtime.connectors.files.sink.cut import RotationRules
+from runtime.connectors.files.sink.cut_journal import CutJournal
+from runtime.connectors.files.sink.definition import SinkSettings
+from runtime.connectors.files.sink.file_writers import WriteSettings
+from runtime.connectors.files.sink.partition_writer import PartitionWriter, WritingRules
+from runtime.connectors.files.sink.partitioner import Partitioner
+from runtime.connectors.files.sink.records_to_arrow import ArrowConversion
+from runtime.connectors.files.sink.uploads import Uploads
+
+
+@dataclass(frozen=True, slots=True)
+class SinkParts:
+    """The store, the rules and the upload threads of a task."""
+
+    store: FolderStore
+    rules: WritingRules
+    uploads: Uploads
+    connector: str
+    by_clock: bool
+
+    def writer(self, tp: TopicPartition) -> PartitionWriter:
+        """A writer for a partition, which knows the cuts that the clock has ended earlier."""
+        journal = CutJournal(self.store, self.connector, tp) if self.by_clock else None
+        return PartitionWriter(tp, self.rules, self.uploads, journal)
+
+
+def assemble(
+    settings: SinkSettings,
+    connector: str,
+    clock: Callable[[], float],
+    report: Callable[[SinkRecord, Exception], None],
+    written: Callable[[], None],
+) -> SinkParts:
+    """The parts for these settings. `written` is called in any thread after each file."""
+    store = FolderStore(settings.location)
+    conversion = ArrowConversion()
+
+    def content() -> Content:
+        return LineContent() if settings.format is FileFormat.JSON else ArrowContent(conversion, settings.merges)
+
+    rules = WritingRules(
+        RotationRules(settings.flush_size, settings.rotate_bytes, settings.rotate_interval),
+        Partitioner(settings.partition_fields, settings.path_format, settings.timezone),
+        settings.timestamp_field,
+        extension(settings.format, settings.compression),
+        content,
+        clock,
+        report,
+    )
+    write = WriteSettings(settings.format, settings.compression, settings.delimiter, settings.header)
+    uploads = Uploads(store, write, settings.upload_threads, settings.upload_retries, written)
+    return SinkParts(store, rules, uploads, connector, settings.rotate_schedule is not None)

@@ -1,0 +1,176 @@
+"""The configuration of FilesSink."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance
+from runtime.api.config.types import invalid
+from runtime.api.errors import ConfigError
+from runtime.api.java_compat.date_format import DatePattern
+from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression
+from runtime.connectors.files.location import FileLocation, location_keys
+
+FORMAT, COMPRESSION = "format", "compression"
+FLUSH_SIZE, ROTATE_BYTES = "flush.size", "rotate.bytes"
+ROTATE_INTERVAL, ROTATE_SCHEDULE = "rotate.interval.ms", "rotate.schedule.interval.ms"
+PARTITION_FIELDS, PATH_FORMAT = "partition.field.name", "path.format"
+TIMESTAMP_FIELD, TIMEZONE = "timestamp.field", "timezone"
+COMPATIBILITY, ON_NULL = "schema.compatibility", "behavior.on.null.values"
+_ROTATION, _FORMAT, _PARTITIONING, _WRITING = "Rotation", "Format", "Partitioning", "Writing"
+_MERGE, _NONE, _IGNORE, _FAIL = "merge", "none", "ignore", "fail"
+
+
+class _Compressions:
+    """Recommends the compressions of the chosen format."""
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        found = parsed.get(FORMAT)
+        return list(COMPRESSIONS[FileFormat(found)]) if found else []
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return True
+
+
+def _pattern(name: str, value: Any) -> None:
+    if value:
+        DatePattern(value)
+
+
+def _zone(name: str, value: Any) -> None:
+    try:
+        ZoneInfo(str(value))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise invalid(name, value, "Unknown time zone") from None
+
+
+def _delimiter(name: str, value: Any) -> None:
+    if value is None or len(value) != 1:
+        raise invalid(name, value, "Must be one character")
+
+
+def _key(name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, **more: Any) -> ConfigKey:
+    importance = more.pop("importance", Importance.MEDIUM)
+    return ConfigKey(name, kind, default, importance, doc, group=group, order_in_group=order, **more)
+
+
+_POSITIVE = validators.optional(validators.at_least(1))
+
+CONFIG = ConfigDef(
+    *location_keys(
+        "Folder for the files: an absolute path or file:///path, s3://bucket/folder, gs://bucket/folder, "
+        "abfs://container/folder, or a URL of another scheme that fsspec supports."
+    ),
+    _key(FORMAT, ConfigType.STRING, "parquet", "Format of the files: parquet, json (a JSON document per line), csv or "
+         "avro.", _FORMAT, 0, importance=Importance.HIGH, validator=validators.one_of(*FileFormat),
+         dependents=(COMPRESSION,)),
+    _key(COMPRESSION, ConfigType.STRING, "", "Compression of the files. The default depends on the format: snappy for "
+         "parquet, deflate for avro, none for json and csv.", _FORMAT, 1, validator=known_compression,
+         recommender=_Compressions()),
+    _key(COMPATIBILITY, ConfigType.STRING, _MERGE, "What happens when the schema changes within a file: merge adds new "
+         "fields and widens numbers, and starts another file only for types that have no common type; none starts "
+         "another file for each change of the Connect schema.", _FORMAT, 2,
+         validator=validators.one_of(_MERGE, _NONE)),
+    _key("csv.delimiter", ConfigType.STRING, ",", "Character between the fields of CSV files.", _FORMAT, 3,
+         importance=Importance.LOW, validator=_delimiter),
+    _key("csv.header", ConfigType.BOOLEAN, True, "Whether CSV files start with the names of the fields.", _FORMAT, 4,
+         importance=Importance.LOW),
+    _key(FLUSH_SIZE, ConfigType.INT, 100_000, "Records of a topic partition after which its files are closed.",
+         _ROTATION, 0, importance=Importance.HIGH, validator=validators.at_least(1)),
+    _key(ROTATE_BYTES, ConfigType.LONG, None, "Bytes of keys and values, as stored in Kafka, of a topic partition "
+         "after which its files are closed.", _ROTATION, 1, validator=_POSITIVE),
+    _key(ROTATE_INTERVAL, ConfigType.LONG, None, "Files are closed before a record whose timestamp is at least this "
+         "many milliseconds later than that of the first record.", _ROTATION, 2, validator=_POSITIVE),
+    _key(ROTATE_SCHEDULE, ConfigType.LONG, None, "Files are closed this many milliseconds after their first record was "
+         "received, also if no more records arrive.", _ROTATION, 3, validator=_POSITIVE),
+    _key(PARTITION_FIELDS, ConfigType.LIST, "", "Fields whose values name folders, as in country=DE. A path of names "
+         "separated by dots leads to a nested field.", _PARTITIONING, 0),
+    _key(PATH_FORMAT, ConfigType.STRING, "", "Pattern, in the syntax of Java's SimpleDateFormat, of folders for the "
+         "time of records, such as 'year'=yyyy/'month'=MM/'day'=dd.", _PARTITIONING, 1, validator=_pattern),
+    _key(TIMESTAMP_FIELD, ConfigType.STRING, "", "Field with the time of a record, in milliseconds since 1970, as a "
+         "Timestamp or as text in ISO 8601. Without it, the time is the record's timestamp in Kafka.",
+         _PARTITIONING, 2),
+    _key(TIMEZONE, ConfigType.STRING, "UTC", "Time zone of the folders for the time.", _PARTITIONING, 3,
+         validator=_zone),
+    _key(ON_NULL, ConfigType.STRING, _IGNORE, "What happens with records whose value is null: ignore or fail.",
+         _WRITING, 0, validator=validators.one_of(_IGNORE, _FAIL)),
+    _key("buffer.bytes", ConfigType.LONG, 64 * 1024 * 1024, "Memory of a task for the records of open files. Beyond "
+         "it, records are kept in temporary files.", _WRITING, 1, importance=Importance.LOW,
+         validator=validators.at_least(0)),
+    _key("upload.threads", ConfigType.INT, 2, "Number of files that a task writes at the same time.", _WRITING, 2,
+         importance=Importance.LOW, validator=validators.between(1, 32)),
+    _key("upload.retries", ConfigType.INT, 5, "How often writing a file is tried again after an error.", _WRITING, 3,
+         importance=Importance.LOW, validator=validators.at_least(0)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSettings:
+    """The typed configuration of a task."""
+
+    location: FileLocation
+    format: FileFormat
+    compression: str
+    merges: bool
+    delimiter: str
+    header: bool
+    flush_size: int
+    rotate_bytes: int | None
+    rotate_interval: int | None  # milliseconds of record time
+    rotate_schedule: float | None  # seconds
+    partition_fields: tuple[str, ...]
+    path_format: str
+    timestamp_field: str
+    timezone: str
+    null_fails: bool
+    buffer_bytes: int
+    upload_threads: int
+    upload_retries: int
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> SinkSettings:
+        """The settings of a configuration; ConfigError for the first invalid one."""
+        parsed = CONFIG.parse(config)
+        file_format = FileFormat(parsed[FORMAT])
+        compression = parsed[COMPRESSION] or COMPRESSIONS[file_format][0]
+        if problem := compression_problem(file_format, compression):
+            raise ConfigError(problem)
+        schedule = parsed[ROTATE_SCHEDULE]
+        return cls(
+            FileLocation.of(parsed), file_format, compression, parsed[COMPATIBILITY] == _MERGE, parsed["csv.delimiter"],
+            parsed["csv.header"], parsed[FLUSH_SIZE], parsed[ROTATE_BYTES], parsed[ROTATE_INTERVAL],
+            schedule and schedule / 1000, tuple(parsed[PARTITION_FIELDS]), parsed[PATH_FORMAT] or "",
+            parsed[TIMESTAMP_FIELD] or "", parsed[TIMEZONE], parsed[ON_NULL] == _FAIL, parsed["buffer.bytes"],
+            parsed["upload.threads"], parsed["upload.retries"],
+        )  # fmt: skip
+
+
+def compression_problem(file_format: FileFormat, compression: str) -> str | None:
+    """The error if a format does not support a compression."""
+    known = COMPRESSIONS[file_format]
+    if compression in known:
+        return None
+    return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
+
+
+def check_keys_together(values: list[ConfigValue]) -> list[ConfigValue]:
+    """Adds the errors of keys that do not fit each other."""
+    by_name = {value.name: value for value in values}
+    found = {name: value.value for name, value in by_name.items() if not value.errors}
+    if found.get(FORMAT) and found.get(COMPRESSION):
+        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
+        if problem:
+            by_name[COMPRESSION].errors.append(problem)
+    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
+        by_name["s3.secret.access.key"].errors.append(
+            'Missing required configuration "s3.secret.access.key": the access key needs its secret'
+        )
+    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
+        by_name["azure.account.name"].errors.append(
+            'Missing required configuration "azure.account.name", which abfs:// URLs need'
+        )
+    return values

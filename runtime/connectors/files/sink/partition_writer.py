@@ -1,0 +1,183 @@
+"""Writes the records of one topic partition: assigns them to cuts and files."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import DataError
+from runtime.connectors.files.sink.chunk import Chunk
+from runtime.connectors.files.sink.content import Accepted, Content
+from runtime.connectors.files.sink.cut import Cut, OpenFile, RotationRules
+from runtime.connectors.files.sink.cut_journal import CutJournal
+from runtime.connectors.files.sink.partitioner import Partitioner
+from runtime.connectors.files.sink.record_time import record_times
+from runtime.connectors.files.sink.uploads import PendingCut, Uploads
+
+_OFFSET_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class WritingRules:
+    """What the writers of a task have in common."""
+
+    rotation: RotationRules
+    partitioner: Partitioner
+    timestamp_field: str
+    extension: str
+    content: Callable[[], Content]
+    clock: Callable[[], float]
+    report: Callable[[SinkRecord, Exception], None]
+
+    @property
+    def need_time(self) -> bool:
+        """Whether the time of records matters."""
+        return self.rotation.need_time or self.partitioner.needs_time
+
+
+class PartitionWriter:
+    """The open cut of a partition, and the closed cuts whose files are being written."""
+
+    def __init__(self, tp: TopicPartition, rules: WritingRules, uploads: Uploads, journal: CutJournal | None) -> None:
+        """`journal` is None if the clock ends no cuts."""
+        self._tp, self._rules, self._uploads, self._journal = tp, rules, uploads, journal
+        self._first: int | None = None  # offset from which this task has read
+        self._next = 0  # offset after the last record
+        self._restart: int | None = None  # offset from which the records of a dropped cut are read again
+        self.cut: Cut | None = None
+        self.pending: deque[PendingCut] = deque()
+
+    @property
+    def uncommitted(self) -> int | None:
+        """The offset of the first record whose file is not complete; None if all files are. Raises the error of a file
+        that could not be written."""
+        while self.pending and self.pending[0].done:
+            self.pending.popleft()
+        if self.pending:
+            return self.pending[0].start
+        return self._restart if self.cut is None else self.cut.start
+
+    @property
+    def memory(self) -> int:
+        """Bytes of collected records in memory."""
+        return 0 if self.cut is None else sum(file.buffer.size for file in self.cut.files.values())
+
+    def follows(self, chunk: Chunk) -> bool:
+        """Whether records may be added: they start behind the last ones, or at or before the start of the open cut,
+        which is then dropped."""
+        start = chunk.offset(0)
+        if self.cut is None or start >= self._next:
+            return True
+        if start > self.cut.start:
+            return False
+        self.discard()
+        return True
+
+    def restart(self) -> int:
+        """Drops the open cut. Returns its first offset, from which its records have to be read again."""
+        if self.cut is not None:
+            self._restart = self.cut.start
+            self.discard()
+        assert self._restart is not None
+        return self._restart
+
+    def append(self, chunk: Chunk) -> None:
+        """Adds records, which follow those before them."""
+        if self._first is None:
+            self._first = chunk.offset(0)
+        self._next, self._restart = chunk.offset(len(chunk) - 1) + 1, None
+        rules = self._rules
+        times = record_times(chunk, rules.timestamp_field) if rules.need_time else [None] * len(chunk)
+        done = 0
+        while done < len(chunk):
+            done = self._add_some(chunk.part(done, len(chunk)), times[done:]) + done
+
+    def close_cut(self, by_clock: bool = False) -> None:
+        """Ends the open cut and writes its files."""
+        cut, self.cut = self.cut, None
+        if cut is None:
+            return
+        if by_clock and self._journal is not None:
+            self._journal.add(cut.end, self._first or 0)
+        files = [self._uploads.submit(file) for file in cut.files.values()]
+        self.pending.append(PendingCut(cut.start, cut.end, files))
+
+    def spill(self) -> None:
+        """Moves the collected records to temporary files."""
+        for file in self.cut.files.values() if self.cut is not None else ():
+            file.buffer.spill()
+
+    def discard(self) -> None:
+        """Drops the open cut: its records are read again."""
+        if self.cut is not None:
+            self.cut.discard()
+            self.cut = None
+
+    def _add_some(self, chunk: Chunk, times: Sequence[int | None]) -> int:
+        """Adds the first records to the open cut, or ends it. Returns how many records are done."""
+        rules = self._rules
+        if rules.need_time and times[0] is None:
+            rules.report(chunk.record(0), DataError(self._timeless()))
+            return 1
+        room = self._room(chunk, times)
+        if room == 0:
+            self.close_cut()
+            return 0
+        part = chunk.part(0, room)
+        start = chunk.offset(0) if self.cut is None else self.cut.start
+        cut = self.cut or Cut(start, rules.clock(), times[0])
+        accepted = self._accepted(cut, part)
+        if accepted.count:
+            self.cut = cut
+            self._add(cut, part.part(0, accepted.count), times[: accepted.count], accepted)
+        if accepted.error is not None:
+            rules.report(part.record(accepted.count), accepted.error)
+            return accepted.count + 1
+        if accepted.count < room or rules.rotation.full(cut):
+            self.close_cut()
+        return accepted.count
+
+    def _room(self, chunk: Chunk, times: Sequence[int | None]) -> int:
+        room = self._rules.rotation.room(self.cut, chunk, times)
+        if self._rules.need_time and None in times[:room]:
+            room = min(room, times.index(None))
+        if self._journal is not None:
+            start = chunk.offset(0) if self.cut is None else self.cut.start
+            end = self._journal.next_end(start)
+            if end is not None:
+                room = min(room, chunk.first_at(end))
+        return room
+
+    def _accepted(self, cut: Cut, part: Chunk) -> Accepted:
+        content = cut.contents.get(part.topic)
+        if content is None:
+            content = cut.contents[part.topic] = self._rules.content()
+        return content.accept(part.values)
+
+    def _add(self, cut: Cut, part: Chunk, times: Sequence[int | None], accepted: Accepted) -> None:
+        rules, topic = self._rules, part.topic
+        content = cut.contents[topic]
+        for folder, places in rules.partitioner.divide(part, times):
+            file = cut.files.get((topic, folder))
+            if file is None:
+                path = self._path(topic, folder, part.offset(places[0]))
+                file = cut.files[(topic, folder)] = OpenFile(path, content.buffer())
+            rows: Any = accepted.rows if len(places) == len(part) else content.take(accepted.rows, places)
+            file.buffer.add(rows)
+            file.records += len(places)
+        cut.records += len(part)
+        cut.end = part.offset(len(part) - 1) + 1
+        if rules.rotation.size is not None:
+            cut.size += sum(part.sizes())
+
+    def _path(self, topic: str, folder: str, offset: int) -> str:
+        """The name depends on the partition and the offset of the file's first record alone."""
+        name = f"{self._tp.topic}+{self._tp.partition}+{offset:0{_OFFSET_DIGITS}d}{self._rules.extension}"
+        return "/".join(filter(None, (topic, folder, name)))
+
+    def _timeless(self) -> str:
+        field = self._rules.timestamp_field
+        return f"The record has no valid time in its field {field}" if field else "The record has no timestamp"

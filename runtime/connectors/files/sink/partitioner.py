@@ -1,0 +1,82 @@
+"""Divides records among folders by the values of fields and by time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+from runtime.api.java_compat.date_format import DatePattern
+from runtime.connectors.files.sink.chunk import Chunk
+from runtime.connectors.files.sink.record_time import field_column
+
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of records that lack the field, as Hive and Spark name it."""
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
+
+
+class Partitioner:
+    """The folder of each record: first its fields, then its time."""
+
+    def __init__(self, fields: Sequence[str], path_format: str, timezone: str) -> None:
+        self._fields = tuple(fields)
+        self._pattern = DatePattern(path_format) if path_format else None
+        self._zone = ZoneInfo(timezone)
+        unit = self._pattern.unit if self._pattern is not None else 1
+        self._unit = unit if timezone == "UTC" else min(unit, _QUARTER_HOUR)
+        self._folders: dict[int, str] = {}
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether folders depend on the time of records."""
+        return self._pattern is not None
+
+    def divide(self, chunk: Chunk, times: Sequence[int | None]) -> list[tuple[str, Sequence[int]]]:
+        """Folders, and the indices of their records. The folder is empty if records are not divided."""
+        if not self._fields and self._pattern is None:
+            return [("", range(len(chunk)))]
+        columns: list[Sequence[Any]] = [field_column(chunk.values, field) for field in self._fields]
+        if self._pattern is not None:
+            columns.append([(time or 0) // self._unit for time in times])
+        grouped: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for place, key in enumerate(zip(*map(_hashable, columns), strict=True)):
+            grouped[key].append(place)
+        merged: dict[str, list[int]] = defaultdict(list)
+        for key, places in grouped.items():
+            merged[self._folder(key)] += places
+        return [(folder, sorted(places)) for folder, places in merged.items()]
+
+    def _folder(self, key: tuple[Any, ...]) -> str:
+        parts = [
+            f"{quote(field, safe='')}={_name(value)}" for field, (_, value) in zip(self._fields, key, strict=False)
+        ]
+        if self._pattern is not None:
+            parts.append(self._time_folder(key[-1][1]))
+        return "/".join(parts)
+
+    def _time_folder(self, number: int) -> str:
+        folder = self._folders.get(number)
+        if folder is None:
+            assert self._pattern is not None
+            if len(self._folders) > 10_000:
+                self._folders.clear()
+            time = _EPOCH + dt.timedelta(milliseconds=number * self._unit)
+            folder = self._pattern.format(time.astimezone(self._zone).replace(tzinfo=dt.UTC))
+            self._folders[number] = folder
+        return folder
+
+
+def _hashable(column: Sequence[Any]) -> list[tuple[type, Any]]:
+    """Values with their types, since 1, 1.0 and True are equal; the text of others."""
+    return [(type(v), v if isinstance(v, str | int | float | dt.date | None) else str(v)) for v in column]
+
+
+def _name(value: Any) -> str:
+    if value is None or value == "":
+        return NULL_FOLDER
+    return quote(str(value).lower() if isinstance(value, bool) else str(value), safe=" +,:")

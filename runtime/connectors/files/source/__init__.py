@@ -1,0 +1,1 @@
+"""FilesSource reads the files of a folder or bucket."""

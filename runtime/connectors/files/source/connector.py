@@ -1,0 +1,57 @@
+"""FilesSource reads the files of a folder or bucket, one record for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.api.config.definition import ConfigValue
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.errors import ConnectError
+from runtime.api.task import Offset, Partition
+from runtime.connectors.files.source.cursor import check_offset, check_partition
+from runtime.connectors.files.source.definition import (
+    CONFIG,
+    TASK_COUNT,
+    TASK_NUMBER,
+    SourceSettings,
+    check_keys_together,
+)
+from runtime.connectors.files.source.task import FilesSourceTask
+
+
+class FilesSourceConnector(SourceConnector):
+    """Its tasks divide the files by a hash of their paths."""
+
+    java_name = "headrace.FilesSourceConnector"
+    task_class = FilesSourceTask
+    config_def = CONFIG
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        return check_keys_together(super().validate(config))
+
+    def start(self, config: Mapping[str, str]) -> None:
+        SourceSettings.of(config)
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{**self._config, TASK_NUMBER: str(number), TASK_COUNT: str(max_tasks)} for number in range(max_tasks)]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        """True after checking that each partition is a file that the connector reads, and each offset a position in a
+        file. Any partition may be reset."""
+        from runtime.connectors.files.source.listing import path_matcher
+
+        matches = path_matcher(SourceSettings.of(config))
+        for partition, offset in offsets:
+            if offset is None:
+                continue
+            path = check_partition(partition)
+            if not matches(path):
+                raise ConnectError(f"The connector does not read {path}: it does not match its pattern or format")
+            check_offset(offset)
+        return True

@@ -1,0 +1,147 @@
+"""The configuration of FilesSource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance
+from runtime.api.config.types import invalid
+from runtime.api.errors import ConfigError
+from runtime.connectors.files.formats import FileFormat
+from runtime.connectors.files.location import FileLocation, location_keys
+
+TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
+ORDER, FINISHED, ARCHIVE = "order", "finished.files", "archive.url"
+ON_ERROR = "unreadable.files"
+AUTO, BY_NAME, BY_TIME = "auto", "name", "modified"
+LEAVE, ARCHIVED, DELETE, FAIL, SKIP = "leave", "archive", "delete", "fail", "skip"
+TASK_NUMBER, TASK_COUNT = "task.number", "task.count"
+"""Keys that the connector adds to the configuration of each task."""
+_FILES, _RECORDS = "Files", "Records"
+
+
+class _ArchiveApplies:
+    """Shows `archive.url` only if finished files are archived."""
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return []
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return parsed.get(FINISHED) == ARCHIVED
+
+
+def _delimiter(name: str, value: Any) -> None:
+    if value is None or len(value) != 1:
+        raise invalid(name, value, "Must be one character")
+
+
+def _key(name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, **more: Any) -> ConfigKey:
+    importance = more.pop("importance", Importance.MEDIUM)
+    return ConfigKey(name, kind, default, importance, doc, group=group, order_in_group=order, **more)
+
+
+CONFIG = ConfigDef(
+    *location_keys(
+        "Folder of the files: an absolute path or file:///path, s3://bucket/folder, gs://bucket/folder, "
+        "abfs://container/folder, or a URL of another scheme that fsspec supports. Nested folders are included."
+    ),
+    ConfigKey(
+        TOPIC,
+        ConfigType.STRING,
+        importance=Importance.HIGH,
+        doc="Topic for the records.",
+        validator=validators.non_empty,
+        group=_RECORDS,
+        order_in_group=0,
+    ),
+    _key(FORMAT, ConfigType.STRING, AUTO, "Format of the files: parquet, json (a JSON document per line), csv or avro. "
+         "With auto, the extension of each file tells, and files with other extensions are ignored.", _FILES, 0,
+         importance=Importance.HIGH, validator=validators.one_of(AUTO, *FileFormat)),
+    _key(PATTERN, ConfigType.STRING, "**", "Pattern of the paths of files below the folder: * stands for any "
+         "characters except a slash, ? for one of them, **/ for any folders.", _FILES, 1,
+         validator=validators.non_empty),
+    _key(ORDER, ConfigType.STRING, BY_NAME, "Order in which a task reads files that it has found: by their name or by "
+         "the time of their modification.", _FILES, 2, validator=validators.one_of(BY_NAME, BY_TIME)),
+    _key("poll.interval.ms", ConfigType.LONG, 5000, "Milliseconds between two listings of the folder, if all known "
+         "files have been read.", _FILES, 3, validator=validators.at_least(10)),
+    _key("minimum.age.ms", ConfigType.LONG, 0, "Files are read this many milliseconds after their last modification, "
+         "for writers that do not rename complete files.", _FILES, 4, validator=validators.at_least(0)),
+    _key(FINISHED, ConfigType.STRING, LEAVE, "What happens with a file after the offset of its last record has been "
+         "committed: leave, archive (moves it to archive.url) or delete.", _FILES, 5,
+         validator=validators.one_of(LEAVE, ARCHIVED, DELETE), dependents=(ARCHIVE,)),
+    _key(ARCHIVE, ConfigType.STRING, "", "Folder for archived files, in the same file system as url and not within it.",
+         _FILES, 6, recommender=_ArchiveApplies()),
+    _key(ON_ERROR, ConfigType.STRING, FAIL, "What happens with a file that cannot be read: fail stops the task, skip "
+         "logs the error and continues with the next file.", _FILES, 7, validator=validators.one_of(FAIL, SKIP)),
+    _key("batch.size", ConfigType.INT, 5000, "Most records of a batch.", _RECORDS, 1, importance=Importance.LOW,
+         validator=validators.between(1, 100_000)),
+    _key("csv.delimiter", ConfigType.STRING, ",", "Character between the fields of CSV files; a tab in .tsv files.",
+         _RECORDS, 2, importance=Importance.LOW, validator=_delimiter),
+    _key("csv.header", ConfigType.BOOLEAN, True, "Whether CSV files start with the names of the fields.", _RECORDS, 3,
+         importance=Importance.LOW),
+    _key("csv.columns", ConfigType.LIST, "", "Names of the fields of CSV files, instead of those in the header. "
+         "Without names and header: column1, column2, …", _RECORDS, 4, importance=Importance.LOW),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """The typed configuration of a connector or task."""
+
+    location: FileLocation
+    topic: str
+    format: FileFormat | None  # None: by extension
+    pattern: str
+    by_time: bool
+    poll_interval: float  # seconds
+    minimum_age: int  # milliseconds
+    finished: str
+    archive: FileLocation | None
+    skips: bool
+    batch_size: int
+    delimiter: str
+    header: bool
+    columns: tuple[str, ...]
+    task: int
+    tasks: int
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> SourceSettings:
+        """The settings of a configuration; ConfigError for the first invalid one."""
+        parsed = CONFIG.parse(config)
+        if problem := archive_problem(parsed):
+            raise ConfigError(problem)
+        kind = parsed[FORMAT]
+        return cls(
+            FileLocation.of(parsed), parsed[TOPIC], None if kind == AUTO else FileFormat(kind), parsed[PATTERN],
+            parsed[ORDER] == BY_TIME, parsed["poll.interval.ms"] / 1000, parsed["minimum.age.ms"], parsed[FINISHED],
+            FileLocation.of(parsed, ARCHIVE) if parsed[ARCHIVE] else None, parsed[ON_ERROR] == SKIP,
+            parsed["batch.size"], parsed["csv.delimiter"], parsed["csv.header"], tuple(parsed["csv.columns"]),
+            int(config.get(TASK_NUMBER, 0)), int(config.get(TASK_COUNT, 1)),
+        )  # fmt: skip
+
+
+def archive_problem(parsed: Mapping[str, Any]) -> str | None:
+    """The error if finished files are to be archived and the folder for them is missing or wrong."""
+    if parsed.get(FINISHED) != ARCHIVED or not parsed.get("url"):
+        return None
+    if not parsed.get(ARCHIVE):
+        return f'Missing required configuration "{ARCHIVE}", which {FINISHED}={ARCHIVED} needs'
+    own, archive = FileLocation.of(parsed), FileLocation.of(parsed, ARCHIVE)
+    if own.kind != archive.kind:
+        return f"Invalid value {parsed[ARCHIVE]} for configuration {ARCHIVE}: must be in the same file system as url"
+    if f"{archive.folder}/".startswith(f"{own.folder}/"):
+        return f"Invalid value {parsed[ARCHIVE]} for configuration {ARCHIVE}: must not be within url"
+    return None
+
+
+def check_keys_together(values: list[ConfigValue]) -> list[ConfigValue]:
+    """Adds the errors of keys that do not fit each other."""
+    by_name = {value.name: value for value in values}
+    found = {name: value.value for name, value in by_name.items() if not value.errors}
+    if problem := archive_problem(found):
+        by_name[ARCHIVE].errors.append(problem)
+    return values

@@ -1,0 +1,76 @@
+"""The row about the files sink: JSON records of a topic as Parquet files. Apache Kafka has no such connector."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from tests.bench.sides import Bench, Refused, create
+from tests.support.broker import unique
+from tests.support.connect import Connect
+from tests.support.waiting import wait_until
+
+RECORDS = int(os.environ.get("BENCH_FILES_RECORDS", "1000000"))
+_FILES = 10
+_CONFIG = {
+    "connector.class": "FilesSink",
+    "tasks.max": "1",
+    "flush.size": str(RECORDS // _FILES),
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+
+
+def sink_parquet(bench: Bench, connect: Connect) -> dict[str, float]:
+    """Records a second between the first complete file and the last; the files are read back and counted."""
+    if not _is_ours(connect):
+        raise Refused("Apache Kafka has no connector for Parquet files")
+    topic = _filled(bench)
+    name, folder = unique("files"), bench.folder / unique("parquet")
+    create(connect, name, {**_CONFIG, "topics": topic, "url": str(folder)})
+    wait_until(lambda: _count(folder) >= 1, 60, every=0.002)
+    started, first = time.monotonic(), _count(folder)
+    wait_until(lambda: _count(folder) >= _FILES, 180, every=0.002)
+    seconds = time.monotonic() - started
+    connect.ask("DELETE", f"/connectors/{name}")
+    _check(folder)
+    return {"sink-parquet": RECORDS * (_FILES - first) / _FILES / seconds}
+
+
+def _is_ours(connect: Connect) -> bool:
+    plugins = connect.ask("GET", "/connector-plugins")
+    return any(plugin["class"] == "headrace.FilesSinkConnector" for plugin in plugins)
+
+
+def _count(folder: Path) -> int:
+    return sum(1 for _ in folder.rglob("*.parquet"))
+
+
+def _check(folder: Path) -> None:
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    found = parquet.read_table(folder, columns=["id"])["id"]
+    assert len(found) == RECORDS and pc.count_distinct(found).as_py() == RECORDS
+
+
+def _filled(bench: Bench) -> str:
+    from confluent_kafka import Producer
+
+    topic = bench.topic("json")
+    producer = Producer(
+        {"bootstrap.servers": bench.broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000,
+         "enable.idempotence": True}
+    )  # fmt: skip
+    for number in range(RECORDS):
+        text = (
+            f'{{"id":{number},"customer":"customer {number % 1000}","price":{number % 997 * 0.25},'
+            f'"paid":{"true" if number % 2 else "false"},"created":{1_700_000_000_000 + number}}}'
+        )
+        producer.produce(topic, text)
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(120) == 0
+    return topic

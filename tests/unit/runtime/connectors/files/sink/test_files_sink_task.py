@@ -1,0 +1,366 @@
+"""FilesSink: files, commits and rotation of a task."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.data.schema import (
+    BYTES_SCHEMA,
+    INT32_SCHEMA,
+    INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Type,
+    struct_schema,
+)
+from runtime.api.errors import ConnectError, DataError
+from tests.support.files_sink import EPOCH, TP, SinkDriver, files, records
+from tests.support.task_contexts import DeadLetterList
+
+JSON = {"format": "json"}
+
+
+def name(offset: int, suffix: str = ".json") -> str:
+    return f"orders+0+{offset:012d}{suffix}"
+
+
+def test_offsets_are_committed_for_complete_files_only(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})
+    sink.put(records([{"n": n} for n in range(8)]))
+    sink.commit_until(6)
+    assert sink.context.commits.is_set(), "the task requests a commit when a file is complete"
+    assert files(tmp_path) == {name(0): [{"n": 0}, {"n": 1}, {"n": 2}], name(3): [{"n": 3}, {"n": 4}, {"n": 5}]}
+    sink.put(records([{"n": 8}], 8))
+    sink.commit_until(9)
+    sink.stop()
+
+
+def test_without_open_files_everything_is_committed(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, JSON)
+    assert sink.task.pre_commit({TP: 7, TopicPartition("other", 1): 3}) == {TP: 7, TopicPartition("other", 1): 3}
+    sink.stop()
+
+
+def test_a_restarted_task_replaces_the_files_that_were_not_committed(tmp_path: Path) -> None:
+    first = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})
+    first.put(records([{"n": n} for n in range(8)]))
+    first.commit_until(6)
+    first.stop()
+    second = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})  # the commit of the first was lost
+    for start in range(0, 9, 2):
+        second.put(records([{"n": n} for n in range(start, min(start + 2, 9))], start))
+    second.commit_until(9)
+    second.stop()
+    assert [row["n"] for rows in files(tmp_path).values() for row in rows] == list(range(9))
+
+
+def test_rotation_by_size_counts_bytes_in_kafka(tmp_path: Path) -> None:
+    class Message:
+        def __init__(self, offset: int) -> None:
+            self._offset = offset
+
+        topic, partition = staticmethod(lambda: TP.topic), staticmethod(lambda: TP.partition)
+        key, value = staticmethod(lambda: b"key"), staticmethod(lambda: b"seven..")
+
+        def offset(self) -> int:
+            return self._offset
+
+    found = records([{"n": n} for n in range(7)])
+    for record in found:
+        record.source = Message(record.kafka_offset)
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.bytes": "25"})
+    sink.put(found)
+    sink.commit_until(6)
+    sink.stop()
+    assert [len(rows) for rows in files(tmp_path).values()] == [3, 3]
+
+
+def test_rotation_by_record_time(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.interval.ms": "2500"})
+    sink.put(records([{"n": n} for n in range(7)]))  # a second apart
+    sink.commit_until(6)
+    sink.stop()
+    assert [len(rows) for rows in files(tmp_path).values()] == [3, 3]
+
+
+def test_rotation_by_the_time_in_a_field(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.interval.ms": "60000", "timestamp.field": "at.time"})
+    times: list[Any] = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:59+00:00", "2024-01-01T00:01:00"]
+    sink.put(records([{"at": {"time": time}} for time in times]))
+    sink.commit_until(2)
+    sink.stop()
+    assert len(files(tmp_path)) == 1
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_clock_closes_files_when_no_more_records_arrive(tmp_path: Path) -> None:
+    clock = Clock()
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.schedule.interval.ms": "5000"}, clock=clock)
+    sink.put(records([{"n": 0}, {"n": 1}]))
+    assert sink.commit() == 0
+    assert sink.task.idle_put == 5.0
+    clock.now += 3
+    sink.put([])
+    assert sink.task.idle_put == 2.0
+    clock.now += 2
+    sink.put([])
+    assert sink.task.idle_put is None
+    sink.commit_until(2)
+    sink.stop()
+    assert files(tmp_path) == {name(0): [{"n": 0}, {"n": 1}]}
+
+
+@pytest.mark.parametrize("later", [3, 20])
+def test_cuts_of_the_clock_are_repeated_after_a_crash(tmp_path: Path, later: int) -> None:
+    """The clock has closed files at 2, 3 and 6, and no commit succeeded; the next task sees all records at once."""
+    config = {**JSON, "rotate.schedule.interval.ms": "5000", "flush.size": "4", "partition.field.name": "k"}
+    values = [{"k": n % 2, "n": n} for n in range(6 + later)]
+    clock = Clock()
+    first = SinkDriver(tmp_path, config, clock=clock)
+    for start, stop in ((0, 2), (2, 3), (3, 6)):
+        first.put(records(values[start:stop], start))
+        clock.now += 5
+        first.commit()
+    first.commit_until(6)
+    first.stop()
+    second = SinkDriver(tmp_path, config, clock=clock)
+    second.put(records(values))
+    clock.now += 5
+    second.put([])
+    second.commit_until(len(values))
+    second.stop()
+    assert sorted(row["n"] for rows in files(tmp_path).values() for row in rows) == list(range(len(values)))
+
+
+def test_folders_of_fields_and_time(tmp_path: Path) -> None:
+    config = {
+        "flush.size": "4",
+        "partition.field.name": "country,shop.id",
+        "path.format": "'day'=yyyy-MM-dd",
+        "timezone": "Asia/Tokyo",
+        **JSON,
+    }
+    rows: list[Any] = [
+        {"country": "DE", "shop": {"id": 1}},
+        {"country": "a/b", "shop": {"id": True}},
+        {"country": None, "shop": None},
+        {"country": "DE", "shop": {"id": 1}},
+    ]
+    sink = SinkDriver(tmp_path, config)
+    sink.put(records(rows))
+    sink.commit_until(4)
+    sink.stop()
+    null = "__HIVE_DEFAULT_PARTITION__"
+    assert files(tmp_path) == {
+        f"country=DE/shop.id=1/day=2023-11-15/{name(0)}": [rows[0], rows[3]],
+        f"country=a%2Fb/shop.id=true/day=2023-11-15/{name(1)}": [rows[1]],
+        f"country={null}/shop.id={null}/day=2023-11-15/{name(2)}": [rows[2]],
+    }
+
+
+LOGICAL = struct_schema(
+    {
+        "price": decimal_schema(2),
+        "day": DATE_SCHEMA,
+        "time": TIME_SCHEMA,
+        "at": TIMESTAMP_SCHEMA,
+        "id": INT32_SCHEMA,
+        "raw": BYTES_SCHEMA,
+        "note": OPTIONAL_STRING_SCHEMA,
+        "tags": Schema(Type.ARRAY, values=STRING_SCHEMA),
+        "counts": Schema(Type.MAP, keys=STRING_SCHEMA, values=INT64_SCHEMA),
+        "shop": struct_schema({"name": STRING_SCHEMA}),
+    }
+)
+ROW = {
+    "price": Decimal("12.50"),
+    "day": dt.date(2024, 2, 29),
+    "time": dt.time(12, 30, 1, 5000),
+    "at": dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.UTC),
+    "id": 7,
+    "raw": b"\x00\xff",
+    "note": None,
+    "tags": ["a", "b"],
+    "counts": {"x": 1},
+    "shop": {"name": "Tokyo"},
+}
+
+
+def test_parquet_has_the_types_of_the_connect_schema(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    sink = SinkDriver(tmp_path, {"flush.size": "2"})
+    sink.put(records([ROW, ROW], schema=LOGICAL))
+    sink.commit_until(2)
+    sink.stop()
+    table = parquet.read_table(next(tmp_path.rglob("*.parquet")))
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types["price"] == "decimal128(38, 2)" and types["day"] == "date32[day]"
+    assert types["time"] == "time32[ms]" and types["at"] == "timestamp[ms, tz=UTC]" and types["id"] == "int32"
+    assert [field.name for field in table.schema if field.nullable] == ["note"]
+    assert table.to_pylist(maps_as_pydicts="strict") == [ROW, ROW]
+
+
+def test_avro_has_the_types_of_the_connect_schema(tmp_path: Path) -> None:
+    import fastavro
+
+    sink = SinkDriver(tmp_path, {"flush.size": "1", "format": "avro"})
+    sink.put(records([ROW], schema=LOGICAL))
+    sink.commit_until(1)
+    sink.stop()
+    with next(tmp_path.rglob("*.avro")).open("rb") as file:
+        assert list(fastavro.reader(file)) == [ROW]
+
+
+def test_csv_has_nested_values_as_json(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {"flush.size": "1", "format": "csv", "compression": "gzip"})
+    sink.put(records([ROW], schema=LOGICAL))
+    sink.commit_until(1)
+    sink.stop()
+    header, line = gzip.decompress(next(tmp_path.rglob("*.csv.gz")).read_bytes()).decode().splitlines()
+    assert header == '"price","day","time","at","id","raw","note","tags","counts","shop"'
+    assert line.startswith('"12.50",2024-02-29,12:30:01.005,2024-02-29 12:30:00.000Z,7,"AP8=",,"[""a"",""b""]"')
+
+
+def test_json_writes_logical_types_as_text(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1"})
+    sink.put(records([ROW], schema=LOGICAL))
+    sink.commit_until(1)
+    sink.stop()
+    row = files(tmp_path)[name(0)][0]
+    assert (row["price"], row["day"], row["at"], row["raw"]) == ("12.50", "2024-02-29", "2024-02-29T12:30:00Z", "AP8=")
+
+
+def test_new_fields_are_merged_and_other_types_start_a_file(tmp_path: Path) -> None:
+    values = [{"a": 1}, {"a": 2.5, "b": "x"}, {"a": None}, {"a": "text"}, {"a": "more"}]
+    sink = SinkDriver(tmp_path, {"flush.size": "5"})
+    sink.put(records(values))
+    sink.commit_until(3)
+    sink.put(records([{"a": "x"}] * 3, 5))
+    sink.commit_until(8)
+    sink.stop()
+    found = files(tmp_path)
+    assert found[name(0, ".parquet")] == [{"a": 1.0, "b": None}, {"a": 2.5, "b": "x"}, {"a": None, "b": None}]
+    assert len(found[name(3, ".parquet")]) == 5
+
+
+def test_without_merging_each_connect_schema_has_its_own_files(tmp_path: Path) -> None:
+    wide = struct_schema({"a": INT64_SCHEMA, "b": OPTIONAL_STRING_SCHEMA})
+    sink = SinkDriver(tmp_path, {"schema.compatibility": "none"})
+    narrow = struct_schema({"a": INT64_SCHEMA})
+    sink.put([*records([{"a": 1}] * 2, schema=narrow), *records([{"a": 1, "b": "x"}], 2, wide)])
+    sink.put(records([{"a": 3}], 3, narrow))
+    sink.commit_until(3)
+    sink.stop()
+    assert list(files(tmp_path)) == [name(0, ".parquet"), name(2, ".parquet")]
+
+
+def test_a_record_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {"flush.size": "4"}, letters)
+    sink.put(records([{"a": 1}, {"a": [1, "x"]}, {"a": 1 << 70}, {"a": 2}, {"a": 3}, {"a": 4}]))
+    sink.commit_until(6)
+    sink.stop()
+    assert [record.kafka_offset for record, _ in letters.reported] == [1, 2]
+    assert "orders-0 at offset 1" in str(letters.reported[0][1])
+    assert files(tmp_path)[name(0, ".parquet")] == [{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]
+
+
+def test_a_record_that_cannot_be_stored_fails_the_task_without_a_reporter(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {})
+    with pytest.raises(DataError, match="orders-0 at offset 1 cannot be stored as parquet"):
+        sink.put(records([{"a": 1}, {"a": [1, "x"]}]))
+    sink.stop()
+
+
+def test_null_values_are_ignored_or_fail(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "2"})
+    sink.put(records([None, {"n": 1}, None, {"n": 3}]))
+    sink.commit_until(4)
+    sink.stop()
+    assert files(tmp_path) == {name(1): [{"n": 1}, {"n": 3}]}
+    strict = SinkDriver(tmp_path, {**JSON, "behavior.on.null.values": "fail"})
+    with pytest.raises(DataError, match="null"):
+        strict.put(records([None]))
+    strict.stop()
+
+
+def test_plain_values_are_stored_in_a_field(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {"flush.size": "2"})
+    sink.put(records(["a", "b"], schema=STRING_SCHEMA))
+    sink.commit_until(2)
+    sink.stop()
+    assert files(tmp_path) == {name(0, ".parquet"): [{"value": "a"}, {"value": "b"}]}
+
+
+def test_records_beyond_the_memory_limit_wait_on_disk(tmp_path: Path) -> None:
+    for kind in ("parquet", "json"):
+        folder = tmp_path / kind
+        sink = SinkDriver(folder, {"flush.size": "50", "format": kind, "buffer.bytes": "0"})
+        for start in range(0, 50, 5):
+            sink.put(records([{"n": n, f"f{n // 20}": n} for n in range(start, start + 5)], start))
+        sink.commit_until(50)
+        sink.stop()
+        assert [row["n"] for row in files(folder)[name(0, f".{kind}")]] == list(range(50))
+
+
+def test_a_task_that_is_sent_back_into_an_open_file_reads_it_from_its_start(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "6"})
+    values = [{"n": n} for n in range(6)]
+    sink.put(records(values[:5]))
+    sink.put(records(values[3:5], 3))
+    assert sink.context.sought == {TP: 0}
+    assert sink.commit() == 0
+    sink.put(records(values))
+    sink.commit_until(6)
+    sink.stop()
+    assert files(tmp_path) == {name(0): values}
+
+
+def test_a_file_that_cannot_be_written_fails_the_task_and_commits_nothing(tmp_path: Path) -> None:
+    (tmp_path / "orders").write_text("not a folder")
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1", "upload.retries": "0"})
+    with pytest.raises(ConnectError, match="Cannot write orders/orders"):
+        sink.put(records([{"n": 0}]))
+        assert sink.context.commits.wait(10)
+        sink.commit()
+    assert sink.committed == 0
+    sink.stop()
+
+
+def test_routed_topics_have_folders_of_their_own_and_keep_the_name_of_their_origin(tmp_path: Path) -> None:
+    class Message:
+        def __init__(self, offset: int) -> None:
+            self._offset = offset
+
+        topic, partition = staticmethod(lambda: "orders"), staticmethod(lambda: 0)
+
+        def offset(self) -> int:
+            return self._offset
+
+    def routed(topic: str, offset: int) -> SinkRecord:
+        return SinkRecord(topic, 0, None, None, None, {"n": offset}, offset, EPOCH, source=Message(offset))
+
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})
+    sink.put([routed("a", 0), routed("b", 1), routed("a", 2)])
+    sink.commit_until(3)
+    sink.stop()
+    assert sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*.json")) == [
+        f"a/{name(0)}",
+        f"b/{name(1)}",
+    ]

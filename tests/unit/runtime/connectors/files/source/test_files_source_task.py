@@ -1,0 +1,234 @@
+"""FilesSource: formats, cursors, order and finished files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import json
+import logging
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.record import SourceRecord
+from runtime.api.data.schema import Type
+from runtime.api.errors import ConnectError
+from tests.support.files_sink import SinkDriver, records
+from tests.support.files_source import SourceDriver
+from tests.support.task_contexts import StoredOffsets
+
+
+def write_lines(file: Path, rows: list[Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_parquet(file: Path, columns: Mapping[str, Any], group: int = 3) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table(columns), file, row_group_size=group)
+
+
+def test_files_are_read_in_order_and_new_ones_are_noticed(tmp_path: Path) -> None:
+    write_lines(tmp_path / "b.jsonl", [3, 4, 5])
+    write_lines(tmp_path / "a/nested.json", [1, 2])
+    write_lines(tmp_path / ".hidden.json", [9])
+    (tmp_path / "notes.txt").write_text("ignored")
+    source = SourceDriver(tmp_path)
+    assert source.drain() == [1, 2, 3, 4, 5]
+    write_lines(tmp_path / "a.jsonl", [6])
+    assert source.drain() == [1, 2, 3, 4, 5], "the folder is not listed again before poll.interval.ms"
+    assert source.list_again() == [1, 2, 3, 4, 5, 6]
+
+
+def test_files_are_read_in_the_order_of_their_modification(tmp_path: Path) -> None:
+    for name, modified in (("a.json", 300), ("b.json", 100), ("c.json", 200)):
+        write_lines(tmp_path / name, [name])
+        os.utime(tmp_path / name, (modified, modified))
+    assert SourceDriver(tmp_path, {"order": "modified"}).drain() == ["b.json", "c.json", "a.json"]
+
+
+def test_each_offset_leads_to_the_next_row(tmp_path: Path) -> None:
+    write_lines(tmp_path / "rows.json", [0, 1, 2, 3, 4])
+    write_parquet(tmp_path / "rows.parquet", {"n": range(8)})
+    (tmp_path / "rows.csv").write_text("n\n0\n1\n2\n")
+    whole: list[SourceRecord] = []
+    source = SourceDriver(tmp_path)
+    while batch := source.poll(commit=False):
+        whole += batch
+    assert len(whole) == 16
+    for place, record in enumerate(whole):
+        offsets = StoredOffsets([(one.source_partition or {}, one.source_offset or {}) for one in whole[: place + 1]])
+        rest = SourceDriver(tmp_path, offsets=offsets).drain()
+        assert rest == [one.value for one in whole[place + 1 :]], f"after {record.source_offset}"
+
+
+def test_parquet_types_become_connect_types(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    write_parquet(
+        tmp_path / "types.parquet",
+        {
+            "small": pa.array([1], pa.uint8()),
+            "price": pa.array([Decimal("1.20")], pa.decimal128(9, 2)),
+            "at": pa.array([dt.datetime(2024, 1, 2, 3, 4, 5, 678901)], pa.timestamp("ns", "UTC")),
+            "time": pa.array([dt.time(1, 2, 3)], pa.time64("us")),
+            "day": pa.array([dt.date(2024, 1, 2)]),
+            "color": pa.array(["red"]).dictionary_encode(),
+            "counts": pa.array([{"a": 1}], pa.map_(pa.string(), pa.int32())),
+            "shop": pa.array([{"ids": [1, 2]}]),
+            "nothing": pa.nulls(1),
+            "raw": pa.array([b"ab"], pa.binary(2)),
+        },
+    )
+    (record,) = SourceDriver(tmp_path).poll()
+    schema = record.value_schema
+    assert schema is not None
+    types = {field.name: (field.schema.type, field.schema.name or "") for field in schema.fields}
+    assert types["small"] == (Type.INT16, "") and types["color"] == (Type.STRING, "")
+    assert types["price"][1].endswith("Decimal") and types["at"][1].endswith("Timestamp")
+    assert types["time"][1].endswith("Time") and types["day"][1].endswith("Date")
+    assert types["counts"][0] is Type.MAP and types["shop"][0] is Type.STRUCT
+    assert record.value == {
+        "small": 1, "price": Decimal("1.20"), "at": dt.datetime(2024, 1, 2, 3, 4, 5, 678901, dt.UTC),
+        "time": dt.time(1, 2, 3), "day": dt.date(2024, 1, 2), "color": "red", "counts": {"a": 1},
+        "shop": {"ids": [1, 2]}, "nothing": None, "raw": b"ab",
+    }  # fmt: skip
+
+
+def test_a_parquet_batch_has_columns(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "n.parquet", {"n": range(4)})
+    batch = SourceDriver(tmp_path).task.poll()
+    assert isinstance(batch, SourceBatch)
+    assert batch.values.columns["n"] == [0, 1]
+
+
+def test_csv_fields_are_text(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfid,note\n1,"a, ""b""\nc"\n2,\n3,""\n')
+    (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(b"id\tnote\n4\tx y\n"))
+    (tmp_path / "c.csv").write_bytes(b"")
+    assert SourceDriver(tmp_path).drain() == [
+        {"id": "1", "note": 'a, "b"\nc'},
+        {"id": "2", "note": None},
+        {"id": "3", "note": ""},
+        {"id": "4", "note": "x y"},
+    ]
+
+
+def test_csv_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1;x\n2;y\n")
+    config = {"csv.header": "false", "csv.delimiter": ";"}
+    assert SourceDriver(tmp_path, config).drain()[0] == {"column1": "1", "column2": "x"}
+    named = SourceDriver(tmp_path, {**config, "csv.columns": "id,letter"})
+    assert named.drain() == [{"id": "1", "letter": "x"}, {"id": "2", "letter": "y"}]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "json", "avro"])
+def test_reads_what_the_sink_writes(tmp_path: Path, file_format: str) -> None:
+    sink = SinkDriver(tmp_path, {"format": file_format, "flush.size": "2", "partition.field.name": "k"})
+    rows = [{"k": "a", "n": 1, "tags": ["x"]}, {"k": "b", "n": 2, "tags": []}]
+    sink.put(records(rows))
+    sink.commit_until(2)
+    sink.stop()
+    assert SourceDriver(tmp_path).drain() == rows
+
+
+def test_avro_times_and_identifiers(tmp_path: Path) -> None:
+    import fastavro
+
+    fields = [
+        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-micros"}]},
+        {"name": "id", "type": {"type": "string", "logicalType": "uuid"}},
+    ]
+    at, number = dt.datetime(2024, 1, 2, 3, tzinfo=dt.UTC), "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    with (tmp_path / "a.avro").open("wb") as file:
+        schema = fastavro.parse_schema({"type": "record", "name": "Row", "fields": fields})
+        fastavro.writer(file, schema, [{"at": at, "id": number}])
+    assert SourceDriver(tmp_path).drain() == [{"at": at, "id": number}]
+
+
+def test_an_unreadable_file_fails_the_task_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"n": 1}\n{"n": \n')
+    with pytest.raises(ConnectError, match=r"Cannot read bad\.json as json: row 1 is not valid JSON"):
+        SourceDriver(tmp_path).drain()
+
+
+def test_an_unreadable_file_is_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "a.parquet").write_text("not parquet")
+    write_lines(tmp_path / "b.json", [1])
+    with caplog.at_level(logging.ERROR):
+        assert SourceDriver(tmp_path, {"unreadable.files": "skip"}).drain() == [1]
+    assert "Cannot read a.parquet as parquet" in caplog.text
+
+
+def test_a_file_that_changed_while_it_was_read_is_an_error(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.json", [1, 2, 3])
+    source = SourceDriver(tmp_path)
+    source.poll()
+    write_lines(tmp_path / "a.json", [1, 2, 3, 4])
+    with pytest.raises(ConnectError, match=r"a\.json has changed since its rows up to 2 were read"):
+        SourceDriver(tmp_path, offsets=source.offsets).drain()
+
+
+def test_a_change_of_a_finished_file_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_lines(tmp_path / "a.json", [1])
+    source = SourceDriver(tmp_path)
+    source.drain()
+    write_lines(tmp_path / "a.json", [1, 2])
+    assert SourceDriver(tmp_path, offsets=source.offsets).drain() == []
+    assert "a.json has changed since it was read to its end" in caplog.text
+
+
+@pytest.mark.parametrize("finished", ["archive", "delete"])
+def test_finished_files_are_removed_after_their_last_offset_is_committed(tmp_path: Path, finished: str) -> None:
+    folder, archive = tmp_path / "in", tmp_path / "done"
+    write_lines(folder / "x/a.json", [1, 2])
+    source = SourceDriver(folder, {"finished.files": finished, "archive.url": str(archive)})
+    batch = source.poll(commit=False)
+    source.task.commit()
+    assert (folder / "x/a.json").exists()
+    source.offsets.commit(batch)
+    source.task.commit()
+    assert not (folder / "x/a.json").exists()
+    assert (archive / "x/a.json").exists() is (finished == "archive")
+    write_lines(folder / "x/a.json", [3])
+    assert source.list_again() == [1, 2, 3], "another file of the same name is read"
+
+
+def test_a_finished_file_is_removed_by_the_next_task_after_a_crash(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.json", [1])
+    source = SourceDriver(tmp_path)
+    source.drain()
+    following = SourceDriver(tmp_path, {"finished.files": "delete"}, source.offsets)
+    assert following.drain() == []
+    following.task.commit()
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_young_files_wait(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.json", [1])
+    os.utime(tmp_path / "a.json", (995, 995))
+    source = SourceDriver(tmp_path, {"minimum.age.ms": "10000"})
+    assert source.drain() == []
+    assert source.list_again() == [1]
+
+
+def test_tasks_share_the_files(tmp_path: Path) -> None:
+    for number in range(20):
+        write_lines(tmp_path / f"{number}.json", [number])
+    parts = [SourceDriver(tmp_path, {"tasks.max": "3"}, number=number).drain() for number in range(3)]
+    assert all(parts)
+    assert sorted(value for part in parts for value in part) == list(range(20))
+
+
+def test_the_pattern_selects_files(tmp_path: Path) -> None:
+    for name in ("a/1.json", "a/b/2.json", "c/3.json", "c/x.json"):
+        write_lines(tmp_path / name, [name])
+    assert SourceDriver(tmp_path, {"pattern": "a/**/?.json"}).drain() == ["a/1.json", "a/b/2.json"]
+    assert SourceDriver(tmp_path, {"pattern": "*/?.json"}).drain() == ["a/1.json", "c/3.json", "c/x.json"]
