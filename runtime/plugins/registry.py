@@ -95,6 +95,9 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
 )
 """Java name, target ("module:Class") and types of each bundled plugin."""
 
+SHORT_NAMES = {"Datagen": "headrace.DatagenSourceConnector"}
+"""Further aliases of bundled plugins."""
+
 EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
 )
@@ -197,8 +200,9 @@ def _in_environment(plugins: Iterable[Plugin], environment: str | None) -> list[
 
 def _names(plugins: Iterable[Plugin]) -> dict[str, str]:
     """Class names by alias; ambiguous aliases are omitted."""
-    aliases: dict[str, dict[str, None]] = {}
     classes = {plugin.cls for plugin in plugins}
+    short = SHORT_NAMES.items()
+    aliases: dict[str, dict[str, None]] = {alias: {cls: None} for alias, cls in short if cls in classes}
     for plugin in plugins:
         for alias in plugin.aliases - classes:
             aliases.setdefault(alias, {})[plugin.cls] = None

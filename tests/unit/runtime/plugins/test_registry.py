@@ -51,6 +51,12 @@ def test_converters_have_short_names(name: str, cls: str) -> None:
     assert load("header_converter", name) is load("header_converter", K + cls)
 
 
+@pytest.mark.parametrize("name", ["Datagen", "DatagenSource", "DatagenSourceConnector"])
+def test_a_connector_with_a_short_name(name: str) -> None:
+    plugin = PluginRegistry().find(name)
+    assert plugin is not None and plugin.cls == "headrace.DatagenSourceConnector"
+
+
 @pytest.mark.parametrize("name", ["filestreamsource", "Nope", "", "FileStream"])
 def test_unknown_names(name: str) -> None:
     assert PluginRegistry().find(name) is None
