@@ -65,6 +65,7 @@ class EnvironmentHosts:
         self._listing = asyncio.Lock()
         self._reloads = 0
         self._watch: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()  # hosts that are being closed
 
     async def start(self) -> None:
         await self._base.start()
@@ -73,7 +74,8 @@ class EnvironmentHosts:
     async def close(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
-        await asyncio.gather(self._base.close(), *(host.client.close() for host in self._hosts.values()))
+        hosts = [self._base, *(host.client for host in self._hosts.values())]
+        await asyncio.gather(*(host.close() for host in hosts), *self._ending)
 
     @property
     def pids(self) -> dict[str, int | None]:
@@ -243,7 +245,9 @@ class EnvironmentHosts:
                 if not (host.calls or host.connectors) and host.last_used < since:
                     del self._hosts[key]
                     _log.info("The plugin host of the environment %s has ended: no connector uses it", key)
-                    await host.client.close()
+                    ending = asyncio.create_task(host.client.close())
+                    self._ending.add(ending)
+                    ending.add_done_callback(self._ending.discard)
 
 
 async def _resolve(cls: str, host: PluginHostClient) -> ConnectorInfo:

@@ -33,7 +33,7 @@ class CountTask(SourceTask):
         self._next = 0 if offset is None else offset["n"]
 
     def poll(self):
-        time.sleep(0.01)
+        time.sleep(0.02)
         batch = range(self._next, self._next + 20)
         self._next = batch.stop
         return [SourceRecord({{"of": self._topic}}, {{"n": n + 1}}, self._topic, self._line(n)) for n in batch]
@@ -123,7 +123,7 @@ def test_versions_with_clashing_dependencies_run_side_by_side(connect: Connect, 
     for version, wanted in (("1.0", "[1,2)"), ("2.0", "latest")):
         name, topic = _start(connect, broker, "CountOwn", **{"connector.plugin.version": wanted})
         records = _Records(broker, topic)
-        wait_until(partial(_has_records, records), 30, "records")
+        wait_until(partial(_has_records, records), 60, "records")
         assert (records.values("lib"), records.values("code")) == ({version}, {version})
         assert connect.status(name)["connector"]["version"] == version
         assert connect.ask("GET", f"/connectors/{name}/tasks")[0]["config"]["lib"] == version
@@ -146,14 +146,14 @@ def test_a_reload_under_load_loses_nothing(connect: Connect, broker: KafkaBroker
     own, own_topic = _start(connect, broker, "CountOwn", **{"connector.plugin.version": "latest"})
     other, other_topic = _start(connect, broker, "CountOwn", **{"connector.plugin.version": "1.0"})
     topics = {topic: _Records(broker, topic) for topic in (plain_topic, own_topic, other_topic)}
-    wait_until(lambda: all(len(records.read()) > 200 for records in topics.values()), 30, "records")
+    wait_until(lambda: all(len(records.read()) > 200 for records in topics.values()), 60, "records")
     (folder / "hr_plain.py").write_text(_source("Plain", "new", False))
     _environment(folder / "count-3.0", "3.0")
     (answer,) = connect.ask("POST", "/connector-plugins/reload")["workers"].values()
     assert {plain, own} <= set(answer["restarted"]) and other not in answer["restarted"]
     assert answer["missing"] == []
-    wait_until(lambda: "new" in topics[plain_topic].values("code"), 30, "the new code")
-    wait_until(lambda: "3.0" in topics[own_topic].values("lib"), 30, "the new environment")
+    wait_until(lambda: "new" in topics[plain_topic].values("code"), 60, "the new code")
+    wait_until(lambda: "3.0" in topics[own_topic].values("lib"), 60, "the new environment")
     assert connect.status(plain)["connector"]["version"] == "new"
     for topic, records in topics.items():
         seen = {int(str(record["n"])) for record in records.read()}
