@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
@@ -20,6 +20,7 @@ from runtime.connectors.data_source.source_config import BATCH, INTERVAL, KEY, S
 PARTITION = "data.source"
 _WAIT = 0.1  # seconds that poll() waits for rows
 _STOP_WAIT = 0.5  # seconds
+_COMMIT_INTERVAL = 1.0  # seconds between two reads of the committed offset
 
 
 class DataSourceTask(SourceTask):
@@ -28,6 +29,12 @@ class DataSourceTask(SourceTask):
     timestamps_are_now = True
     idle_poll = 0.02
     _thread: ChunkThread | None = None
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` in seconds determines when the reader is told again what has been committed."""
+        super().__init__()
+        self._clock = clock
+        self._next_commit = 0.0
 
     def start(self, config: Mapping[str, str]) -> None:
         settings = SOURCE_KEYS.parse(config)
@@ -49,7 +56,10 @@ class DataSourceTask(SourceTask):
         return None if chunk is None else self._batch(chunk)
 
     def commit(self) -> None:
-        """Tells the reader which offset has been committed."""
+        """Tells the reader which offset has been committed. Reading it takes a request, so not after each commit."""
+        if self._clock() < self._next_commit:
+            return
+        self._next_commit = self._clock() + _COMMIT_INTERVAL
         committed = self.context.offsets.offset(self._partition)
         if committed is not None and self._thread is not None and committed.get("offset") != self._told:
             self._told = committed.get("offset")

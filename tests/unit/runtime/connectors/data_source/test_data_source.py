@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def config_of(source: str, **options: str) -> dict[str, str]:
 
 @contextmanager
 def reading(config: Mapping[str, str], offsets: StoredOffsets | None = None) -> Iterator[DataSourceTask]:
-    task = started(DataSourceTask(), config, offsets)
+    seconds = count()
+    task = started(DataSourceTask(clock=lambda: next(seconds)), config, offsets)
     try:
         yield task
     finally:
