@@ -165,4 +165,4 @@ class AsyncSinkTask(AsyncTask):
         """Called when these partitions have been assigned, before their first records."""
 
     async def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """Called when these partitions are revoked, before their offsets are committed."""
+        """Called when these partitions are revoked, after a flush and before their offsets are committed."""

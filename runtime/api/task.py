@@ -212,4 +212,4 @@ class SinkTask(Task):
         """Called when these partitions have been assigned, before their first records."""
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
-        """Called when these partitions are revoked, after their offsets have been committed."""
+        """Called when these partitions are revoked, after a flush and before their offsets are committed."""

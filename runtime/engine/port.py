@@ -54,11 +54,9 @@ class EngineListener(Protocol):
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Store offsets that a source task commits (keys and values of the offsets topic); raises if that fails."""
 
-    async def read_offsets(
-        self, task: TaskId, partitions: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Mapping[str, Any] | None]:
-        """The offsets of these source partitions that any worker has committed so far; raises if they cannot be
-        read."""
+    async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
+        """The offsets of these source partitions (as canonical text) that any worker has committed so far; raises if
+        they cannot be read."""
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot or producer has died, and the engine has removed the task: start it again with current

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
+from runtime.kafka.formats import canonical
 
 _TIMEOUT = 900.0
 """Seconds: Kafka's limit for the duration of a transaction, for whose end the worker waits."""
@@ -26,11 +27,12 @@ class OffsetRequests:
         self._waiting: dict[int, queue.SimpleQueue[Answer]] = {}
 
     def read(self, connector: str, partitions: Sequence[Partition]) -> Sequence[Offset | None]:
-        """The committed offset of each partition. ConnectError if they cannot be read."""
+        """The committed offset of each partition. ConnectError if they cannot be read, TypeError if a partition is not
+        JSON."""
         number, answers = next(self._numbers), queue.SimpleQueue[Answer]()
         self._waiting[number] = answers
         try:
-            wanted = [dict(partition) for partition in partitions]
+            wanted = [canonical(partition) for partition in partitions]
             self._send({"event": "read_offsets", "connector": connector, "number": number, "partitions": wanted})
             offsets, error = answers.get(timeout=_TIMEOUT)
         except queue.Empty:

@@ -62,11 +62,9 @@ class HostListener(Protocol):
     def connector_failed(self, connector: str, trace: str) -> None:
         """The connector raised an error through its context."""
 
-    async def connector_offsets(
-        self, connector: str, partitions: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Mapping[str, Any] | None]:
-        """The offsets of these source partitions that any worker has committed so far; raises if they cannot be
-        read."""
+    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
+        """The offsets of these source partitions (as canonical text) that any worker has committed so far; raises if
+        they cannot be read."""
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
         """The host died with these connectors, which must be started again."""

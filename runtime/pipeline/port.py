@@ -40,11 +40,9 @@ class SlotHost(Protocol):
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         """Have the worker store these offsets; `answered` is called from another thread with the error, or None."""
 
-    def read_offsets(
-        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
-    ) -> None:
-        """Have the worker read the committed offsets of these source partitions; `answered` is called from another
-        thread."""
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
+        """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is
+        called from another thread."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """Send a log line; `context` like `[name|task-0]`."""

@@ -48,7 +48,7 @@ class Recorder:
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         pass
 
-    async def read_offsets(self, task: TaskId, partitions: Sequence[Mapping[str, Any]]) -> list[None]:
+    async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> list[None]:
         return [None for _ in partitions]
 
     def lease_changed(self, held: bool) -> None:

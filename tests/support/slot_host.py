@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from runtime.kafka.formats import canonical
 from runtime.model.states import State
@@ -40,11 +39,9 @@ class RecordingHost:
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         raise AssertionError("these tasks store their offsets themselves")
 
-    def read_offsets(
-        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
-    ) -> None:
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         found = {canonical(known.partition): known.offset for known in self._committed(spec)}
-        answered([found.get(canonical(partition)) for partition in partitions])
+        answered([found.get(partition) for partition in partitions])
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self.members.append(member_id)

@@ -145,7 +145,7 @@ class OffsetsMessage(RunPart):
 class ReadOffsetsMessage(RunPart):
     op: Literal["read_offsets"]
     number: int
-    partitions: Sequence[Mapping[str, Any]]
+    partitions: Sequence[str]  # as canonical text
 
 
 class NoRoomMessage(RunPart):

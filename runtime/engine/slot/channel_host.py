@@ -6,7 +6,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runtime.engine.protocol.lease import Lease, LeaseLostError
 from runtime.engine.protocol.task_specs import about
@@ -67,9 +67,7 @@ class ChannelHost:
         """The worker has stored the offsets of this commit, or has failed with `error`."""
         self._answers.pop(number)(error)
 
-    def read_offsets(
-        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
-    ) -> None:
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         number = next(self._commits)
         self._readers[number] = answered
         self._outbox.put({"op": "read_offsets", **about(spec), "number": number, "partitions": partitions})

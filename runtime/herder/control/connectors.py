@@ -182,14 +182,12 @@ class Connectors:
     def connector_failed(self, connector: str, trace: str) -> None:
         self._with(connector, lambda loop: loop.failed(trace))
 
-    async def connector_offsets(
-        self, connector: str, partitions: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Mapping[str, Any] | None]:
+    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         assert self._services is not None
         store = self._services.offsets
         await store.read_to_end(connector)
         found = {canonical(known.partition): known.offset for known in store.offsets(connector)}
-        return [found.get(canonical(partition)) for partition in partitions]
+        return [found.get(partition) for partition in partitions]
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
         for name in connectors:
@@ -215,9 +213,7 @@ class Connectors:
         assert self._services is not None
         await self._services.offsets.commit(records)
 
-    async def read_offsets(
-        self, task: TaskId, partitions: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Mapping[str, Any] | None]:
+    async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         return await self.connector_offsets(task.connector, partitions)
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.formats import canonical
 
 if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.source_offsets import CommittedOffsets
     from runtime.pipeline.task.control import Control
 
+_REQUEST = 1000  # partitions in a request to the worker
 _CHECK_INTERVAL = 0.1  # seconds between two checks whether the task is being stopped
 _MAX_WAIT = 900.0  # seconds: Kafka's limit for the duration of a transaction, for whose end the worker waits
 
@@ -36,17 +38,23 @@ class LiveOffsets:
         return self.offsets([partition])[0]
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """The committed offsets of several partitions. ConnectError if they cannot be read."""
+        """The committed offsets of several partitions. ConnectError if they cannot be read, TypeError if a partition is
+        not JSON."""
         if not self.live:
             return [self._at_start.offset(partition) for partition in partitions]
-        if not partitions:
-            return []
+        names = [canonical(partition) for partition in partitions]
+        found: list[Mapping[str, Any] | None] = []
+        for start in range(0, len(names), _REQUEST):
+            found += self._read(names[start : start + _REQUEST])
+        return found
+
+    def _read(self, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         answers: queue.SimpleQueue[OffsetsRead] = queue.SimpleQueue()
-        self._host.read_offsets(self._spec, [dict(partition) for partition in partitions], answers.put)
+        self._host.read_offsets(self._spec, partitions, answers.put)
         found = self._answer(answers)
         if isinstance(found, str):
             raise ConnectError(f"The committed offsets could not be read: {found}")
-        return list(found)
+        return found
 
     def _answer(self, answers: queue.SimpleQueue[OffsetsRead]) -> OffsetsRead:
         give_up = time.monotonic() + _MAX_WAIT

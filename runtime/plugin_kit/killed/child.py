@@ -51,9 +51,7 @@ class ChildHost:
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         answered("these tasks write their offsets to a topic")
 
-    def read_offsets(
-        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
-    ) -> None:
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         answered("offsets can be read in start() only, since there is no worker")
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -100,12 +101,11 @@ class RecordingListener:
         self.lost |= dict.fromkeys(connectors, reason)
         self.changed.set()
 
-    async def connector_offsets(
-        self, connector: str, partitions: Sequence[Mapping[str, Any]]
-    ) -> Sequence[Mapping[str, Any] | None]:
-        if any(partition["p"] < 0 for partition in partitions):
+    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
+        numbers = [json.loads(partition)["p"] for partition in partitions]
+        if min(numbers) < 0:
             raise ConnectionError("Kafka does not answer")
-        return [{"of": connector, "n": partition["p"]} if partition["p"] else None for partition in partitions]
+        return [{"of": connector, "n": number} if number else None for number in numbers]
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):

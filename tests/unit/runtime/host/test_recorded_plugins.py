@@ -44,7 +44,7 @@ class Silent:
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
 
-    async def connector_offsets(self, connector: str, partitions: Sequence[object]) -> list[None]:
+    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> list[None]:
         return [None for _ in partitions]
 
 

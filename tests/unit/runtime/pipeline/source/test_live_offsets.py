@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -26,15 +26,14 @@ class Worker:
     def __init__(self, answer: Mapping[int, int] | str | None) -> None:
         self.answer, self.asked = answer, 0
 
-    def read_offsets(
-        self, spec: TaskSpec, partitions: Sequence[dict[str, Any]], answered: Callable[[OffsetsRead], None]
-    ) -> None:
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         self.asked += 1
         answer = self.answer
         if isinstance(answer, str):
             answered(answer)
         elif answer is not None:
-            answered([{"n": answer[p["p"]]} if p["p"] in answer else None for p in partitions])
+            numbers = [json.loads(partition)["p"] for partition in partitions]
+            answered([{"n": answer[number]} if number in answer else None for number in numbers])
 
 
 def _offsets(worker: Worker, control: Control | None = None, live: bool = True) -> LiveOffsets:
@@ -63,6 +62,17 @@ def test_offsets_of_many_partitions_are_one_request_in_their_order() -> None:
     assert _offsets(worker).offsets([{"p": 3}, {"p": 2}, {"p": 1}]) == [{"n": 9}, None, {"n": 7}]
     assert _offsets(worker).offsets([]) == []
     assert worker.asked == 1
+    many = [{"p": number} for number in range(2500)]
+    worker = Worker({number: number for number in range(2500)})
+    assert _offsets(worker).offsets(many) == [{"n": number} for number in range(2500)]
+    assert worker.asked == 3, "a request has a limited size"
+
+
+def test_a_partition_that_is_not_json_is_refused_without_a_request() -> None:
+    worker = Worker({})
+    with pytest.raises(TypeError):
+        _offsets(worker).offset({"p": b"bytes"})
+    assert not worker.asked
 
 
 def test_an_error_of_the_worker_is_raised() -> None:
