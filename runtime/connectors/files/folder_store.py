@@ -6,17 +6,18 @@ then renamed, in an object store it is uploaded as a whole.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.files.location import FileLocation
+from runtime.connectors.files.location import FSSPEC_OPTIONS, FileLocation
 
 MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
 _CHUNK = 8 * 1024 * 1024
@@ -48,9 +49,7 @@ class FolderStore:
         except ImportError as error:
             raise ConfigError(MISSING) from error
         self.location = location
-        self._secrets = [
-            str(value) for name, value in location.options.items() if any(part in name for part in _SECRETS)
-        ]
+        self._secrets = list(_secrets(location.options))
         self._arrow = pyarrow.fs
         with self._named(location.url, "open"):
             self._files, self._root = _file_system(location)
@@ -159,6 +158,15 @@ class FolderStore:
         return text
 
 
+def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
+    """The values of options that messages must not contain, among them every text in `fsspec.options`."""
+    for name, value in options.items():
+        if name == FSSPEC_OPTIONS:
+            yield from (str(inner) for inner in json.loads(value).values() if isinstance(inner, str) and inner)
+        elif any(part in name for part in _SECRETS):
+            yield str(value)
+
+
 def _temporary(name: str) -> bool:
     return name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
 
@@ -184,11 +192,9 @@ def _file_system(location: FileLocation) -> tuple[Any, str]:
             account_key=options.get("azure.account.key"),
             sas_token=options.get("azure.sas.token"),
         ), location.folder
-    import json
-
     import fsspec
 
-    files, root = fsspec.core.url_to_fs(location.url, **json.loads(options.get("fsspec.options") or "{}"))
+    files, root = fsspec.core.url_to_fs(location.url, **json.loads(options.get(FSSPEC_OPTIONS) or "{}"))
     return fs.PyFileSystem(fs.FSSpecHandler(files)), root
 
 

@@ -12,7 +12,7 @@ from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Wid
 from runtime.api.config.types import Password, invalid
 from runtime.api.errors import ConfigError
 
-URL = "url"
+URL, FSSPEC_OPTIONS = "url", "fsspec.options"
 _GROUP = "File system"
 _SCHEMES = {"file": "local", "s3": "s3", "gs": "gcs", "gcs": "gcs", "abfs": "azure", "abfss": "azure"}
 
@@ -84,7 +84,7 @@ def location_keys(doc: str) -> tuple[ConfigKey, ...]:
         _key("azure.account.key", ConfigType.PASSWORD, "Key of the account. Without it, the default credentials of "
              "the Azure SDK apply.", 10),
         _key("azure.sas.token", ConfigType.PASSWORD, "Shared access signature, instead of the key.", 11),
-        _key("fsspec.options", ConfigType.PASSWORD, "Arguments, as a JSON object, of the fsspec file system for "
+        _key(FSSPEC_OPTIONS, ConfigType.PASSWORD, "Arguments, as a JSON object, of the fsspec file system for "
              "any other scheme of `url`, such as sftp://.", 12, importance=Importance.LOW, validator=_json_object),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from runtime.connectors.files.formats import FileFormat, extension
 from runtime.connectors.files.sink.content import ArrowContent, Content, LineContent
 from runtime.connectors.files.sink.cut import RotationRules
 from runtime.connectors.files.sink.cut_journal import CutJournal
-from runtime.connectors.files.sink.definition import SinkSettings
+from runtime.connectors.files.sink.definition import FilesSinkSettings
 from runtime.connectors.files.sink.file_writers import WriteSettings
 from runtime.connectors.files.sink.partition_writer import PartitionWriter, WritingRules
 from runtime.connectors.files.sink.partitioner import Partitioner
@@ -36,7 +36,7 @@ class SinkParts:
 
 
 def assemble(
-    settings: SinkSettings,
+    settings: FilesSinkSettings,
     connector: str,
     clock: Callable[[], float],
     report: Callable[[SinkRecord, Exception], None],

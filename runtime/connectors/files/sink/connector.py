@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import TopicPartition
-from runtime.connectors.files.sink.definition import CONFIG, SinkSettings, check_keys_together
+from runtime.connectors.files.sink.definition import CONFIG, FilesSinkSettings, check_keys_together
 from runtime.connectors.files.sink.task import FilesSinkTask
 
 
@@ -22,7 +22,7 @@ class FilesSinkConnector(SinkConnector):
         return check_keys_together(super().validate(config))
 
     def start(self, config: Mapping[str, str]) -> None:
-        SinkSettings.of(config)
+        FilesSinkSettings.of(config)
         self._config = dict(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:

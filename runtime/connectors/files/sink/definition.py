@@ -109,7 +109,7 @@ CONFIG = ConfigDef(
 
 
 @dataclass(frozen=True, slots=True)
-class SinkSettings:
+class FilesSinkSettings:
     """The typed configuration of a task."""
 
     location: FileLocation
@@ -132,7 +132,7 @@ class SinkSettings:
     upload_retries: int
 
     @classmethod
-    def of(cls, config: Mapping[str, str]) -> SinkSettings:
+    def of(cls, config: Mapping[str, str]) -> FilesSinkSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
         file_format = FileFormat(parsed[FORMAT])

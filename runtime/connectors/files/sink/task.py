@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.task import SinkTask
-from runtime.connectors.files.sink.definition import SinkSettings
+from runtime.connectors.files.sink.definition import FilesSinkSettings
 
 if TYPE_CHECKING:
     from runtime.connectors.files.sink.assembly import SinkParts
@@ -37,7 +37,7 @@ class FilesSinkTask(SinkTask):
     def start(self, config: Mapping[str, str]) -> None:
         from runtime.connectors.files.sink.assembly import assemble
 
-        self._settings = SinkSettings.of(config)
+        self._settings = FilesSinkSettings.of(config)
         self._parts = assemble(
             self._settings, config.get("name", "sink"), self._clock, self._report, self._request_commit
         )

@@ -13,7 +13,7 @@ from runtime.connectors.files.source.definition import (
     CONFIG,
     TASK_COUNT,
     TASK_NUMBER,
-    SourceSettings,
+    FilesSourceSettings,
     check_keys_together,
 )
 from runtime.connectors.files.source.task import FilesSourceTask
@@ -30,7 +30,7 @@ class FilesSourceConnector(SourceConnector):
         return check_keys_together(super().validate(config))
 
     def start(self, config: Mapping[str, str]) -> None:
-        SourceSettings.of(config)
+        FilesSourceSettings.of(config)
         self._config = dict(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
@@ -46,7 +46,7 @@ class FilesSourceConnector(SourceConnector):
         file. Any partition may be reset."""
         from runtime.connectors.files.source.listing import path_matcher
 
-        matches = path_matcher(SourceSettings.of(config))
+        matches = path_matcher(FilesSourceSettings.of(config))
         for partition, offset in offsets:
             if offset is None:
                 continue

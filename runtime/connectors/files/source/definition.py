@@ -88,7 +88,7 @@ CONFIG = ConfigDef(
 
 
 @dataclass(frozen=True, slots=True)
-class SourceSettings:
+class FilesSourceSettings:
     """The typed configuration of a connector or task."""
 
     location: FileLocation
@@ -109,7 +109,7 @@ class SourceSettings:
     tasks: int
 
     @classmethod
-    def of(cls, config: Mapping[str, str]) -> SourceSettings:
+    def of(cls, config: Mapping[str, str]) -> FilesSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
         if problem := archive_problem(parsed):

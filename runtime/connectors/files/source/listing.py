@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from runtime.connectors.files.folder_store import FolderStore, ListedFile
 from runtime.connectors.files.formats import format_of
-from runtime.connectors.files.source.definition import SourceSettings
+from runtime.connectors.files.source.definition import FilesSourceSettings
 
 
 class FileListing:
     """Lists the files that one task reads, in the configured order."""
 
     def __init__(
-        self, store: FolderStore, settings: SourceSettings, wall_clock: Callable[[], float] = time.time
+        self, store: FolderStore, settings: FilesSourceSettings, wall_clock: Callable[[], float] = time.time
     ) -> None:
         self._store, self._settings, self._wall_clock = store, settings, wall_clock
         self._matches = path_matcher(settings)
@@ -43,7 +43,7 @@ def task_of(path: str, tasks: int) -> int:
     return zlib.crc32(path.encode("utf-8", "surrogateescape")) % tasks
 
 
-def path_matcher(settings: SourceSettings) -> Callable[[str], bool]:
+def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
     """Whether a path, relative to the folder, is one of a file to read. Names that start with a dot are not."""
     pattern = re.compile(_regex(settings.pattern))
 

@@ -13,7 +13,7 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.connectors.files.source.cursor import PATH, FileCursor, offset_after
-from runtime.connectors.files.source.definition import ARCHIVED, LEAVE, SourceSettings
+from runtime.connectors.files.source.definition import ARCHIVED, LEAVE, FilesSourceSettings
 
 if TYPE_CHECKING:
     from runtime.connectors.files.folder_store import FolderStore, ListedFile
@@ -38,7 +38,7 @@ class FilesSourceTask(SourceTask):
         from runtime.connectors.files.folder_store import FolderStore
         from runtime.connectors.files.source.listing import FileListing
 
-        self._settings = settings = SourceSettings.of(config)
+        self._settings = settings = FilesSourceSettings.of(config)
         self._store: FolderStore = FolderStore(settings.location)
         self._listing: FileListing = FileListing(self._store, settings, self._wall_clock)
         self._known: dict[str, FileCursor] = {}  # files that have been read or skipped in this run, or are done

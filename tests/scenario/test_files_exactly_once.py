@@ -1,0 +1,95 @@
+"""FilesSink in a worker: each record is in exactly one file, also after slot and worker are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRING, Connect
+from tests.support.processes import children, is_slot
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+@pytest.mark.parametrize("count", [60_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+def test_each_record_is_in_one_file_after_kills(
+    count: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Files are closed by records and by the clock; folders by a field."""
+    topic, folder = broker.create_topic(partitions=2), tmp_path / "files"
+    _fill(broker, topic, count)
+    process = worker()
+    connect, name = Connect(process), unique("files")
+    connect.create(
+        name,
+        {
+            "connector.class": "FilesSink",
+            "tasks.max": "1",
+            "topics": topic,
+            "url": str(folder),
+            "flush.size": str(count // 20),
+            "rotate.schedule.interval.ms": "500",
+            "partition.field.name": "shop",
+            "key.converter": STRING,
+            "value.converter": JSON,
+            "value.converter.schemas.enable": "false",
+            "consumer.override.max.poll.records": "500",
+        },
+    )
+    wait_until(lambda: _files(folder) > 0, 60, "the first file", every=0.002)
+    os.kill(next(pid for pid in children(process.pid) if is_slot(pid)), signal.SIGKILL)
+    before = _files(folder)
+    wait_until(lambda: _files(folder) > before or _rows(folder) == count, 60, "files after the first kill", every=0.002)
+    process.kill()
+    process.start()
+    wait_until(lambda: _committed(connect, name) == count, 120, "all offsets committed", every=0.2)
+    connect.ask("DELETE", f"/connectors/{name}")
+    numbers = Counter(_numbers(folder))
+    assert len(numbers) == count and set(numbers.values()) == {1}
+
+
+def _fill(broker: KafkaBroker, topic: str, count: int) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
+    )
+    for number in range(count):
+        text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
+        producer.produce(topic, text, partition=number % 2)
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(120) == 0
+
+
+def _files(folder: Path) -> int:
+    return sum(1 for _ in folder.rglob("*.parquet"))
+
+
+def _rows(folder: Path) -> int:
+    from pyarrow import parquet
+
+    return sum(parquet.read_metadata(file).num_rows for file in folder.rglob("*.parquet"))
+
+
+def _numbers(folder: Path) -> list[int]:
+    from pyarrow import parquet
+
+    return [
+        number
+        for file in folder.rglob("*.parquet")
+        for number in parquet.ParquetFile(file).read(["id"])["id"].to_pylist()
+    ]
+
+
+def _committed(connect: Connect, name: str) -> int:
+    offsets = connect.ask("GET", f"/connectors/{name}/offsets")["offsets"]
+    return sum(one["offset"]["kafka_offset"] for one in offsets)
