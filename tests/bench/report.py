@@ -43,6 +43,12 @@ FIGURES = (
     Figure("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
     Figure("sink-smt-2-cpu", _CPU, "s", "", 2),
     Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
+    Figure("jdbc-source", "JDBC source, 1,000,000 rows of PostgreSQL (Java: Debezium's snapshot)", "rows/s", "≥ 1.5×"),
+    Figure("jdbc-source-cpu", _CPU, "s", "", 2),
+    Figure(
+        "jdbc-sink", "JDBC sink, 1,000,000 upserts into PostgreSQL (Java: Debezium's JDBC sink)", "rows/s", "≥ 1.5×"
+    ),
+    Figure("jdbc-sink-cpu", _CPU, "s", "", 2),
     Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),

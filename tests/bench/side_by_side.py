@@ -1,6 +1,7 @@
 """Apache Kafka Connect and Headrace side by side: the same connectors on one broker, medians, ratios.
 
-python -m tests.bench.side_by_side [--only source,sink,…] [--runs 3] [--side ours|java] [--bootstrap HOST:PORT] [--dry]
+python -m tests.bench.side_by_side [--only source,sink,…] [--runs 3] [--rows 1000000] [--side ours|java]
+    [--bootstrap HOST:PORT] [--dry]
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import files, idle, latency, life, report, takeover, throughput
+from tests.bench import files, idle, jdbc, latency, life, report, takeover, throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.connect import Connect
@@ -57,6 +58,8 @@ ROWS: dict[str, Measure] = {
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
     "sink-parquet": _several(files.sink_parquet),
+    "jdbc-source": jdbc.jdbc_source,
+    "jdbc-sink": jdbc.jdbc_sink,
     "starts": _starts,
     "takeover": _takeover,
     "hundred": _several(life.hundred),
@@ -71,6 +74,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(ROWS), help=f"rows, of {', '.join(ROWS)}")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--side", choices=(JAVA, OURS), help="measure one side alone")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the tables of the JDBC rows")
     parser.add_argument("--bootstrap", help="a broker that runs already")
     parser.add_argument("--dry", action="store_true", help="print, and leave docs/ as it is")
     given = parser.parse_args()
@@ -82,7 +86,7 @@ def main() -> None:
         if own is not None:
             own.start()
         try:
-            bench = Bench(own or KafkaBroker(given.bootstrap), Path(folder), given.runs)
+            bench = Bench(own or KafkaBroker(given.bootstrap), Path(folder), given.runs, given.rows)
             for row in rows:
                 started = time.monotonic()
                 _run(bench, row, [given.side] if given.side else [JAVA, OURS], not given.dry and not given.side)

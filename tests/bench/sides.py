@@ -34,6 +34,8 @@ class Bench:
     broker: KafkaBroker
     folder: Path
     runs: int = 3
+    rows: int = 1_000_000
+    """Rows of the tables of the JDBC rows."""
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def worker(self, side: str, properties: Mapping[str, str] | None = None) -> WorkerProcess:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -16,9 +17,11 @@ from typing import Any
 import pytest
 
 from runtime.embedded.processes.ports import choose
+from runtime.embedded.processes.process import die_with_parent
+from tests.support.waiting import wait_until
 
 PASSWORD = "s3cret/p@ss"
-_USER = "headrace"
+USER = "headrace"
 _SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -76,6 +79,7 @@ class Postgres:
         """`settings` are further settings of postgresql.conf."""
         self._bin = programs()
         self._root = os.geteuid() == 0
+        self._process: subprocess.Popen[bytes] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-pg-", dir="/tmp"))
         self.port = choose()
         self._settings = {
@@ -95,22 +99,47 @@ class Postgres:
             if self._root:
                 for path in (self._folder, secret):
                     shutil.chown(path, "postgres", "postgres")
-            self._run("initdb", "-D", str(data), "-U", _USER, "-A", "scram-sha-256", "--pwfile", str(secret), "-N",
+            self._run("initdb", "-D", str(data), "-U", USER, "-A", "scram-sha-256", "--pwfile", str(secret), "-N",
                       "-E", "UTF8", "--locale=C.UTF-8")  # fmt: skip
             with (data / "postgresql.conf").open("a") as conf:
                 conf.writelines(f"{key} = '{value}'\n" for key, value in self._settings.items())
-        self._run("pg_ctl", "-D", str(data), "-l", str(self._folder / "log"), "-w", "-t", "60", "start")
+        with (self._folder / "log").open("a") as log:
+            self._process = subprocess.Popen(
+                self._command("postgres", "-D", str(data)),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=die_with_parent(),
+            )
+        wait_until(self._answers, 60, "PostgreSQL answers")
 
-    def stop(self, mode: str = "fast") -> None:
-        """Stops the server: `immediate` is a crash."""
-        self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", mode, "-w", "stop")
+    def stop(self) -> None:
+        """Stops the server at once, like a crash."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(30)
 
     def remove(self) -> None:
         """Stops the server and deletes its data."""
         try:
-            self.stop("immediate")
+            self.stop()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        import psycopg
+
+        assert self._process is not None
+        log = self._folder / "log"
+        assert self._process.poll() is None, f"PostgreSQL has ended: {log.read_text()[-2000:]}"
+        try:
+            psycopg.connect(self.conninfo("postgres")).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def create_database(self, name: str) -> str:
         """Creates a database and returns its name."""
@@ -127,19 +156,24 @@ class Postgres:
 
     def conninfo(self, database: str) -> str:
         """How psycopg connects."""
-        return f"host=127.0.0.1 port={self.port} user={_USER} password='{PASSWORD}' dbname={database}"
+        return f"host=127.0.0.1 port={self.port} user={USER} password='{PASSWORD}' dbname={database}"
 
     def config(self, database: str) -> dict[str, str]:
         """The connection's keys for a connector."""
         url = f"jdbc:postgresql://127.0.0.1:{self.port}/{database}"
-        return {"connection.url": url, "connection.user": _USER, "connection.password": PASSWORD}
+        return {"connection.url": url, "connection.user": USER, "connection.password": PASSWORD}
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        """As root the program runs as postgres, and is killed if this process dies, which changing the user prevents
+        otherwise."""
+        command = [str(self._bin / program), *arguments]
+        user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"]
+        return [*user, *command] if self._root else command
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self._bin / program), *arguments]
-        if self._root:
-            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
         log = self._folder / "commands.log"
         with log.open("a") as out:
+            command = self._command(program, *arguments)
             done = subprocess.run(command, cwd="/", stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
         assert done.returncode == 0, f"{program}: {log.read_text()[-2000:]}"
 
