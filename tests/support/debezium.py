@@ -8,8 +8,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from runtime.embedded.paths import cache_folder
-from runtime.embedded.processes.lock import exclusive
+from runtime.system.cache import cache_folder
+from runtime.system.locks import exclusive
 
 VERSION = "3.2.0.Final"
 _ARTIFACTS = ("debezium-connector-postgres", "debezium-connector-jdbc")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from runtime.embedded.processes.ports import choose
-from runtime.embedded.processes.process import die_with_parent
+from runtime.system.processes import die_with_parent
 from tests.support.waiting import wait_until
 
 PASSWORD = "s3cret/p@ss"
