@@ -22,7 +22,7 @@ def is_async(task: object) -> bool:
     """Whether a task is run on an event loop: any of its methods is a coroutine function."""
     if isinstance(task, AsyncTask):
         return True
-    return any(inspect.iscoroutinefunction(getattr(task, name, None)) for name in _METHODS)
+    return any(inspect.iscoroutinefunction(getattr(type(task), name, None)) for name in _METHODS)
 
 
 def implements(task: object, method: str) -> bool:

@@ -155,7 +155,7 @@ def test_a_stop_cancels_start(broker: KafkaBroker, queued: Any) -> None:
     queued.blocked_start = True
     task = RunningTask(_spec(broker))
     wait_until(lambda: queued.running is not None)
-    task.stop(1.0)
+    task.stop(5.0)
     assert queued.events == ["start cancelled", "stop", "ticker ended"]
     assert task.host.states == []
 
@@ -238,7 +238,7 @@ def test_a_revoked_task_ends_without_a_commit(broker: KafkaBroker, queued: Any) 
     plugin.put(b"one")
     wait_until(lambda: _values(broker, spec) == [b"one"])
     task.runner.revoke()
-    task.join(1.0)
+    task.join(5.0)
     assert source_offsets(broker, spec) == []
     assert queued.events[-2:] == ["stop", "ticker ended"]
 
