@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from runtime.engine.protocol.descriptors import raise_limit
 
@@ -49,12 +50,22 @@ def _prefer_compiled() -> None:
 
 
 def modules() -> Iterator[str]:
-    """Spark's worker, the slot, the Kafka client and the bundled plugins."""
+    """Spark's worker, the slot, the Kafka client and the bundled plugins, except packages with `PRELOADED = False`:
+    only their own tasks need their libraries."""
     yield from ("pyspark.worker", "runtime.engine.slot.slot", "confluent_kafka", os.environ[PRELOAD])
     for name in ("runtime.pipeline.source", "runtime.pipeline.sink", "runtime.connectors", "runtime.converters"):
         package = importlib.import_module(name)
-        found = pkgutil.walk_packages(package.__path__, f"{name}.")
-        yield from (module.name for module in found if not module.ispkg)
+        yield from _modules_of(package)
+
+
+def _modules_of(package: ModuleType) -> Iterator[str]:
+    if not getattr(package, "PRELOADED", True):
+        return
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if module.ispkg:
+            yield from _modules_of(importlib.import_module(module.name))
+        else:
+            yield module.name
 
 
 if __name__ == "__main__":
