@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.errors import ConnectError
 from runtime.connectors.files.location import FSSPEC_OPTIONS, FileLocation
 
-MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
 _CHUNK = 8 * 1024 * 1024
 _SECRETS = ("secret", "token", "key", "password")
 _CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10, 60  # seconds
@@ -44,10 +43,8 @@ class FolderStore:
     """The files below a location. Thread-safe."""
 
     def __init__(self, location: FileLocation) -> None:
-        try:
-            import pyarrow.fs
-        except ImportError as error:
-            raise ConfigError(MISSING) from error
+        import pyarrow.fs
+
         self.location = location
         self._secrets = list(_secrets(location.options))
         self._arrow = pyarrow.fs

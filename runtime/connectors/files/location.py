@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,11 +14,14 @@ from runtime.api.config.types import Password, invalid
 from runtime.api.errors import ConfigError
 
 URL, FSSPEC_OPTIONS = "url", "fsspec.options"
+MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
 _GROUP = "File system"
 _SCHEMES = {"file": "local", "s3": "s3", "gs": "gcs", "gcs": "gcs", "abfs": "azure", "abfss": "azure"}
 
 
 def _location(name: str, value: Any) -> None:
+    if find_spec("pyarrow") is None:
+        raise ConfigError(MISSING)
     if value is None:
         return  # already reported as missing
     parts = urlsplit(str(value))

@@ -121,6 +121,21 @@ def test_a_connector_with_invalid_keys_does_not_start() -> None:
         FilesSinkConnector().start({"url": "/x", "compression": "bz2"})
 
 
+def test_a_missing_pyarrow_is_reported_with_the_package_to_install() -> None:
+    program = """
+import importlib.util, sys
+class NoPyarrow:
+    def find_spec(self, name, path=None, target=None):
+        return None
+from runtime.connectors.files.sink.connector import FilesSinkConnector
+sys.meta_path[:] = [NoPyarrow()]
+print([value.errors for value in FilesSinkConnector().validate({"url": "/x"}) if value.name == "url"])
+"""
+    folder = Path(__file__).parents[5]
+    done = subprocess.run([sys.executable, "-c", program], check=True, cwd=folder, timeout=60, capture_output=True)
+    assert b"pip install 'headrace[runtime]'" in done.stdout
+
+
 def test_loading_and_validating_the_connectors_imports_no_pyarrow() -> None:
     program = """
 import sys
