@@ -29,13 +29,16 @@ _PACKAGES = {
 class Database:
     """Connects when needed, with one connection at a time."""
 
-    def __init__(self, settings: ConnectionSettings, sleep: Callable[[float], object] = time.sleep) -> None:
-        """`sleep` waits between two attempts to connect. ConfigError for an invalid URL or a missing driver."""
+    def __init__(
+        self, settings: ConnectionSettings, sleep: Callable[[float], object] = time.sleep, timeout: int = 10
+    ) -> None:
+        """`sleep` waits between two attempts to connect, of which each takes at most `timeout` seconds, unless the URL
+        has another limit. ConfigError for an invalid URL or a missing driver."""
         self._settings, self._sleep = settings, sleep
         password = settings.password.value if settings.password is not None else None
         url = database_url(settings.url, settings.user, password)
         self._secrets = tuple(str(secret) for secret in (password, url.password) if secret)
-        self.engine = _engine(url)
+        self.engine = _engine(url, timeout)
         self._connection: Connection | None = None
 
     @property
@@ -103,9 +106,9 @@ class Database:
         return connection
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, timeout: int) -> Engine:
     try:
-        return create_engine(url, poolclass=NullPool, connect_args=_arguments(url))
+        return create_engine(url, poolclass=NullPool, connect_args=_arguments(url, timeout))
     except NoSuchModuleError:
         raise ConfigError(
             f"connection.url names the database {url.drivername}, for which SQLAlchemy has no dialect: install the "
@@ -121,12 +124,12 @@ def _engine(url: URL) -> Engine:
         raise ConfigError(f"connection.url cannot be used: {message_of(error, _passwords(url))}") from None
 
 
-def _arguments(url: URL) -> dict[str, object]:
+def _arguments(url: URL, timeout: int) -> dict[str, object]:
     if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
         given = {name for name in ("connect_timeout", "application_name") if name in url.query}
-        defaults: dict[str, object] = {"connect_timeout": 10, "application_name": "headrace"}
+        defaults: dict[str, object] = {"connect_timeout": timeout, "application_name": "headrace"}
         return {name: value for name, value in defaults.items() if name not in given}
-    return {"timeout": 10} if url.get_backend_name() == "sqlite" else {}
+    return {"timeout": timeout} if url.get_backend_name() == "sqlite" else {}
 
 
 def _passwords(url: URL) -> tuple[str, ...]:

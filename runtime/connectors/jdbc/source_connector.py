@@ -22,6 +22,7 @@ from runtime.connectors.jdbc.source_config import (
     NUMERIC,
     SCHEMA_PATTERN,
     TYPES,
+    WHITELIST,
     SourceSettings,
     add_problems,
     source_keys,
@@ -64,9 +65,12 @@ class JdbcSourceTask(SourceTask):
 
 
 class TableNames:
-    """Recommends the names of the tables that the database has."""
+    """Recommends the names of the tables that the database has, for the whitelist only, so that a validation connects
+    once."""
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        if name != WHITELIST:
+            return []
         if not parsed.get(URL) or PASSWORD not in parsed or USER not in parsed:
             return []
         try:

@@ -17,6 +17,8 @@ from runtime.connectors.jdbc.tables import TableId
 
 _log = logging.getLogger(__name__)
 
+_RECOMMENDATION_TIMEOUT = 3  # seconds, since a request to validate a configuration waits for it
+
 
 class TableMonitor:
     """Reads the list of tables at once, and then on its own thread."""
@@ -88,7 +90,7 @@ def table_names(
     settings: ConnectionSettings, types: Sequence[str], schema_pattern: str | None, catalog_pattern: str | None
 ) -> list[str]:
     """The names of all tables of these types; ConnectError if the database is not available."""
-    database = Database(settings)
+    database = Database(settings, timeout=_RECOMMENDATION_TIMEOUT)
     try:
         connection = database.connect()
         tables = catalog_of(database.dialect).tables(connection, types, schema_pattern, catalog_pattern)

@@ -54,7 +54,7 @@ class Plans:
             settings.zone,
             settings.zone if settings.date_in_zone else dt.UTC,
             naive_text=dialect == "sqlite",
-            arrays=dialect == "postgresql",
+            postgres=dialect == "postgresql",
         )
         self._plans: dict[tuple[TableId, tuple[RowField, ...]], Plan | DataError] = {}
         self._columns: dict[TableId, Columns] = {}

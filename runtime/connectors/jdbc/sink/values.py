@@ -29,12 +29,13 @@ VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
 @dataclass(frozen=True, slots=True)
 class ParameterStyle:
     """What a driver accepts. `zone` is that of timestamps without a time zone, `date_zone` that of dates of timestamps.
-    `naive_text`: times and decimals are stored as texts (SQLite). `arrays`: lists are accepted."""
+    `naive_text`: times and decimals are stored as texts (SQLite). `postgres`: lists are accepted as arrays, and the
+    offset of times in UTC is ignored for columns without a time zone."""
 
     zone: dt.tzinfo
     date_zone: dt.tzinfo
     naive_text: bool = False
-    arrays: bool = False
+    postgres: bool = False
 
 
 def converter(schema: Schema | None, target: DatabaseType, style: ParameterStyle) -> Convert | None:
@@ -116,7 +117,7 @@ def _for_column(schema: Schema | None, target: DatabaseType, style: ParameterSty
 
 
 def _array(schema: Schema, target: DatabaseType, style: ParameterStyle) -> Convert | None:
-    if target.kind is not Kind.ARRAY or not style.arrays or target.element is None:
+    if target.kind is not Kind.ARRAY or not style.postgres or target.element is None:
         return json_text
     inner = converter(schema.values, target.element, style)
     if inner is None:
@@ -126,7 +127,7 @@ def _array(schema: Schema, target: DatabaseType, style: ParameterStyle) -> Conve
 
 
 def _without_schema(target: DatabaseType, style: ParameterStyle) -> Convert:
-    if target.kind is Kind.ARRAY and style.arrays:
+    if target.kind is Kind.ARRAY and style.postgres:
         return lambda value: json_text(value) if isinstance(value, dict) else value
     is_json = target.kind is Kind.JSON
 
@@ -149,6 +150,8 @@ def _timestamp(kind: Kind, style: ParameterStyle) -> Convert | None:
     if kind is Kind.TEXT and not style.naive_text:
         return lambda value: _aware(value).isoformat()
     zone = style.zone
+    if zone is dt.UTC and style.postgres:
+        return lambda value: value if value.tzinfo is dt.UTC else _aware(value).astimezone(dt.UTC).replace(tzinfo=None)
     return lambda value: _stored(_aware(value).astimezone(zone).replace(tzinfo=None), style)
 
 
