@@ -62,10 +62,10 @@ def load(path: Path) -> AuthorCode:
     cases_file = next((f for f in (folder / CASES_FILE, folder / "tests" / CASES_FILE) if f.is_file()), None)
     cases = () if cases_file is None else _cases(cases_file)
     if not plugins and not cases:
-        looked = ", ".join(names) or "no module"
-        raise KitUsageError(
-            f"{path} has no plugin: no subclass of {', '.join(t.__name__ for t in PLUGIN_TYPES)} is defined in {looked}"
-        )
+        if not names:
+            raise KitUsageError(f"{path} has no plugin: neither this folder nor its src has a Python module")
+        types = ", ".join(t.__name__ for t in PLUGIN_TYPES)
+        raise KitUsageError(f"{path} has no plugin: {', '.join(names)} defines no subclass of {types}")
     covered = {case.plugin for case in cases}
     made = (_simple_case(plugin) for plugin in plugins if plugin not in covered)
     return AuthorCode(folder, source, tuple(plugins), (*cases, *filter(None, made)), cases_file)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -43,7 +45,8 @@ def _run(chosen: Sequence[Check], code: AuthorCode, shown: bool) -> Iterator[Out
         if shown and check.case is not last:
             print(_heading(check.case.title, check.case.plugin), flush=True)
             last = check.case
-        outcome = check.run()
+        with redirect_stdout(sys.stderr):  # a plugin that prints must not disturb the report
+            outcome = check.run()
         if shown:
             print(report.line(outcome, columns), flush=True)
         yield outcome

@@ -38,8 +38,9 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     count = Counter(outcome.result for outcome in outcomes)
     seconds = sum(outcome.seconds for outcome in outcomes)
     skipped = f", {count[Result.SKIPPED]} not applicable" if count[Result.SKIPPED] else ""
-    verdict = f"{count[Result.FAILED]} failed, " if count[Result.FAILED] else ""
-    return f"{verdict}{count[Result.OK]} passed{skipped} ({seconds:.1f} s)"
+    failed = count[Result.FAILED]
+    verdict = f"does not conform: {failed} {'check' if failed == 1 else 'checks'} failed" if failed else "conforms"
+    return f"{verdict}, {count[Result.OK]} passed{skipped} ({seconds:.1f} s)"
 
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:

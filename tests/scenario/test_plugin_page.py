@@ -73,6 +73,7 @@ def slots(connect: Connect) -> list[ProcessRef]:
     return [process for process in children(connect.worker.pid) if is_slot(process.pid)]
 
 
+@pytest.mark.slow
 def test_from_nothing_to_a_wheel_that_runs(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     worker = connect.worker
     terminal = Terminal(tmp_path, PLUGIN_PATH=str(tmp_path / "plugins"), HEADRACE_URL=worker.url)

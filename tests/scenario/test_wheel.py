@@ -51,6 +51,13 @@ def test_both_packages_are_typed(wheel: Path) -> None:
     assert {"runtime/py.typed", "tui/py.typed"} <= set(zipfile.ZipFile(wheel).namelist())
 
 
+def test_the_templates_of_plugin_projects_are_included(wheel: Path) -> None:
+    templates = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".tmpl")}
+    source = "runtime/plugin_kit/project/templates"
+    assert {f"{source}/common/.gitignore.tmpl", f"{source}/source/src/package/connector.py.tmpl"} <= templates
+    assert len(templates) == len(list(Path(source).rglob("*.tmpl")))
+
+
 def test_the_console_needs_no_part_of_the_runtime(base: Installed) -> None:
     loaded = imported(base, "tui", "themes")
     assert loaded.isdisjoint({"pyspark", "confluent_kafka", "kafka", "starlette", "uvicorn", "runtime"})

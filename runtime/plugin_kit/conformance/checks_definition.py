@@ -37,7 +37,7 @@ def documented(case: Case) -> str:
         _check_default(key)
     if missing := sorted({name for key in definition for name in key.dependents if name not in definition}):
         raise CheckFailed(f"Dependents that are not defined: {', '.join(missing)}", "Define them, or correct the name")
-    return f"{len(definition.keys)} keys"
+    return f"keys: {', '.join(definition.keys) or 'none'}"
 
 
 def _check_default(key: ConfigKey) -> None:
@@ -71,7 +71,7 @@ def example_is_valid(case: Case) -> str:
     if errors:
         text = "; ".join(message for messages in errors.values() for message in messages)
         raise CheckFailed(f"The example's configuration is refused: {text}", "Correct the example, or the validator")
-    return f"{len(case.config)} keys"
+    return "valid"
 
 
 def missing_keys(case: Case) -> str:

@@ -43,7 +43,7 @@ def lifecycle(case: SinkCase) -> str:
             stop = run.stop()
         written = check_written(case, config, once=True)
     _check_stop(stop)
-    return f"{case.records} records, {written}, stopped in {stop:.2f} s"
+    return f"{case.records} records, {written}, stop {stop:.2f} s"
 
 
 def _check_commit(run: SinkRun, end: int) -> None:
@@ -89,7 +89,7 @@ def stop_without_start(case: SinkCase) -> str:
     with case.opened() as config:
         seconds = SinkRun(case.connector, config).stop(opened=False)
     _check_stop(seconds)
-    return f"{seconds:.2f} s"
+    return f"stop {seconds:.2f} s"
 
 
 def stop_without_records(case: SinkCase) -> str:
@@ -103,7 +103,7 @@ def stop_without_records(case: SinkCase) -> str:
         finally:
             seconds = run.stop()
     _check_stop(seconds)
-    return f"{seconds:.2f} s"
+    return f"stop {seconds:.2f} s"
 
 
 def leaks(case: SinkCase) -> str:

@@ -45,7 +45,7 @@ def lifecycle(case: SourceCase) -> str:
             "Correct `records` of the case, or the configuration of the example",
         )
     _check_stop(stop)
-    return f"{total} records, stopped in {stop:.2f} s"
+    return f"{total} records, stop {stop:.2f} s"
 
 
 def _check_record(record: Any) -> None:
@@ -86,7 +86,7 @@ def stop_without_start(case: SourceCase) -> str:
     with case.opened() as config:
         seconds = SourceRun(case.connector, config).stop()
     _check_stop(seconds)
-    return f"{seconds:.2f} s"
+    return f"stop {seconds:.2f} s"
 
 
 def stop_while_idle(case: SourceCase) -> str:
@@ -102,7 +102,7 @@ def stop_while_idle(case: SourceCase) -> str:
         finally:
             seconds = run.stop()
     _check_stop(seconds)
-    return f"{seconds:.2f} s"
+    return f"stop {seconds:.2f} s"
 
 
 def leaks(case: SourceCase) -> str:

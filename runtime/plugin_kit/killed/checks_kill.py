@@ -26,7 +26,7 @@ _KILLS = (1 / 3, 2 / 3)
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _HEADERS = ConverterSpec("org.apache.kafka.connect.storage.SimpleHeaderConverter")
-_LONGEST_END = 2.5  # seconds: one poll, stop(), the last commit, and the end of the process
+_LONGEST_END = 8.0  # seconds: one poll, stop(), the last commit, and the end of the process on a busy machine
 
 
 def _spec(kind: str, case: SourceCase | SinkCase, task: Config, number: int, schemas: bool, **more: Any) -> TaskSpec:

@@ -2,7 +2,8 @@
 
 Input: one line of JSON with a TaskSpec. A source's records get a header with their mark and are returned in small
 batches, so that a kill arrives in the middle. A sink's task waits after each put(), for the same reason. Output: lines
-`RUNNING`, `PUT n` after n records have been put, `FAILED` with the trace as JSON. SIGTERM stops the task."""
+`RUNNING`, `POLLS n` every ten polls, `PUT n` after n records have been put, `FAILED` with the trace as JSON. SIGTERM
+stops the task."""
 
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ MARK = "headrace.conformance.mark"
 
 _PIECES = 25  # parts into which the example's records are divided
 _DELAY = 0.02  # seconds between them
+_REPORTED_POLLS = 10
 
 
 class ChildHost:
@@ -69,9 +71,13 @@ def say(line: str) -> None:
 def slowed_source(task: Any, piece: int) -> None:
     """Makes poll() return at most `piece` records, each with its mark."""
     rest: list[SourceRecord] = []
-    poll = task.poll
+    poll, polls = task.poll, 0
 
     def next_piece() -> list[SourceRecord]:
+        nonlocal polls
+        polls += 1
+        if polls % _REPORTED_POLLS == 0:
+            say(f"POLLS {polls}")
         if not rest:
             rest.extend(marked(record) for record in poll() or ())
         if rest:

@@ -16,8 +16,9 @@ from typing import TextIO
 from runtime.model.task_spec import TaskSpec
 from runtime.plugin_kit.conformance.outcome import CheckFailed
 
-_PATIENCE = 20.0  # seconds for the start and for the end of the process
-_NO_PROGRESS = 4.0  # seconds after which a running task is considered to do nothing more
+_PATIENCE = 30.0  # seconds without progress, for the start and for the end of the process
+_NO_PROGRESS = 4.0  # seconds after which a source makes no progress, if it has been polled meanwhile:
+_IDLE_POLLS = 30  # without this, a machine under load would look like a fault of the plugin
 
 
 class NoProgress(CheckFailed):
@@ -49,18 +50,22 @@ class TaskProcess:
     @property
     def put(self) -> int:
         """The number of records that the task has put."""
-        counts = [line for line in self._lines if line.startswith("PUT ")]
-        return int(counts[-1][4:]) if counts else 0
+        return self._count("PUT")
+
+    def _count(self, what: str) -> int:
+        """The last number that the task has reported."""
+        counts = [line.split()[1] for line in self._lines if line.startswith(f"{what} ")]
+        return int(counts[-1]) if counts else 0
 
     def wait(self, done: Callable[[], bool], progress: Callable[[], object], what: str) -> None:
         """Waits until `done`. CheckFailed if the task ends before, or NoProgress if it does nothing more."""
-        seen, since = progress(), time.monotonic()
+        seen, since, polls = progress(), time.monotonic(), self._count("POLLS")
         while not done():
             if self._process.poll() is not None:
                 raise CheckFailed(f"The task ended before {what}: {self._reason()}", "See the error")
             if (now := progress()) != seen:
-                seen, since = now, time.monotonic()
-            elif time.monotonic() - since > (_NO_PROGRESS if self.running else _PATIENCE):
+                seen, since, polls = now, time.monotonic(), self._count("POLLS")
+            elif time.monotonic() - since > (_NO_PROGRESS if self._count("POLLS") - polls > _IDLE_POLLS else _PATIENCE):
                 raise NoProgress(f"The task makes no progress before {what}{self._logged()}", "See its log")
             time.sleep(0.005)
 

@@ -71,6 +71,7 @@ def new_project(name: str, kind: str, is_async: bool, parent: Path) -> tuple[Pat
         "summary": chosen.summary,
         "kind": chosen.what,
         "file": f"src/{package}/{chosen.file}",
+        "run": chosen.next_steps[0],
     }
     texts = dict(_texts((*chosen.templates, f"{kind}_async") if is_async else chosen.templates, words))
     for file, text in texts.items():

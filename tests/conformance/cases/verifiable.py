@@ -8,7 +8,7 @@ from runtime.connectors.verifiable.source import VerifiableSourceConnector
 from runtime.plugin_kit import Case, SinkCase, SourceCase
 
 CASES: list[Case] = [
-    SourceCase(connector=VerifiableSourceConnector, config={"topic": "numbers", "name": "v", "tasks.max": "2"}),
+    SourceCase(connector=VerifiableSourceConnector, config={"topic": "numbers", "name": "v"}),
     SinkCase(
         connector=VerifiableSinkConnector,  # writes to the log only
         config={"topics": "numbers", "name": "v"},

@@ -18,6 +18,7 @@ def test_help_is_printed(words: list[str], capsys: pytest.CaptureFixture[str]) -
     [
         (["worker"], "usage: headrace worker"),
         (["worker", "distributed"], "the worker's properties file is missing"),
+        (["plugin"], "usage: headrace plugin"),
         (["worker", "standalon", "w.properties"], "'standalon' is neither distributed nor standalone"),
     ],
 )
