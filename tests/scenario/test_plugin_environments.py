@@ -86,7 +86,7 @@ def _start(connect: Connect, broker: KafkaBroker, cls: str, **more: str) -> tupl
     """A running connector and its topic."""
     name, topic = unique("count"), broker.create_topic()
     connect.create(name, {"connector.class": cls, "topic": topic, "tasks.max": "1", **STRINGS, **more})
-    connect.wait(name, "RUNNING", ["RUNNING"])
+    connect.wait(name, "RUNNING", ["RUNNING"], timeout=90)
     return name, topic
 
 
