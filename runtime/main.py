@@ -9,7 +9,7 @@ USAGE = """usage: headrace worker distributed FILE.properties
        headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
        headrace embedded up|down|status|run
        headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
-       headrace plugin new|list|test|run ...
+       headrace plugin new|list|test|run|install ...
        headrace doctor"""
 
 USAGE_ERROR = 2

@@ -1,4 +1,4 @@
-"""The kit for authors of plugins: `headrace plugin new|list|test|run`, and the conformance suite for their own tests.
+"""The commands `headrace plugin new|list|test|run|install`, and the conformance suite for the tests of plugin authors.
 
 A case is an example of a plugin; docs/plugins.md has one of each kind. In pytest:
 

@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Writes, lists, tests and tries plugins: see docs/plugins.md.",
         allow_abbrev=False,
     )
-    verbs = parser.add_subparsers(metavar="new|list|test|run", required=True)
+    verbs = parser.add_subparsers(metavar="new|list|test|run|install", required=True)
     new = verbs.add_parser(
         "new",
         help="write a project with a working plugin",
@@ -90,6 +90,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--cluster", action="store_true", help="use the embedded cluster also with --records or --input")
     run.set_defaults(command=_run)
+    install = verbs.add_parser(
+        "install",
+        help="install a Java connector by its Maven coordinates",
+        description="Downloads a Java connector with its runtime dependencies into a folder of plugin.path: a jar by "
+        "GROUP:ARTIFACT:VERSION, a plugin archive by GROUP:ARTIFACT:VERSION:plugin@tar.gz or @zip.",
+    )
+    install.add_argument("coordinate", metavar="GROUP:ARTIFACT:VERSION[:CLASSIFIER][@EXTENSION]")
+    into = install.add_mutually_exclusive_group(required=True)
+    into.add_argument("--plugin-path", metavar="FOLDER", help="the folder to install into")
+    into.add_argument("--config", type=Path, metavar="FILE", help="use the first folder of a worker's plugin.path")
+    install.add_argument("--repository", metavar="URL", help="use this Maven repository")
+    install.add_argument("--offline", action="store_true", help="use only what was downloaded before")
+    install.set_defaults(command=_install)
     return parser
 
 
@@ -118,6 +131,14 @@ def _list(arguments: argparse.Namespace) -> int:
 
     folders = worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
     return list_plugins(folders, arguments.own, arguments.json)
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.install_command import install_plugin
+    from runtime.plugin_kit.list_command import split_path, worker_path
+
+    folders = worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
+    return install_plugin(arguments.coordinate, folders, arguments.repository, arguments.offline)
 
 
 def _test(arguments: argparse.Namespace) -> int:

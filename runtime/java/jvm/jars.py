@@ -144,3 +144,9 @@ def ivy_jar() -> Path:
         for jar in sorted(Path(place, "jars").glob("ivy-*.jar")):
             return jar
     raise JarsError("PySpark's Ivy jar was not found: pip install 'headrace[runtime]'")
+
+
+def janino_jars() -> list[Path]:
+    """The jars of PySpark's Janino, which compiles Java without a JDK. Raises JarsError."""
+    folder = ivy_jar().parent
+    return [*sorted(folder.glob("janino-*.jar")), *sorted(folder.glob("commons-compiler-*.jar"))]

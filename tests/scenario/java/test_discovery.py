@@ -1,8 +1,10 @@
-"""Java plugins that are found without a JVM, compared with the list of Apache's worker over the same `plugin.path`."""
+"""Java plugins that are installed by coordinates and found without a JVM, compared with what Apache's worker lists over
+the same `plugin.path`."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,29 +15,46 @@ import pytest
 from runtime.embedded.broker import coordinates
 from runtime.java.discovery.java_plugin import UNDEFINED
 from runtime.java.discovery.scan import PluginDiscovery, scan
+from runtime.java.install.coordinate import Coordinate
+from runtime.java.install.installer import install
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.java_plugins.edge_cases import edge_case_jar
 from tests.support.workers import java_worker
 
-_MIRROR = ("org.apache.kafka:connect-mirror:4.3.0", "org.apache.kafka:connect-mirror-client:4.3.0")
+_CONNECTORS = (
+    "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin@tar.gz",
+    "io.debezium:debezium-connector-jdbc:3.2.0.Final:plugin@tar.gz",
+    "org.apache.kafka:connect-file:4.3.0",
+    "org.apache.kafka:connect-mirror:4.3.0",
+    "org.mongodb.kafka:mongo-kafka-connect:1.13.0",
+)
 _LISTED = {"sink", "source", "transformation", "predicate", "converter", "header_converter"}
+_START = 300.0  # seconds; Apache's worker loads every class of every jar
 
 Entry = tuple[str, str, str | None]
 
 
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A `plugin.path` with all connectors, and classes at the limits of what is a plugin."""
+    folder = tmp_path_factory.mktemp("java")
+    for text in _CONNECTORS:
+        assert install(Coordinate.parse(text), folder / "plugins", progress=sys.stderr).is_new
+    edge_case_jar(folder)
+    shutil.move(folder / "edge-cases.jar", folder / "plugins")
+    return folder / "plugins"
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("discovery", ["hybrid_warn", "service_load"])
-def test_the_plugins_of_apaches_worker(discovery: str, broker: KafkaBroker, tmp_path: Path) -> None:
-    plugins = tmp_path / "plugins"
-    java = find_java()
-    shutil.copytree(jars.fetch("mirror", _MIRROR, java), plugins / "mirror" / "lib")
-    (plugins / "file").mkdir()
-    shutil.copy(jars.fetch("java-connect", coordinates.JAVA_CONNECT, java) / "connect-file-4.3.0.jar", plugins / "file")
-    edge_case_jar(tmp_path)
-    shutil.move(tmp_path / "edge-cases.jar", plugins)
-    assert _ours(plugins, discovery) == _apaches(plugins, discovery, broker, tmp_path)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("discovery", ["hybrid_warn", "only_scan", "service_load"])
+def test_the_plugins_of_apaches_worker(discovery: str, plugins: Path, broker: KafkaBroker, tmp_path: Path) -> None:
+    ours = _ours(plugins, discovery)
+    assert ours == _apaches(plugins, discovery, broker, tmp_path)
+    names = {cls.rpartition(".")[2] for cls, _, _ in ours}
+    assert {"PostgresConnector", "JdbcSinkConnector", "MirrorSourceConnector"} <= names
 
 
 def _ours(plugins: Path, discovery: str) -> set[Entry]:
@@ -47,7 +66,7 @@ def _apaches(plugins: Path, discovery: str, broker: KafkaBroker, folder: Path) -
     """What the worker lists beside the plugins of its own class path."""
     settings = {"plugin.path": str(plugins), "plugin.discovery": discovery}
     worker = java_worker(folder / "worker", broker.bootstrap, settings)
-    worker.start()
+    worker.start(_START)
     try:
         listed = httpx.get(f"{worker.url}/connector-plugins", params={"connectorsOnly": "false"}).json()
     finally:

@@ -42,14 +42,8 @@ def _compile(target: Path, *sources: Path) -> None:
     subprocess.run(
         [
             *(str(java.program), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-            *("-cp", os.pathsep.join(map(str, janino())), "org.codehaus.janino.SimpleCompiler"),
+            *("-cp", os.pathsep.join(map(str, jars.janino_jars())), "org.codehaus.janino.SimpleCompiler"),
             *(str(_SOURCES / "Compile.java"), "Compile", str(target), os.pathsep.join(class_path), *map(str, sources)),
         ],
         check=True,
     )
-
-
-def janino() -> list[Path]:
-    """PySpark's Janino."""
-    found = jars.ivy_jar().parent
-    return [*found.glob("janino-*.jar"), *found.glob("commons-compiler-*.jar")]

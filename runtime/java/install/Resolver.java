@@ -1,0 +1,135 @@
+import java.io.File;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.maven.model.Repository;
+import org.apache.maven.model.io.xpp3.MavenXpp3Reader;
+import org.apache.maven.repository.internal.MavenRepositorySystemUtils;
+import org.eclipse.aether.DefaultRepositorySystemSession;
+import org.eclipse.aether.RepositorySystem;
+import org.eclipse.aether.artifact.Artifact;
+import org.eclipse.aether.artifact.DefaultArtifact;
+import org.eclipse.aether.collection.CollectRequest;
+import org.eclipse.aether.collection.DependencyCollectionContext;
+import org.eclipse.aether.collection.DependencySelector;
+import org.eclipse.aether.graph.Dependency;
+import org.eclipse.aether.repository.LocalRepository;
+import org.eclipse.aether.repository.RemoteRepository;
+import org.eclipse.aether.repository.RepositoryPolicy;
+import org.eclipse.aether.resolution.ArtifactRequest;
+import org.eclipse.aether.resolution.ArtifactResult;
+import org.eclipse.aether.resolution.DependencyRequest;
+import org.eclipse.aether.resolution.DependencyResult;
+import org.eclipse.aether.supplier.RepositorySystemSupplier;
+import org.eclipse.aether.transfer.AbstractTransferListener;
+import org.eclipse.aether.transfer.TransferEvent;
+import org.eclipse.aether.util.graph.selector.AndDependencySelector;
+import org.eclipse.aether.util.repository.JreProxySelector;
+
+/**
+ * Resolves one artifact, with its runtime dependencies if it is a jar, and prints lines of fields separated by tabs:
+ * "file" with coordinate and path for each result, "got" with name and bytes for each download, "error" with a message.
+ *
+ * Arguments: local repository, "online" or "offline", repository URL or "" for Maven's own default, the coordinate as
+ * group:artifact:extension:classifier:version, and group:artifact patterns of what the worker provides.
+ */
+public class Resolver {
+    public static void main(String[] arguments) throws Exception {
+        List provided = Arrays.asList(arguments).subList(4, arguments.length);
+        RepositorySystem system = new RepositorySystemSupplier().get();
+        DefaultRepositorySystemSession session = MavenRepositorySystemUtils.newSession();
+        session.setLocalRepositoryManager(
+            system.newLocalRepositoryManager(session, new LocalRepository(new File(arguments[0]))));
+        session.setOffline(arguments[1].equals("offline"));
+        session.setChecksumPolicy(RepositoryPolicy.CHECKSUM_POLICY_FAIL);
+        session.setProxySelector(new JreProxySelector());
+        session.setTransferListener(new Progress());
+        session.setDependencySelector(
+            new AndDependencySelector(new DependencySelector[] {session.getDependencySelector(), new Needed(provided, false)}));
+        List repositories = new ArrayList();
+        repositories.add(repository(arguments[2]));
+        String[] part = arguments[3].split(":", -1);
+        Artifact artifact = new DefaultArtifact(part[0], part[1], part[3], part[2], part[4]);
+        try {
+            if (part[2].equals("jar")) withDependencies(system, session, repositories, artifact);
+            else alone(system, session, repositories, artifact);
+        } catch (Exception failure) {
+            line("error", reason(failure), "");
+            System.exit(1);
+        }
+    }
+
+    private static void alone(RepositorySystem system, DefaultRepositorySystemSession session, List repositories,
+            Artifact artifact) throws Exception {
+        ArtifactResult result = system.resolveArtifact(session, new ArtifactRequest(artifact, repositories, null));
+        line("file", result.getArtifact().toString(), result.getArtifact().getFile().getPath());
+    }
+
+    private static void withDependencies(RepositorySystem system, DefaultRepositorySystemSession session,
+            List repositories, Artifact artifact) throws Exception {
+        CollectRequest collect = new CollectRequest(new Dependency(artifact, "runtime"), repositories);
+        DependencyResult result = system.resolveDependencies(session, new DependencyRequest(collect, null));
+        List found = result.getArtifactResults();
+        for (int n = 0; n < found.size(); n++) {
+            Artifact one = ((ArtifactResult) found.get(n)).getArtifact();
+            line("file", one.toString(), one.getFile().getPath());
+        }
+    }
+
+    private static RemoteRepository repository(String url) throws Exception {
+        if (!url.isEmpty()) return new RemoteRepository.Builder("given", "default", url).build();
+        InputStream pom = MavenRepositorySystemUtils.class.getClassLoader()
+            .getResourceAsStream("org/apache/maven/model/pom-4.0.0.xml");
+        Repository standard = (Repository) new MavenXpp3Reader().read(pom).getRepositories().get(0);
+        return new RemoteRepository.Builder(standard.getId(), "default", standard.getUrl()).build();
+    }
+
+    private static String reason(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause())
+            if (cause.getMessage() != null) return clean(cause.getMessage());
+        return failure.getClass().getName();
+    }
+
+    static synchronized void line(String kind, String first, String second) {
+        System.out.println(kind + "\t" + clean(first) + "\t" + clean(second));
+    }
+
+    private static String clean(String text) {
+        return text.replace('\n', ' ').replace('\t', ' ');
+    }
+
+    /** Reports each finished download. */
+    public static class Progress extends AbstractTransferListener {
+        public void transferSucceeded(TransferEvent event) {
+            String name = event.getResource().getResourceName();
+            line("got", name.substring(name.lastIndexOf('/') + 1), String.valueOf(event.getTransferredBytes()));
+        }
+    }
+
+    /**
+     * Leaves out what the worker provides, and what only those artifacts need; of the requested artifact, to which Maven
+     * would apply the rules of a project to build, also optional, provided and test dependencies.
+     */
+    public static class Needed implements DependencySelector {
+        private final List provided;
+        private final boolean isChild;
+
+        public Needed(List provided, boolean isChild) {
+            this.provided = provided;
+            this.isChild = isChild;
+        }
+
+        public boolean selectDependency(Dependency dependency) {
+            if (!isChild) return true;
+            Artifact artifact = dependency.getArtifact();
+            String scope = dependency.getScope();
+            return !dependency.isOptional() && !scope.equals("provided") && !scope.equals("test")
+                && !provided.contains(artifact.getGroupId() + ":" + artifact.getArtifactId());
+        }
+
+        public DependencySelector deriveChildSelector(DependencyCollectionContext context) {
+            return isChild ? this : new Needed(provided, true);
+        }
+    }
+}

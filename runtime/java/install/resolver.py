@@ -1,0 +1,117 @@
+"""Runs Maven's resolver in a JVM, which ends with the request.
+
+Resolver.java is compiled and run by the Janino that PySpark includes, so that a JRE is enough.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TextIO
+from urllib.parse import urlsplit
+
+from runtime.java.install.coordinate import Coordinate
+from runtime.java.install.errors import InstallError
+from runtime.java.install.resolver_jars import PROVIDED, RESOLVER
+from runtime.java.jvm import jars
+from runtime.java.jvm.java import find_java
+from runtime.system.cache import cache_folder
+from runtime.system.locks import exclusive
+from runtime.system.processes import die_with_parent
+
+_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+@dataclass(frozen=True, slots=True)
+class Repositories:
+    """Where artifacts come from: `url` instead of the repository that Maven uses by default, and the folder of those
+    that were downloaded before; by default in the cache."""
+
+    url: str | None = None
+    offline: bool = False
+    folder: Path = field(default_factory=lambda: cache_folder() / "maven")
+
+
+def resolve(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[Path]:
+    """The file of an archive, or a jar and its runtime dependencies. Checksums are verified.
+
+    Raises InstallError, JavaError and JarsError.
+    """
+    repository, offline = repositories.url, repositories.offline
+    if repository and urlsplit(repository).username is not None:
+        raise InstallError("the URL of --repository must not contain a user name or a password")
+    command = _command(coordinate, repositories, progress)
+    with exclusive(repositories.folder / ".lock"):
+        print(f"resolving {coordinate}", file=progress, flush=True)
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent()
+        ) as process:
+            try:
+                files, error = _follow(process.stdout or (), progress)
+                output = process.stderr.read() if process.stderr else ""
+            except BaseException:
+                process.kill()
+                raise
+    if process.returncode or error or not files:
+        raise InstallError(f"{coordinate} could not be resolved: {error or _last(output)}. {_remedy(offline)}")
+    return files
+
+
+def _command(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[str]:
+    java = find_java()
+    if repositories.offline and not jars.folder_of("maven-resolver", RESOLVER).is_dir():
+        raise InstallError(
+            f"{coordinate} cannot be installed offline, since Maven's resolver has not been downloaded yet: "
+            f"install any plugin without --offline first"
+        )
+    resolver = jars.fetch("maven-resolver", RESOLVER, java, progress)
+    class_path = [*jars.janino_jars(), *sorted(resolver.glob("*.jar"))]
+    source = str(resources.files("runtime.java.install") / "Resolver.java")
+    part = (coordinate.group, coordinate.artifact, coordinate.extension, coordinate.classifier, coordinate.version)
+    return [
+        *(str(java.program), *_JVM, "-cp", os.pathsep.join(map(str, class_path))),
+        *("org.codehaus.janino.SimpleCompiler", source, "Resolver", str(repositories.folder)),
+        *("offline" if repositories.offline else "online", repositories.url or "", ":".join(part), *PROVIDED),
+    ]
+
+
+def _follow(lines: Iterable[str], progress: TextIO) -> tuple[list[Path], str]:
+    """The resolved files, and the error if there is one."""
+    files: list[Path] = []
+    error = ""
+    downloads = size = 0
+    for line in lines:
+        kind, _, rest = line.rstrip("\n").partition("\t")
+        first, _, second = rest.partition("\t")
+        if kind == "file":
+            files.append(Path(second))
+        elif kind == "error":
+            error = first
+        elif kind == "got":
+            downloads, size = downloads + 1, size + int(second)
+            _show(f"{downloads} files, {size / 1_000_000:.1f} MB", downloads, progress)
+    if downloads and progress.isatty():
+        print(file=progress, flush=True)
+    return files, error
+
+
+def _show(text: str, downloads: int, progress: TextIO) -> None:
+    if progress.isatty():
+        print(f"\r  downloaded {text}", end="", file=progress, flush=True)
+    elif downloads % 20 == 0:
+        print(f"  downloaded {text}", file=progress, flush=True)
+
+
+def _remedy(offline: bool) -> str:
+    if offline:
+        return "Without --offline it is downloaded"
+    return "Check group, artifact, version and classifier, and the network; --repository URL names another repository"
+
+
+def _last(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "the JVM ended without a result"
