@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,6 +22,8 @@ PARTITION = "data.source"
 _WAIT = 0.1  # seconds that poll() waits for rows
 _STOP_WAIT = 0.5  # seconds
 _COMMIT_INTERVAL = 1.0  # seconds between two reads of the committed offset
+
+_log = logging.getLogger(__name__)
 
 
 class DataSourceTask(SourceTask):
@@ -60,7 +63,11 @@ class DataSourceTask(SourceTask):
         if self._clock() < self._next_commit:
             return
         self._next_commit = self._clock() + _COMMIT_INTERVAL
-        committed = self.context.offsets.offset(self._partition)
+        try:
+            committed = self.context.offsets.offset(self._partition)
+        except ConnectError as error:  # the next commit() tells the reader
+            _log.debug("The reader is not told what has been committed: %s", error)
+            return
         if committed is not None and self._thread is not None and committed.get("offset") != self._told:
             self._told = committed.get("offset")
             self._thread.commit(BatchPosition.of(committed).start)
