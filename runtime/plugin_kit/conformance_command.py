@@ -66,29 +66,38 @@ def _heading(title: str, plugin: type) -> str:
 
 
 def _missing_case(plugin: type, code: AuthorCode) -> Outcome:
+    missing = code.without_case
+    add = f"Add to {code.expected_cases_file}:\n\n{example_module(missing)}"
     return Outcome(
         plugin.__name__,
         "case",
         "There is an example with which the plugin can be tried",
         Result.FAILED,
         "The suite needs a configuration that works, which it cannot guess",
-        f"Add to {code.expected_cases_file}:\n\n{example_case(plugin)}",
+        add if plugin is missing[0] else "Add its case, see above",
     )
 
 
-def example_case(plugin: type) -> str:
-    """The text of a case for this plugin, to be completed by the author."""
+def example_module(plugins: Sequence[type]) -> str:
+    """The text of a module with cases for these plugins, to be completed by the author."""
+    described = [(plugin, *_described(plugin)) for plugin in plugins]
+    names = ", ".join(["Case", *sorted({kind for _, kind, _, _ in described})])
+    imports = [f"from {plugin.__module__} import {plugin.__name__}" for plugin in plugins]
+    cases = [
+        f"    {kind}({field}={plugin.__name__}, config={{{_required(plugin)}}}{more}),"
+        for plugin, kind, field, more in described
+    ]
+    return "\n".join([f"from runtime.plugin_kit import {names}", *imports, "", "CASES: list[Case] = [", *cases, "]"])
+
+
+def _described(plugin: type) -> tuple[str, str, str]:
+    """The class of the plugin's case, the name of the plugin in it, and further arguments."""
+    return next((kind, field, more) for base, kind, field, more in _KINDS if issubclass(plugin, base))
+
+
+def _required(plugin: type) -> str:
     definition = getattr(plugin, "config_def", ConfigDef())
-    config = "".join(f'"{key.name}": "…", ' for key in definition if key.required)
-    kind, field, more = next((kind, field, more) for base, kind, field, more in _KINDS if issubclass(plugin, base))
-    names = ", ".join(["Case", kind])
-    return (
-        f"from runtime.plugin_kit import {names}\n"
-        f"from {plugin.__module__} import {plugin.__name__}\n\n"
-        f"CASES: list[Case] = [\n"
-        f"    {kind}({field}={plugin.__name__}, config={{{config.rstrip(', ')}}}{more}),\n"
-        f"]"
-    )
+    return ", ".join(f'"{key.name}": "…"' for key in definition if key.required)
 
 
 _KINDS: tuple[tuple[type, str, str, str], ...] = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime import __version__
-from tests.support.installed_wheel import Installed, build
+from tests.support.installed_wheel import REPOSITORY, Installed, build
 
 # Every module of the packages, with its location.
 IMPORT_ALL = """
@@ -55,7 +55,7 @@ def test_the_templates_of_plugin_projects_are_included(wheel: Path) -> None:
     templates = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".tmpl")}
     source = "runtime/plugin_kit/project/templates"
     assert {f"{source}/common/.gitignore.tmpl", f"{source}/source/src/package/connector.py.tmpl"} <= templates
-    assert len(templates) == len(list(Path(source).rglob("*.tmpl")))
+    assert len(templates) == len(list((REPOSITORY / source).rglob("*.tmpl")))
 
 
 def test_the_console_needs_no_part_of_the_runtime(base: Installed) -> None:

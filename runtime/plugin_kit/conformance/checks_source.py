@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError, DataError, UnsupportedOffsetsError
 from runtime.plugin_kit.conformance.case import Config, SourceCase
 from runtime.plugin_kit.conformance.connector_run import SourceRun, task_configs
 from runtime.plugin_kit.conformance.leaks import check_leaks
-from runtime.plugin_kit.conformance.marks import Reference, committed, mark
+from runtime.plugin_kit.conformance.marks import ReferenceRun, committed, mark
 from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped
 
 _LONGEST_POLL = 1.5  # seconds; poll() may wait for about one
@@ -122,7 +122,7 @@ def resume(case: SourceCase) -> str:
     with case.opened() as config:
         exact = case.connector().exactly_once_support(config) is ExactlyOnceSupport.SUPPORTED
         for task in task_configs(case.connector, config):
-            reference = Reference.of(case, task)
+            reference = ReferenceRun.of(case, task)
             for position in _positions(reference):
                 repeated = max(repeated, _check_resume(case, task, reference, position, exact))
                 tried += 1
@@ -132,7 +132,7 @@ def resume(case: SourceCase) -> str:
     return f"from {tried} positions{again}"
 
 
-def _positions(reference: Reference) -> list[int]:
+def _positions(reference: ReferenceRun) -> list[int]:
     """Positions of records after which to resume: the first, some in between, the last."""
     end = len(reference.records) - 1
     if end < 0 or not reference.has_offsets:
@@ -140,7 +140,7 @@ def _positions(reference: Reference) -> list[int]:
     return sorted({0, 1, end // 3, end // 2, end - 1, end} & set(range(end + 1)))
 
 
-def _check_resume(case: SourceCase, task: Config, reference: Reference, position: int, exact: bool) -> int:
+def _check_resume(case: SourceCase, task: Config, reference: ReferenceRun, position: int, exact: bool) -> int:
     """Returns how many records were repeated."""
     last = reference.records[position]
     done = reference.marks(reference.records[: position + 1])

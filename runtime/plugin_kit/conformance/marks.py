@@ -30,7 +30,7 @@ def mark(record: SourceRecord) -> Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceRun:
     """The records that a task produces if nothing happens. `stable`: two runs produced equal keys and values; else they
     are random or contain the time, and records are recognized by their offsets only."""
 
@@ -38,7 +38,7 @@ class Reference:
     stable: bool
 
     @classmethod
-    def of(cls, case: SourceCase, task: Config) -> Reference:
+    def of(cls, case: SourceCase, task: Config) -> ReferenceRun:
         """Runs the task twice."""
         with SourceRun(case.connector, task) as run:
             records = run.read(case.records)

@@ -14,7 +14,7 @@ from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.plugin_kit.conformance.case import Config, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.checks_sink import check_written
 from runtime.plugin_kit.conformance.connector_run import task_configs, topic_of
-from runtime.plugin_kit.conformance.marks import Mark, Reference
+from runtime.plugin_kit.conformance.marks import Mark, ReferenceRun
 from runtime.plugin_kit.conformance.outcome import CheckFailed
 from runtime.plugin_kit.killed.child import MARK
 from runtime.plugin_kit.killed.child_process import NoProgress, TaskProcess
@@ -89,7 +89,7 @@ def source_at_least_once(case: SourceCase) -> str:
     doubled = 0
     with case.opened() as config:
         for number, task in enumerate(task_configs(case.connector, config)):
-            reference = Reference.of(case, task)
+            reference = ReferenceRun.of(case, task)
             if not reference.records:
                 continue
             with MockBroker() as broker:
@@ -109,7 +109,7 @@ class _KilledSource:
     """A source task that is killed and started again, until all records of the reference have arrived."""
 
     def __init__(
-        self, case: SourceCase, task: Config, number: int, bootstrap: str, reference: Reference, arrived: _Arrived
+        self, case: SourceCase, task: Config, number: int, bootstrap: str, reference: ReferenceRun, arrived: _Arrived
     ) -> None:
         self._case, self._task, self._number, self._bootstrap = case, task, number, bootstrap
         self._reference, self._arrived = reference, arrived

@@ -19,7 +19,7 @@ _SUFFIX = ".tmpl"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProjectKind:
     """A kind of project: its templates, and words for its texts."""
 
     name: str
@@ -33,20 +33,20 @@ class Kind:
 _RUN_SOURCE = "headrace plugin run . example.json --records 5"
 _RUN_RECORDS = "headrace plugin run . example.json --input records.jsonl"
 
-KINDS: dict[str, Kind] = {
-    "source": Kind(
+KINDS: dict[str, ProjectKind] = {
+    "source": ProjectKind(
         "source", ("common", "source"), "connector.py", "source connector",
         "Reads the measurements of a station into a topic.", (_RUN_SOURCE,),
     ),
-    "sink": Kind(
+    "sink": ProjectKind(
         "sink", ("common", "sink"), "connector.py", "sink connector",
         "Writes the records of topics to a table.", (_RUN_RECORDS,),
     ),
-    "transform": Kind(
+    "transform": ProjectKind(
         "transform", ("common", "transform"), "transformation.py", "transformation",
         "Adds a field to records.", (_RUN_RECORDS,),
     ),
-    "converter": Kind(
+    "converter": ProjectKind(
         "converter", ("common", "converter"), "converter.py", "converter",
         "Converts maps of texts to the format of HTML forms and back.", (_RUN_RECORDS,),
     ),

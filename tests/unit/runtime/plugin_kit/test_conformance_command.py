@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from runtime.plugin_kit.cli import main
+from runtime.plugin_kit.conformance_command import example_module
+from tests.support.faulty_connectors import LinesConnector, NumbersConnector
 
 MODULE = '''
 from runtime.api import ConfigDef, ConfigKey, ConfigType, DataError, Predicate, Transformation
@@ -53,6 +55,18 @@ def test_a_plugin_without_a_case_fails_with_the_case_to_add(tmp_path: Path, caps
     printed = capsys.readouterr().out
     assert f"Add to {tmp_path}/conformance.py".replace(" ", "") in "".join(printed.split())
     assert 'PredicateCase(predicate=ConfiguredKittwo, config={"what": "…"})' in printed
+
+
+def test_one_module_with_the_cases_of_all_plugins_is_suggested() -> None:
+    assert example_module([NumbersConnector, LinesConnector]) == (
+        "from runtime.plugin_kit import Case, SinkCase, SourceCase\n"
+        "from tests.support.faulty_connectors import NumbersConnector\n"
+        "from tests.support.faulty_connectors import LinesConnector\n\n"
+        "CASES: list[Case] = [\n"
+        '    SourceCase(connector=NumbersConnector, config={"topic": "…"}),\n'
+        '    SinkCase(connector=LinesConnector, config={"file": "…"}, value=lambda number: …, '
+        "written=lambda config: …),\n]"
+    )
 
 
 def test_a_folder_of_modules_with_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
