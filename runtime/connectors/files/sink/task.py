@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from runtime.api.data.record import SinkRecord, TopicPartition
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _MOST_PENDING = 4  # closed cuts per upload thread; put() waits beyond it
+_COMMIT_WAIT = 0.2  # seconds for which pre_commit() waits for the last files
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for files of partitions that another task gets
 
 
@@ -65,6 +66,7 @@ class FilesSinkTask(SinkTask):
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         self._close_due()
+        self._await_last_files(offsets)
         allowed = dict(offsets)
         for tp in offsets:
             writer = self._writers.get(tp)
@@ -112,6 +114,16 @@ class FilesSinkTask(SinkTask):
         start = writer.restart()
         _log.warning("%s-%d was read again from within an open file; reading it from offset %d", *tp, start)
         self.context.seek({tp: start})
+
+    def _await_last_files(self, partitions: Iterable[TopicPartition]) -> None:
+        """Waits for a moment for files behind which no others are open: this may be the last commit of a task, and what
+        it does not commit is read and written again."""
+        deadline = time.monotonic() + _COMMIT_WAIT
+        for tp in partitions:
+            writer = self._writers.get(tp)
+            if writer is not None and writer.cut is None:
+                for pending in writer.pending:
+                    pending.wait(max(deadline - time.monotonic(), 0))
 
     def _limit_memory(self) -> None:
         limit = self._settings.buffer_bytes

@@ -44,6 +44,13 @@ def test_offsets_are_committed_for_complete_files_only(tmp_path: Path) -> None:
     sink.stop()
 
 
+def test_the_last_commit_includes_files_that_are_just_being_written(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})
+    sink.put(records([{"n": n} for n in range(3)]))
+    assert sink.commit() == 3
+    sink.stop()
+
+
 def test_without_open_files_everything_is_committed(tmp_path: Path) -> None:
     sink = SinkDriver(tmp_path, JSON)
     assert sink.task.pre_commit({TP: 7, TopicPartition("other", 1): 3}) == {TP: 7, TopicPartition("other", 1): 3}
