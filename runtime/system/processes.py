@@ -113,16 +113,16 @@ def _ps(pid: int, column: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def die_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` that makes the kernel send SIGTERM to the child when this process ends, even by SIGKILL; None
-    except on Linux."""
+def die_with_parent(number: signal.Signals = signal.SIGTERM) -> Callable[[], None] | None:
+    """A `preexec_fn` that makes the kernel send a signal to the child when the thread that starts it or this
+    process ends, even by SIGKILL; None except on Linux."""
     if not sys.platform.startswith("linux"):
         return None
     prctl = ctypes.CDLL(None).prctl
     parent = os.getpid()
 
     def request_signal() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(_PR_SET_PDEATHSIG, number)
         if os.getppid() != parent:
             os._exit(1)
 

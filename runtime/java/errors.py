@@ -1,0 +1,57 @@
+"""Exceptions of Java plugins, and of the JVM that runs them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from runtime.api.errors import (
+    AlreadyExistsError,
+    ConfigError,
+    ConnectError,
+    DataError,
+    IllegalArgumentError,
+    NotFoundError,
+    NullPointerError,
+    RetriableError,
+    SchemaBuilderError,
+    UnsupportedOffsetsError,
+)
+
+
+class HostLostError(ConnectError):
+    """The task host JVM has ended, or the link to it was closed. The plugin's object is lost."""
+
+
+_BASES: tuple[type[ConnectError], ...] = (
+    RetriableError,
+    ConfigError,
+    SchemaBuilderError,
+    DataError,
+    IllegalArgumentError,
+    NullPointerError,
+    NotFoundError,
+    AlreadyExistsError,
+    UnsupportedOffsetsError,
+)
+_BY_NAME = {base.java_name: base for base in _BASES}
+
+
+def java_error(description: list[Any]) -> ConnectError:
+    """The exception for a description by the JVM: class, message, stack trace, the class and its superclasses.
+
+    It is an instance of the class of `runtime.api.errors` that corresponds to the closest superclass in Java, or of
+    ConnectError; `java_trace` is the stack trace that Java prints."""
+    name, message, trace, classes = description
+    base = next((known for known in classes if known in _BY_NAME), "")
+    error = _class(name, base)(message or "")
+    error.java_trace = trace  # type: ignore[attr-defined] # a class that is created for the Java class
+    return error
+
+
+@lru_cache(maxsize=1000)
+def _class(name: str, base: str) -> type[ConnectError]:
+    """A class for each Java class, whose name traces, dead letters and status show."""
+    return type(
+        name.rpartition(".")[2], (_BY_NAME.get(base, ConnectError),), {"java_name": name, "__module__": __name__}
+    )

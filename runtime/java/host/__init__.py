@@ -1,0 +1,1 @@
+"""The task host JVM: its jars, its process and the links to it."""

@@ -1,0 +1,107 @@
+"""The control link: what plugins in the JVM ask of their contexts, and what they log."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from runtime.java.errors import HostLostError
+from runtime.java.host.link import receive_frame, send_frame
+from runtime.java.wire.reader import FrameReader, SchemaReader
+from runtime.java.wire.writer import FrameWriter
+
+_log = logging.getLogger(__name__)
+
+ContextCall = Callable[[str, Any], Any]
+"""Answers a call of a plugin's context: its name and argument."""
+
+_LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40}
+_THREADS = 32
+
+
+def _gone() -> str:
+    return "The control link has ended"
+
+
+class ControlLink:
+    """Serves the control link until it ends. Calls run on threads of their own, in the context of the thread that has
+    opened the link of the plugin: its log lines belong to the same task."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._writing = threading.Lock()
+        self._contexts: dict[int, tuple[contextvars.Context, ContextCall]] = {}
+        self._pool = ThreadPoolExecutor(_THREADS, "java-context")
+        self._thread = threading.Thread(target=self._serve, name="java-control", daemon=True)
+        self._thread.start()
+
+    def register(self, link: int, call: ContextCall) -> None:
+        """Answer the calls of a link, on behalf of this thread."""
+        self._contexts[link] = (contextvars.copy_context(), call)
+
+    def forget(self, link: int) -> None:
+        """The link has ended."""
+        self._contexts.pop(link, None)
+
+    def interrupt(self, link: int) -> None:
+        """Interrupt the thread of a link in the JVM."""
+        try:
+            self._send(["interrupt", link])
+        except HostLostError:
+            _log.debug("The JVM has ended; nothing to interrupt")
+
+    def close(self) -> None:
+        """End the link, and with it the JVM."""
+        try:
+            self._connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            _log.debug("The control link has already ended")
+
+    def _send(self, message: Any) -> None:
+        with self._writing:
+            writer = FrameWriter()
+            writer.value(message)
+            send_frame(self._connection, writer.frame(with_schemas=False), _gone)
+
+    def _serve(self) -> None:
+        try:
+            while True:
+                frame = FrameReader(receive_frame(self._connection, _gone), SchemaReader())
+                number, link, name, argument = frame.value()
+                if name == "log":
+                    self._logged(*argument)
+                else:
+                    self._pool.submit(self._answer, number, link, name, argument)
+        except HostLostError:
+            self._pool.shutdown(wait=False)
+            self._connection.close()
+
+    def _answer(self, number: int, link: int, name: str, argument: Any) -> None:
+        answer = None
+        reason: str | None = None
+        context, call = self._contexts.get(link, (contextvars.copy_context(), _closed))
+        try:
+            answer = context.copy().run(call, name, argument)
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+        if not number:
+            if reason is not None:
+                _log.warning("A request of a Java plugin failed: %s: %s", name, reason)
+            return
+        try:
+            self._send(["answer", number, reason, answer])
+        except HostLostError:
+            _log.debug("The JVM has ended before it received an answer")
+
+    def _logged(self, level: str, logger: str, message: str | None, link: str | None) -> None:
+        context, _ = self._contexts.get(int(link or 0), (contextvars.copy_context(), _closed))
+        context.copy().run(logging.getLogger(logger).log, _LEVELS.get(level, logging.INFO), "%s", message)
+
+
+def _closed(name: str, argument: Any) -> Any:
+    raise HostLostError("The plugin is not used any more")

@@ -1,0 +1,27 @@
+package headrace;
+
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+
+/**
+ * The task host: runs plugin code only.
+ *
+ * Standard input is a listening Unix socket. The first connection is the control link, whose end is the end of this
+ * process. Every other connection is the link of one plugin object.
+ */
+public final class Main {
+    private Main() {
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        ServerSocketChannel server = (ServerSocketChannel) System.inheritedChannel();
+        Lease.start(arguments.length > 0 ? arguments[0] : "");
+        Control control = new Control(server.accept());
+        Control.instance = control;
+        control.start();
+        while (true) {
+            SocketChannel channel = server.accept();
+            new Link(channel, control).start();
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Java plugins as objects of `runtime.api`."""

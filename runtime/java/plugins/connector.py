@@ -1,0 +1,131 @@
+"""Java connectors as SourceConnector and SinkConnector."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from runtime.api.config.definition import REQUIRED, ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.types import Password
+from runtime.api.connector import Connector, ExactlyOnceSupport, SinkConnector, SourceConnector, SourceConnectorContext
+from runtime.api.data.record import TopicPartition
+from runtime.api.errors import ConnectError
+from runtime.api.task import Offset, Partition
+from runtime.java.errors import HostLostError, java_error
+from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.plugins.source_task import read_offsets
+
+
+class JavaConnector(Connector):
+    """What Java's source and sink connectors have in common. The class of its tasks is `task_name`, in Java."""
+
+    def __init__(self, host: JavaHost, plugin: JavaClass) -> None:
+        """Raises the exception of the Java constructor, or HostLostError."""
+        self.plugin = host.create("connector", plugin, "connector", self._context_call)
+        self._definition: ConfigDef | None = None
+
+    def version(self) -> str:
+        return self.plugin.version or "undefined"
+
+    @property
+    def definition(self) -> ConfigDef:
+        """The keys of the connector. Its validators remain in Java: use validate()."""
+        if self._definition is None:
+            self._definition = definition_of(self.plugin.call("definition"))
+        return self._definition
+
+    @property
+    def task_name(self) -> str:
+        """The Java class of the tasks."""
+        name: str = self.plugin.call("task_class")
+        return name
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        types = {key.name: key.type for key in self.definition}
+        return [
+            ConfigValue(name, _typed(value, types.get(name)), recommended, errors, visible)
+            for name, value, recommended, errors, visible in self.plugin.call("validate", dict(config))
+        ]
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.plugin.call("start", dict(config))
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        found: list[dict[str, str]] = self.plugin.call("task_configs", max_tasks)
+        return found
+
+    def stop(self) -> None:
+        """A connector whose JVM has ended has nothing to release."""
+        try:
+            with contextlib.suppress(HostLostError):
+                self.plugin.call("stop")
+        finally:
+            self.plugin.close()
+
+    def _context_call(self, name: str, argument: Any) -> Any:
+        if name == "reconfigure":
+            self.context.request_task_reconfiguration()
+        elif name == "raise_error":
+            self.context.raise_error(java_error(argument))
+        elif name == "offsets":
+            return read_offsets(cast("SourceConnectorContext", self.context).offsets, argument)
+        else:
+            raise ConnectError(f"{name} is not available to a connector")
+        return None
+
+
+class JavaSourceConnector(JavaConnector, SourceConnector):
+    """A Java source connector."""
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
+        answer = self.plugin.call("exactly_once_support", dict(config))
+        return None if answer is None else ExactlyOnceSupport(answer)
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
+        return bool(self.plugin.call("transaction_boundaries", dict(config)) == "SUPPORTED")
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        pairs = [[_plain(partition), _plain(offset)] for partition, offset in offsets]
+        return bool(self.plugin.call("alter_source_offsets", dict(config), pairs))
+
+
+class JavaSinkConnector(JavaConnector, SinkConnector):
+    """A Java sink connector."""
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        triples = [[*partition, offset] for partition, offset in offsets.items()]
+        return bool(self.plugin.call("alter_sink_offsets", dict(config), triples))
+
+
+def definition_of(keys: Sequence[Sequence[Any]]) -> ConfigDef:
+    """The definition that the JVM has described."""
+    return ConfigDef(
+        *(
+            ConfigKey(
+                name,
+                ConfigType(kind),
+                REQUIRED if required else default,
+                Importance(importance),
+                doc or "",
+                None,
+                group,
+                order,
+                Width(width),
+                shown,
+                tuple(dependents or ()),
+            )
+            for name, kind, required, default, importance, doc, group, order, width, shown, dependents in keys
+        )
+    )
+
+
+def _typed(value: Any, kind: ConfigType | None) -> Any:
+    """Secrets arrive hidden; other values as text, which is also how they are shown."""
+    return Password(value) if kind is ConfigType.PASSWORD and isinstance(value, str) else value
+
+
+def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if values is None else dict(values)

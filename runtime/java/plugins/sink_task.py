@@ -1,0 +1,171 @@
+"""Java sink tasks as SinkTask."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from runtime.api.data.batch import SinkBatch
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import ConnectError
+from runtime.api.task import PendingReport, SinkTask
+from runtime.java.errors import HostLostError, java_error
+from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.wire.records import write_sink
+
+_Offsets = Mapping[TopicPartition, int]
+
+
+class JavaSinkTask(SinkTask):
+    """A Java sink task."""
+
+    takes_batches: ClassVar[bool] = True
+
+    def __init__(self, host: JavaHost, plugin: JavaClass, thread: str = "task") -> None:
+        """Raises the exception of the Java constructor, or HostLostError."""
+        super().__init__()
+        self.plugin = host.create("sink_task", plugin, thread, self._context_call)
+        self._put = _PutRecords()
+        self._reports = _Reports()
+        self._reporting = False
+
+    def version(self) -> str:
+        return self.plugin.version or "undefined"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._reporting = self.context.errant_record_reporter is not None
+        self.plugin.call("start", dict(config), self._reporting)
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        number = self._put.add(records) if self._reporting else 0
+        self.plugin.call("put", number, batch=lambda frame: write_sink(frame, records))
+
+    def pre_commit(self, offsets: _Offsets) -> _Offsets:
+        given = [[*partition, offset] for partition, offset in offsets.items()]
+        safe = {
+            TopicPartition(topic, partition): offset
+            for topic, partition, offset in self.plugin.call("pre_commit", given)
+        }
+        if self._reporting:
+            self._put.forget(safe)
+        return safe
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        self.plugin.call("open", list(map(list, partitions)))
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self.plugin.call("close", list(map(list, partitions)))
+
+    def stop(self) -> None:
+        """A task whose JVM has ended has nothing to release."""
+        try:
+            with contextlib.suppress(HostLostError):
+                self.plugin.call("stop")
+        finally:
+            self.plugin.close()
+
+    def interrupt(self) -> None:
+        """Interrupt the call that is running in the JVM; it raises HostLostError here. On any thread."""
+        self.plugin.close()
+
+    def _context_call(self, name: str, argument: Any) -> Any:
+        context = self.context
+        if name == "seek":
+            context.seek({TopicPartition(topic, partition): offset for topic, partition, offset in argument})
+        elif name == "pause":
+            context.pause(*(TopicPartition(*pair) for pair in argument))
+        elif name == "resume":
+            context.resume(*(TopicPartition(*pair) for pair in argument))
+        elif name == "timeout":
+            context.timeout(argument / 1000)
+        elif name == "request_commit":
+            context.request_commit()
+        elif name == "report":
+            return self._report(*argument)
+        elif name == "report_done":
+            return self._reports.is_done(argument)
+        elif name == "report_result":
+            return self._reports.is_settled(*argument)
+        else:
+            raise ConnectError(f"{name} is not available to a sink task")
+        return None
+
+    def _report(self, batch: int, place: int, error: list[Any]) -> int:
+        reporter, record = self.context.errant_record_reporter, self._put.record(batch, place)
+        if reporter is None or record is None:
+            raise ConnectError("The record cannot be reported any more: its offset has been committed")
+        return self._reports.add(reporter.report(record, java_error(error)))
+
+
+class _PutRecords:
+    """The records that may still be reported: those whose offsets have not been committed."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._batches: dict[int, Sequence[SinkRecord]] = {}
+        self._ends: dict[int, dict[TopicPartition, int]] = {}
+
+    def add(self, records: Sequence[SinkRecord]) -> int:
+        """The number of the batch."""
+        number = next(self._numbers)
+        self._batches[number], self._ends[number] = records, _ends(records)
+        return number
+
+    def record(self, batch: int, place: int) -> SinkRecord | None:
+        """A record; None if it has been forgotten."""
+        records = self._batches.get(batch)
+        return None if records is None else records[place]
+
+    def forget(self, committed: _Offsets) -> None:
+        """Forget batches all of whose offsets are committed."""
+        for number, ends in list(self._ends.items()):
+            if all(committed.get(partition, -1) > last for partition, last in ends.items()):
+                del self._ends[number], self._batches[number]
+
+
+def _ends(records: Sequence[SinkRecord]) -> dict[TopicPartition, int]:
+    """The last offset in each partition."""
+    if isinstance(records, SinkBatch):
+        messages = records.messages
+        return {TopicPartition(m.topic(), m.partition()): m.offset() for m in messages}
+    return {TopicPartition(r.original_topic, r.original_kafka_partition): r.original_kafka_offset for r in records}
+
+
+class _Reports:
+    """Reports whose result the task may ask for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._pending: dict[int, PendingReport] = {}
+
+    def add(self, report: PendingReport) -> int:
+        """The number of a report."""
+        with self._lock:
+            number = next(self._numbers)
+            self._pending[number] = report
+            if number % _PRUNE == 0:
+                self._pending = {key: one for key, one in self._pending.items() if not one.done()}
+            return number
+
+    def is_done(self, number: int) -> bool:
+        """Whether a report has been written or has failed."""
+        report = self._pending.get(number)
+        return report is None or report.done()
+
+    def is_settled(self, number: int, timeout: float | None) -> bool:
+        """Waits for a report; False if it takes longer. ConnectError if it could not be written."""
+        report = self._pending.get(number)
+        if report is None:
+            return True
+        try:
+            report.result(timeout)
+        except TimeoutError:
+            return False
+        return True
+
+
+_PRUNE = 1000

@@ -1,0 +1,1 @@
+"""The format of calls, values and records between this process and a task host JVM."""
