@@ -94,7 +94,6 @@ def test_every_offset_resumes_with_the_next_record(source: str) -> None:
 
 
 def test_arrow_batches_and_offsets_within_them() -> None:
-    pytest.importorskip("pyarrow")
     config = config_of("tests.support.data_sources.ArrowNumbers", total="100")
     with reading(config) as task:
         records = take(task, 100)

@@ -106,7 +106,6 @@ def test_values_without_a_schema_need_one_in_the_configuration(tmp_path: Path) -
 
 
 def test_a_writer_of_arrow_batches(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
     task = writing(tmp_path, None, data_source="tests.support.data_sources.ArrowRowFiles")
     task.put(numbers(0, 15))
     task.flush({TP: 15})
