@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import traceback
 from decimal import Decimal
 from typing import Any
 
@@ -320,3 +321,12 @@ def test_records_of_several_topics(database: TestDatabase) -> None:
     sink.task.put([SinkRecord(topic, 0, None, None, VALUE, {"name": topic, "n": 1}, 1) for topic in topics])
     assert len(database.query("SELECT * FROM to_a")) == 2 and len(database.query("SELECT * FROM to_b")) == 1
     sink.stop()
+
+
+def test_a_refused_password_is_not_repeated(postgres_db: TestDatabase) -> None:
+    config = {**postgres_db.config, "connection.password": "wrong-secret", "connection.attempts": "1"}
+    url = config["connection.url"].replace("jdbc:postgresql://", "postgresql://headrace:wrong-secret@")
+    for broken in (config, {"connection.url": url, "connection.attempts": "1"}):
+        with pytest.raises(ConnectError, match="password authentication failed") as raised:
+            SinkRun(broken)
+        assert "wrong-secret" not in "".join(traceback.format_exception(raised.value))
