@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.connector import Connector
-from runtime.host.offset_requests import ConnectorOffsetReader, OffsetRequests
+from runtime.host.offset_requests import ConnectorOffsetReader, HostOffsetRequests
 from runtime.pipeline.task.trace import trace_of
 
 _log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ Config = Mapping[str, str]
 class HostConnectorContext:
     """The SourceConnectorContext of one instance: sends its requests to the worker until the instance is stopped."""
 
-    def __init__(self, name: str, send: Send, requests: OffsetRequests) -> None:
+    def __init__(self, name: str, send: Send, requests: HostOffsetRequests) -> None:
         self.name, self._send = name, send
         self.offsets = ConnectorOffsetReader(name, requests)
         self.closed = False
@@ -83,7 +83,7 @@ class StartedConnectors:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self.requests = OffsetRequests(send)
+        self.requests = HostOffsetRequests(send)
         self._places: dict[str, _Place] = {}
         self._table = threading.Lock()
 

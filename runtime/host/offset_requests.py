@@ -17,7 +17,7 @@ _TIMEOUT = 900.0
 Answer = tuple[Sequence[Mapping[str, Any] | None], str | None]
 
 
-class OffsetRequests:
+class HostOffsetRequests:
     """The requests of all connectors of the host that have not been answered. Thread-safe."""
 
     def __init__(self, send: Any) -> None:
@@ -52,7 +52,7 @@ class OffsetRequests:
 class ConnectorOffsetReader:
     """The OffsetReader of one source connector."""
 
-    def __init__(self, connector: str, requests: OffsetRequests) -> None:
+    def __init__(self, connector: str, requests: HostOffsetRequests) -> None:
         self._connector, self._requests = connector, requests
 
     def offset(self, partition: Partition) -> Offset | None:

@@ -61,7 +61,7 @@ class JdbcSinkTask(SinkTask):
         reporter.report(record, error)
 
 
-class Choices:
+class SinkChoices:
     """Recommends the values of keys that have a fixed set of them, and shows the keys that apply."""
 
     _values: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -87,7 +87,7 @@ class JdbcSinkConnector(SinkConnector):
 
     java_name = "headrace.JdbcSinkConnector"
     task_class = JdbcSinkTask
-    config_def = ConfigDef(*sink_keys(Choices()))
+    config_def = ConfigDef(*sink_keys(SinkChoices()))
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         return add_problems(super().validate(config))

@@ -100,7 +100,7 @@ class ModeColumns:
         return mode.incrementing or mode.timestamp if name == "validate.non.null" else mode.timestamp
 
 
-class Choices:
+class SourceChoices:
     """Recommends the values of keys that have a fixed set of them."""
 
     _values: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -121,7 +121,7 @@ class JdbcSourceConnector(SourceConnector):
 
     java_name = "headrace.JdbcSourceConnector"
     task_class = JdbcSourceTask
-    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), Choices()))
+    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), SourceChoices()))
     _monitor: TableMonitor | None = None
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:

@@ -60,7 +60,7 @@ class OffsetsStored(TypedDict):
     error: str | None
 
 
-class OffsetsAnswer(TypedDict):
+class OffsetsReply(TypedDict):
     """The answer to a ReadOffsetsMessage of the same number: the offset of each partition, or the error."""
 
     op: Literal["offsets_read"]
@@ -85,7 +85,7 @@ ToSlot = (
     | PauseMessage
     | StackRequest
     | OffsetsStored
-    | OffsetsAnswer
+    | OffsetsReply
     | LevelsMessage
     | LeaveMessage
 )

@@ -25,7 +25,7 @@ class ClassFormatError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClassMember:
     """A field or method. `attributes` are the raw bytes by name."""
 
     access: int
@@ -78,21 +78,21 @@ class ClassFile:
         found = self.method("<init>", "()V")
         return found is not None and bool(found.access & ACC_PUBLIC)
 
-    def method(self, name: str, descriptor: str) -> Member | None:
+    def method(self, name: str, descriptor: str) -> ClassMember | None:
         return next((m for m in self.methods if (m.name, m.descriptor) == (name, descriptor)), None)
 
-    def field(self, name: str) -> Member | None:
+    def field(self, name: str) -> ClassMember | None:
         return next((f for f in self.fields if f.name == name), None)
 
     @property
-    def fields(self) -> tuple[Member, ...]:
+    def fields(self) -> tuple[ClassMember, ...]:
         return self._members[0]
 
     @property
-    def methods(self) -> tuple[Member, ...]:
+    def methods(self) -> tuple[ClassMember, ...]:
         return self._members[1]
 
-    def code(self, method: Member) -> bytes:
+    def code(self, method: ClassMember) -> bytes:
         """The bytecode of a method; empty for abstract and native methods."""
         attribute = method.attributes.get("Code", b"")
         return attribute[8 : 8 + int.from_bytes(attribute[4:8])]
@@ -111,7 +111,7 @@ class ClassFile:
         )
 
     @cached_property
-    def _members(self) -> tuple[tuple[Member, ...], tuple[Member, ...]]:
+    def _members(self) -> tuple[tuple[ClassMember, ...], tuple[ClassMember, ...]]:
         try:
             fields, at = self._read_members(self._members_at)
             methods, _ = self._read_members(at)
@@ -119,7 +119,7 @@ class ClassFile:
             raise ClassFormatError(f"the members of {self.name} are incomplete") from error
         return fields, methods
 
-    def _read_members(self, at: int) -> tuple[tuple[Member, ...], int]:
+    def _read_members(self, at: int) -> tuple[tuple[ClassMember, ...], int]:
         members = []
         count = self._u2(at)
         at += 2
@@ -131,7 +131,7 @@ class ClassFile:
             for key, start, end in self._attributes(at):
                 attributes[key] = self._data[start:end]
             at = end
-            members.append(Member(access, name, descriptor, attributes))
+            members.append(ClassMember(access, name, descriptor, attributes))
         return tuple(members), at
 
     def _attributes(self, at: int) -> Iterator[tuple[str, int, int]]:

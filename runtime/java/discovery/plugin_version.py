@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtime import CONNECT_VERSION
-from runtime.java.discovery.class_file import ClassFile, Member, Reference
+from runtime.java.discovery.class_file import ClassFile, ClassMember, Reference
 from runtime.java.discovery.class_index import ClassIndex
 from runtime.java.discovery.connect_api import KAFKA_PLUGINS, VERSIONED
 from runtime.java.discovery.java_plugin import UNDEFINED
@@ -112,6 +112,6 @@ class _Interpreter:
         return _initial(owner, field)
 
 
-def _initial(owner: ClassFile, field: Member) -> str | None:
+def _initial(owner: ClassFile, field: ClassMember) -> str | None:
     value = field.attributes.get("ConstantValue")
     return owner.string(int.from_bytes(value)) if value else None
