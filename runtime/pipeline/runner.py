@@ -7,6 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from runtime.java.errors import HostLostError
 from runtime.model.states import ConnectorType, State
 from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import Control, PluginCall, StoppedError
@@ -43,6 +44,8 @@ class TaskRunner:
                 _log.info("The task was stopped while it waited for Kafka or started")
             except TaskLostError as error:
                 self._lost(error)
+            except HostLostError as error:
+                self._lost(TaskLostError(str(error)))
             except BaseException as error:
                 if not self._control.revoked:
                     self._failed(error)

@@ -38,6 +38,7 @@ from runtime.java.plugins.sink_task import JavaSinkTask
 from runtime.java.plugins.source_task import JavaSourceTask, ReportingJavaSourceTask
 from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.model.states import State
+from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import KafkaBroker
 from tests.support.java_host import FILE, own_host, probe, settings, shared_host
 from tests.support.pipeline import file_sink, file_source, group_offsets, source_offsets
@@ -120,6 +121,20 @@ def test_lines_of_a_file_pass_through_javas_file_connectors(broker: KafkaBroker,
     running.stop()
     assert written.read_text() == read.read_text()
     assert group_offsets(broker, target) == {(topic, 0): len(lines)}
+
+
+def test_a_task_whose_jvm_is_killed_is_handed_out_again(broker: KafkaBroker, tmp_path: Path) -> None:
+    read = tmp_path / "in.txt"
+    read.write_text("line\n")
+    topic = broker.create_topic()
+    running = RunningTask(file_source(broker, read, topic, task_class="tests.support.java_host:FileSource"))
+    wait_until(lambda: count(broker.bootstrap, topic) == 1, 60)
+    pid = shared_host().pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    running.join()
+    assert running.host.states == [State.RUNNING, State.UNASSIGNED]
+    assert "The task host JVM has ended by SIGKILL" in running.host.trace
 
 
 def test_values_of_all_types_cross_to_java_and_back() -> None:
@@ -224,7 +239,7 @@ def test_exceptions_of_a_task_have_javas_class_and_trace(sink: JavaSinkTask) -> 
         sink.put([_record("retry")])
     with pytest.raises(ConnectError, match="broken") as failed:
         sink.put([_record("fail")])
-    trace = failed.value.java_trace  # type: ignore[attr-defined] # set by java_error()
+    trace = trace_of(failed.value)
     assert trace.startswith("java.lang.IllegalStateException: broken\n\tat probe.ProbeSink.put")
     assert "Caused by: java.lang.RuntimeException: cause" in trace
 

@@ -44,5 +44,8 @@ def trace_of(error: BaseException) -> str:
     """`java.Name: message`, a `Caused by:` line for each cause, then the Python stack of the innermost cause."""
     chain = _causes(error)
     lines = [_headline(chain[0]), *(f"Caused by: {_headline(cause)}" for cause in chain[1:])]
+    java_trace: str | None = getattr(chain[-1], "java_trace", None)
+    if java_trace is not None:  # raised by a Java plugin: Python's stack shows only the call
+        return "\n".join([*lines[:-1], ("Caused by: " if lines[1:] else "") + java_trace])
     frames = traceback.extract_tb(chain[-1].__traceback__)
     return "\n".join([*lines, *(f"\tat {frame.name}({frame.filename}:{frame.lineno})" for frame in frames)]) + "\n"
