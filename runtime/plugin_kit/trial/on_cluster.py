@@ -219,8 +219,8 @@ class _SinkTrial(_Trial):
         settings = {"bootstrap.servers": self._bootstrap, "group.id": f"connect-{self._name}", "log_level": 0}
         group = Consumer({**settings, "allow.auto.create.topics": True})
         try:
-            producer.list_topics(topic, timeout=30)  # creates it
-            partitions = producer.list_topics(topic, timeout=30).topics[topic].partitions
+            while not (partitions := producer.list_topics(topic, timeout=30).topics[topic].partitions):
+                time.sleep(_POLL)  # the broker is creating the topic
             starts = {partition: _end(group, topic, partition) for partition in partitions}
             ends = [TopicPartition(topic, partition, end) for partition, end in starts.items()]
             group.commit(offsets=ends, asynchronous=False)
@@ -262,5 +262,10 @@ def _assigned(reader: Consumer, new: set[str], began: int) -> set[str]:
         for partition in reader.list_topics(topic, timeout=10).topics[topic].partitions
     ]
     if partitions:
-        reader.incremental_assign(reader.offsets_for_times(partitions, timeout=10))
+        # Without a record since `began`, the answer is the end of the partition at some later moment.
+        ends = [_end(reader, p.topic, p.partition) for p in partitions]
+        starts = reader.offsets_for_times(partitions, timeout=10)
+        for start, end in zip(starts, ends, strict=True):
+            start.offset = start.offset if start.offset >= 0 else end
+        reader.incremental_assign(starts)
     return new
