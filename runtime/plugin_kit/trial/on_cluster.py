@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,16 +146,16 @@ class _SourceTrial(_Trial):
         """Shows the records that arrive in the topics of the source."""
         from confluent_kafka import Consumer
 
-        began = int(time.time() * 1000)
-        self._create()
         settings = {"bootstrap.servers": self._bootstrap, "group.id": self._name, "log_level": 0}
         reader = Consumer({**settings, "isolation.level": "read_committed"})
         try:
-            return self._follow(reader, began)
+            ends = _ends(reader)
+            self._create()
+            return self._follow(reader, ends)
         finally:
             reader.close()
 
-    def _follow(self, reader: Consumer, began: int) -> int:
+    def _follow(self, reader: Consumer, ends: Mapping[tuple[str, int], int]) -> int:
         topics: set[str] = set()
         looked = 0.0
         while not self._enough():
@@ -163,7 +163,7 @@ class _SourceTrial(_Trial):
                 looked = time.monotonic()
                 if not self._alive():
                     return _FAILED
-                topics |= _assigned(reader, set(self._rest.topics(self._name)) - topics, began)
+                topics |= _assigned(reader, set(self._rest.topics(self._name)) - topics, ends)
             if not topics:
                 time.sleep(_POLL)
                 continue
@@ -252,20 +252,18 @@ def _end(client: Consumer, topic: str, partition: int) -> int:
     return int(end)
 
 
-def _assigned(reader: Consumer, new: set[str], began: int) -> set[str]:
-    """Adds the partitions of new topics, from the records of this run on."""
+def _ends(client: Consumer) -> dict[tuple[str, int], int]:
+    """The ends of all partitions that exist."""
+    topics = client.list_topics(timeout=30).topics
+    return {(name, p): _end(client, name, p) for name, topic in topics.items() for p in topic.partitions}
+
+
+def _assigned(reader: Consumer, new: set[str], ends: Mapping[tuple[str, int], int]) -> set[str]:
+    """Adds the partitions of new topics, from the ends at the start of the run on. Returns the topics that exist."""
     from confluent_kafka import TopicPartition
 
-    partitions = [
-        TopicPartition(topic, partition, began)
-        for topic in new
-        for partition in reader.list_topics(topic, timeout=10).topics[topic].partitions
-    ]
+    found = {topic: reader.list_topics(topic, timeout=10).topics[topic].partitions for topic in new}
+    partitions = [TopicPartition(topic, p, ends.get((topic, p), 0)) for topic in found for p in found[topic]]
     if partitions:
-        # Without a record since `began`, the answer is the end of the partition at some later moment.
-        ends = [_end(reader, p.topic, p.partition) for p in partitions]
-        starts = reader.offsets_for_times(partitions, timeout=10)
-        for start, end in zip(starts, ends, strict=True):
-            start.offset = start.offset if start.offset >= 0 else end
-        reader.incremental_assign(starts)
-    return new
+        reader.incremental_assign(partitions)
+    return {topic for topic in new if found[topic]}
