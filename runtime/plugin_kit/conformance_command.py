@@ -25,8 +25,16 @@ CONFORMS, DEFECTS = 0, 1
 
 def run_suite(path: Path, only: Sequence[str], as_json: bool) -> int:
     """Runs the checks whose names match one of the patterns `only` (none: all). Returns the exit code."""
-    logging.getLogger().setLevel(logging.CRITICAL)  # the report says what failed; plugins log what they provoke
-    code = load(path)
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.CRITICAL)  # the report says what failed; plugins log what they provoke
+    try:
+        return _report(load(path), only, as_json)
+    finally:
+        root.setLevel(level)
+
+
+def _report(code: AuthorCode, only: Sequence[str], as_json: bool) -> int:
     chosen = [check for check in checks(code.cases) if not only or any(fnmatch(check.name, p) for p in only)]
     if only and not chosen:
         names = sorted({check.name for check in checks(code.cases)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,13 @@ from tests.support.workers import WorkerProcess
 
 PLUGINS = str(Path(plugins.__path__[0]))
 Entries = list[dict[str, Any]]
+
+
+def _steps(*steps: int, soak: Sequence[int]) -> pytest.MarkDecorator:
+    """The steps after which the worker dies; those of `soak` in make soak only."""
+    cases = [*steps, *(pytest.param(step, marks=pytest.mark.soak) for step in soak)]
+    return pytest.mark.parametrize("step", cases)
+
 
 
 @dataclass
@@ -64,7 +71,7 @@ def _tool_refuses(crashing: CrashingWorker, name: str) -> None:
     assert f"a change of the offsets of {name} was interrupted" in refused.stderr
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
+@_steps(2, soak=(1, 3))
 def test_altering_a_source(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
     connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
@@ -75,7 +82,7 @@ def test_altering_a_source(crashing: CrashingWorker, broker: KafkaBroker, step: 
     assert _sorted(_restarted(crashing).offsets("c")) == _sorted(new)
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
+@_steps(2, soak=(1, 3))
 def test_changing_a_sink(crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path, step: int) -> None:
     connect, topic, name = Connect(crashing.whole), broker.create_topic(partitions=3), unique("snk")
     connect.create(name, _sink(topic, tmp_path), initial_state="STOPPED")
@@ -89,7 +96,7 @@ def test_changing_a_sink(crashing: CrashingWorker, broker: KafkaBroker, tmp_path
     assert _restarted(crashing).offsets(name) == []
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+@_steps(2, 4, soak=(1, 3, 5))
 def test_creating_with_initial_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
     connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
@@ -119,7 +126,7 @@ def test_creating_a_sink_with_initial_offsets(
     assert connect.offsets(name) == new
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4])
+@_steps(2, 3, soak=(1, 4))
 def test_deleting_with_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
     connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")
@@ -131,7 +138,7 @@ def test_deleting_with_offsets(crashing: CrashingWorker, broker: KafkaBroker, st
     assert connect.offsets("c") == []
 
 
-@pytest.mark.parametrize("step", [1, 2, 3])
+@_steps(2, soak=(1, 3))
 def test_removing_orphaned_offsets(crashing: CrashingWorker, broker: KafkaBroker, step: int) -> None:
     connect, topic = Connect(crashing.whole), broker.create_topic()
     connect.create("c", _counting(topic), initial_state="STOPPED")

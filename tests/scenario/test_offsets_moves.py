@@ -78,7 +78,7 @@ def move(line: Line, source: WorkerProcess, target: WorkerProcess, folder: Path)
     assert cli.main([properties(target, folder), "--import", str(document)]) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_offsets_move_between_javas_file_our_topic_and_javas_topic(broker: KafkaBroker, tmp_path: Path) -> None:
     line = Line(tmp_path, broker)

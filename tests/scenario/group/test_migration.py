@@ -80,9 +80,9 @@ class FilePipelines:
         return self.folder / f"lane-{number}.{way}"
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("workers", [2, pytest.param(3, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("workers", [2, 3])
 def test_apache_workers_are_replaced_by_ours_and_ours_by_apache_workers(
     workers: int, broker: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -212,7 +212,7 @@ def test_lines_that_coroutines_log_carry_the_name_of_the_task(broker: KafkaBroke
 def test_a_call_that_blocks_the_event_loop_counts_as_a_running_poll(broker: KafkaBroker, queued: Any) -> None:
     """The watchdog reports calls that do not return."""
     released = threading.Event()
-    task, plugin = _run(broker, queued, _spec(broker))
+    task, plugin = _run(broker, queued, replace(_spec(broker), flush_interval=3600.0))  # no commit() in between
     plugin.put(lambda: released.wait(30) and None)
     wait_until(lambda: (call := task.runner.call) is not None and call.since < time.monotonic() - 0.3)
     call = task.runner.call
