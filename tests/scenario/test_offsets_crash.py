@@ -28,7 +28,6 @@ def _steps(*steps: int, soak: Sequence[int]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("step", cases)
 
 
-
 @dataclass
 class CrashingWorker:
     """A worker that can be replaced by one with the same properties file that dies at a step."""
