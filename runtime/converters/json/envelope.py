@@ -3,7 +3,9 @@ schema."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -19,6 +21,8 @@ _NO_ENVELOPE = (
     "If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter configuration."
 )
 _OPENING, _PAYLOAD = b'{"schema":', b',"payload":'
+_SCHEMA_KEY, _PAYLOAD_KEY = re.compile(rb'\{\s*"schema"\s*:'), re.compile(rb'"payload"\s*:\s*')
+_TRIES = 3  # the schema may contain the word, too
 _CLOSING = ord("}")
 
 
@@ -28,6 +32,7 @@ class Envelopes:
     def __init__(self, size: int, fill: bool) -> None:
         self._size, self._fill = max(size, 1), fill
         self._known: dict[bytes, Schema] = {}
+        self._prefixes: dict[bytes, bytes] = {}
         self._prefix, self._length = b"", 0
         self._schema: Schema | None = None
 
@@ -41,8 +46,8 @@ class Envelopes:
         return None
 
     def split_batch(self, data: Sequence[bytes]) -> tuple[Schema, list[Any]] | None:
-        """The schema and payloads of compact envelopes that share a schema; None for others. Raises JSONDecodeError for
-        invalid JSON."""
+        """The schema and payloads of envelopes that share the bytes before the payload; None for others. Raises
+        JSONDecodeError for invalid JSON."""
         if self.split(data[0]) is None:
             self.read(data[0])
         schema, prefix, length, loads = self._schema, self._prefix, self._length, orjson.loads
@@ -54,8 +59,8 @@ class Envelopes:
         return (schema, found) if len(found) == len(data) else None
 
     def beginnings(self, data: Sequence[bytes]) -> Sequence[bytes]:
-        """The part of each compact envelope before its payload."""
-        return [message[: message.find(_PAYLOAD)] for message in data]
+        """The part of each envelope before its payload."""
+        return [message[: message.find(b'"payload":')] for message in data]
 
     def read(self, data: bytes) -> tuple[Schema | None, Any]:
         """Schema and payload of any envelope; DataError if it is invalid."""
@@ -75,6 +80,7 @@ class Envelopes:
         if schema is None:
             if len(self._known) >= self._size:
                 self._known.clear()
+                self._prefixes.clear()
             try:
                 schema = read_schema(value["schema"], self._fill)
             except InexactError:
@@ -92,10 +98,31 @@ class Envelopes:
             return read_schema(loads_exactly(data)["schema"], self._fill)
 
     def _remember(self, data: bytes, key: bytes, schema: Schema) -> None:
-        """Remembers the bytes before the payload if the envelope is compact."""
-        prefix = _OPENING + key + _PAYLOAD
-        if data.startswith(prefix):
+        """Remembers the bytes before the payload."""
+        prefix = self._prefixes.get(key)
+        if not prefix or not data.startswith(prefix):
+            prefix = self._prefixes[key] = _before_payload(data, key)
+        if prefix:
             self._prefix, self._length, self._schema = prefix, len(prefix), schema
+
+
+def _before_payload(data: bytes, key: bytes) -> bytes:
+    """The bytes before the payload, with any spaces between the parts; empty if it is not behind the schema.
+    `key`: the schema as orjson writes it."""
+    prefix = _OPENING + key + _PAYLOAD
+    if data.startswith(prefix):
+        return prefix
+    if _SCHEMA_KEY.match(data) is None:
+        return b""
+    for match in islice(_PAYLOAD_KEY.finditer(data), _TRIES):
+        prefix = data[: match.end()]
+        try:
+            envelope = orjson.loads(prefix + b"null}")
+        except orjson.JSONDecodeError:
+            continue
+        if list(envelope) == ["schema", "payload"] and orjson.dumps(envelope["schema"]) == key:
+            return prefix
+    return b""
 
 
 def within_64_bits(value: Any, data: bytes, enveloped: bool) -> Any:

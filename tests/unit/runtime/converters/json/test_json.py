@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -66,6 +67,38 @@ def test_json_envelopes_round_trip(schema: Schema, value: Any) -> None:
     data = converter.from_connect("t", schema, value)
     assert data is not None
     assert converter.to_connect("t", data) == (schema, value)
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        '{"schema":%s,"payload":%s}',
+        '{"schema": %s, "payload": %s}',
+        '{ "schema" : %s ,\n  "payload" : %s }',
+    ],
+)
+def test_envelopes_of_any_format_are_converted_as_columns(envelope: str) -> None:
+    """Other producers than Connect put spaces into their JSON."""
+    fields = [{"field": name, "type": "string", "optional": True} for name in ("payload", "a")]
+    schema = json.dumps({"type": "struct", "fields": fields, "name": '"payload": '})
+    data = [(envelope % (schema, json.dumps({"payload": str(n), "a": "}"}))).encode() for n in range(3)]
+    batch = _json().to_connect_batch("t", data)
+    assert batch is not None
+    assert list(batch.columns["payload"]) == ["0", "1", "2"]
+    single = _json()
+    assert [single.to_connect("t", one)[1] for one in data] == batch.rows
+    assert [batch.schema] * 3 == [single.to_connect("t", one)[0] for one in data]
+
+
+def test_envelopes_whose_parts_are_in_another_order_are_converted_one_by_one() -> None:
+    data = [b'{"payload": %d, "schema": {"type": "int32"}}' % n for n in range(3)]
+    converter = _json()
+    assert converter.to_connect_batch("t", data) is None
+    assert [converter.to_connect("t", one)[1] for one in data] == [0, 1, 2]
+    spaced = [b'{"schema": {"type": "int32"}, "payload": %d}' % n for n in range(3)]
+    assert [converter.to_connect("t", one)[1] for one in (data[0], spaced[1], data[2])] == [0, 1, 2]
+    batch = converter.to_connect_batch("t", spaced)
+    assert batch is not None and list(batch.rows) == [0, 1, 2]
 
 
 def test_a_json_schema_in_connects_form() -> None:
