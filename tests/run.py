@@ -1,4 +1,4 @@
-"""`make test`: all tests in three processes, each with its own broker; failed tests run once more, alone.
+"""`make test`: all tests in two processes, each with its own broker; failed tests run once more, alone.
 
 Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of processor time. A second try must
 not hide that: the last lines list the tests that passed only then, with their first failure, and more than
@@ -33,7 +33,7 @@ class Failure:
 def main(options: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-test-run-") as folder:
         report = Path(folder, "first.xml")
-        code = _pytest("-n", "3", "--dist", "loadfile", f"--junitxml={report}", *options)
+        code = _pytest("-n", "2", "--dist", "loadfile", f"--junitxml={report}", *options)
         if code != FAILED:
             return code
         first = failures(report)

@@ -64,7 +64,7 @@ def shown(connect: Connect, name: str) -> tuple[str, int]:
     return state, len(tasks)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_a_connector_is_in_its_old_or_its_requested_state(
     crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path

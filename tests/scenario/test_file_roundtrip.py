@@ -1,4 +1,4 @@
-"""A million lines from file to topic to file: byte for byte, and without a loss when processes are killed."""
+"""Lines from file to topic to file: byte for byte, and without a loss when processes are killed."""
 
 from __future__ import annotations
 
@@ -23,34 +23,40 @@ from tests.support.workers import WorkerProcess
 LINES = 1_000_000
 
 
-@pytest.fixture(scope="module")
-def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A million different lines of about 99 bytes, some of them not UTF-8."""
-    file = tmp_path_factory.mktemp("big") / "in.txt"
+def _written(file: Path, lines: int) -> Path:
+    """A file with different lines of about 99 bytes, some of them not UTF-8."""
     filler = "abcdefghij" * 9
     with file.open("wb") as f:
-        for i in range(LINES):
+        for i in range(lines):
             f.write(f"{i:08d} {filler}".encode() + (b"\xff\xfe" if i % 1000 == 0 else b"") + b"\n")
     return file
 
 
+@pytest.fixture(scope="module")
+def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a million lines."""
+    return _written(tmp_path_factory.mktemp("big") / "in.txt", LINES)
+
+
 @pytest.mark.slow
-def test_a_million_lines_arrive_byte_for_byte(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, big_file: Path, tmp_path: Path
+@pytest.mark.parametrize("lines", [200_000, pytest.param(LINES, marks=pytest.mark.soak)])
+def test_lines_arrive_byte_for_byte(
+    lines: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     connect, topic, out = Connect(worker()), broker.create_topic(), tmp_path / "out.txt"
+    file = _written(tmp_path / "in.txt", lines)
     snk, started = unique("snk"), time.monotonic()
-    connect.source("src", str(big_file), topic)
-    wait_until(lambda: topics.count(broker.bootstrap, topic) >= LINES, 120, every=0.2)
+    connect.source("src", str(file), topic)
+    wait_until(lambda: topics.count(broker.bootstrap, topic) >= lines, 120, every=0.2)
     sourced = time.monotonic()
     connect.sink(snk, str(out), topic)
-    wait_until(lambda: out.exists() and out.stat().st_size >= big_file.stat().st_size, 120, every=0.2)
+    wait_until(lambda: out.exists() and out.stat().st_size >= file.stat().st_size, 120, every=0.2)
     ended = time.monotonic()
-    print(f"\nsource {LINES / (sourced - started):,.0f} lines/s, sink {LINES / (ended - sourced):,.0f} lines/s")
+    print(f"\nsource {lines / (sourced - started):,.0f} lines/s, sink {lines / (ended - sourced):,.0f} lines/s")
     connect.stop("src")
     connect.stop(snk)
-    assert topics.count(broker.bootstrap, topic) == LINES
-    assert _digest(out) == _digest(big_file)
+    assert topics.count(broker.bootstrap, topic) == lines
+    assert _digest(out) == _digest(file)
 
 
 @pytest.mark.soak
