@@ -10,7 +10,7 @@ USAGE = """usage: headrace worker distributed FILE.properties
        headrace embedded up|down|status|run
        headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
        headrace plugin new|list|test|run|install ...
-       headrace doctor"""
+       headrace doctor [--config WORKER.properties]"""
 
 USAGE_ERROR = 2
 
@@ -34,6 +34,10 @@ def main(argv: Sequence[str]) -> int:
             from runtime.doctor import cli as doctor
 
             return doctor.main()
+        case ["doctor", "--config", file]:
+            from runtime.doctor import cli as doctor
+
+            return doctor.main(file)
         case ["offsets", *rest]:
             from runtime.offsets_tool import cli as offsets
 

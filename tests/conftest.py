@@ -92,7 +92,7 @@ def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One PostgreSQL server for the whole run; tests create their own databases."""
-    server = started_postgres()
+    server = started_postgres({"wal_level": "logical"})
     yield server
     server.remove()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.filter import LineFilter
 from textual.screen import Screen
 
@@ -23,22 +22,19 @@ from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenClust
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
 
+if TYPE_CHECKING:
+    from tui.screens.palette.matching import PaletteEntry
+
 QUESTION_DELAY = 0.25  # seconds
-
-
-def _palette() -> type[Provider]:
-    from tui.screens.home.palette import PaletteEntries
-
-    return PaletteEntries
 
 
 class HeadraceApp(App[int]):
     """Shows one cluster at a time, and keeps the main screens of other clusters opened in this session."""
 
     TITLE = "headrace"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False  # ours has another screen
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+p", "palette", "palette", id="palette", show=False, priority=True),
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
@@ -200,6 +196,29 @@ class HeadraceApp(App[int]):
         active = list(self.screen.active_bindings.values())
         self.push_screen(Reading("help", partial(help_text, active, self.get_key_display)))
 
+    def action_palette(self) -> None:
+        """Opens the palette from the main screen and from pages, not over a question."""
+        from tui.screens.base.page import Page
+        from tui.screens.home.palette import entries
+        from tui.screens.palette.palette import PaletteScreen
+
+        if self.home.services is not None and isinstance(self.screen, Home | Page):
+            self.push_screen(PaletteScreen(list(entries(self.home))), self._chosen)
+
+    def _chosen(self, entry: PaletteEntry | None) -> None:
+        if entry is None:
+            return
+        if entry.why_not:
+            self.home.say(f"{entry.title}: {entry.why_not}", "warn")
+        else:
+            self.home.do(self._run_entry(entry))
+
+    async def _run_entry(self, entry: PaletteEntry) -> None:
+        """Entries act on the main screen, so pages over it are closed first."""
+        while self.screen is not self.home:
+            await self.pop_screen()
+        entry.run()
+
     def action_picture(self) -> None:
         from datetime import datetime
 
@@ -215,9 +234,6 @@ class HeadraceApp(App[int]):
         """^Q: asks the same question as `q` on the main screen."""
         if isinstance(self.screen, Home):
             self.screen.action_quit()
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        return ()
 
 
 def run(profile: Profile) -> int:

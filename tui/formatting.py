@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def one_line(text: str) -> str:
     """The text on one line; each run of white space becomes one blank."""
@@ -33,3 +35,12 @@ def span(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit}"
     return f"{max(0, int(seconds))} s"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean NAME?`, with up to two similar names; empty if there are none. Case does not matter."""
+    from difflib import get_close_matches
+
+    by_lower = {one.lower(): one for one in known}
+    close = [by_lower[one] for one in get_close_matches(name.lower(), list(by_lower), 2, 0.7)]
+    return f"did you mean {' or '.join(close)}?" if close else ""

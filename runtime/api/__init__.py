@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from runtime.api.task import (
         ErrantRecordReporter,
         Offset,
+        OffsetAndMetadata,
         OffsetReader,
         Partition,
         PendingReport,
@@ -157,6 +158,7 @@ __all__ = [
     "MixedBatchError",
     "NotFoundError",
     "Offset",
+    "OffsetAndMetadata",
     "OffsetReader",
     "Partition",
     "Password",
@@ -234,8 +236,8 @@ _NAMES = {
     ),
     "grouping": "group_partitions",
     "task": (
-        "ErrantRecordReporter Offset OffsetReader Partition PendingReport RecordMetadata SinkTask SinkTaskContext "
-        "SourceTask SourceTaskContext Task TransactionContext"
+        "ErrantRecordReporter Offset OffsetAndMetadata OffsetReader Partition PendingReport RecordMetadata SinkTask "
+        "SinkTaskContext SourceTask SourceTaskContext Task TransactionContext"
     ),
     "transformation": "KeyOrValueTransformation Predicate Record RecordPart RecordT Transformation",
 }

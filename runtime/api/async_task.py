@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
-from runtime.api.task import Offset, Partition, RecordMetadata, TransactionContext
+from runtime.api.task import Offset, Partition, RecordMetadata, SinkTaskServices, SourceTaskServices
 
 
 class AsyncOffsetReader(Protocol):
@@ -25,24 +25,12 @@ class AsyncOffsetReader(Protocol):
         """The committed offset of each of these source partitions, in their order, read in one request."""
 
 
-class AsyncSourceTaskContext(Protocol):
+class AsyncSourceTaskContext(SourceTaskServices, Protocol):
     """Services of the worker for an async source task."""
-
-    @property
-    def configs(self) -> Mapping[str, str]:
-        """The task's configuration."""
 
     @property
     def offsets(self) -> AsyncOffsetReader:
         """The committed source offsets, from which to resume."""
-
-    @property
-    def transactions(self) -> TransactionContext | None:
-        """The transactions of the task; None unless records are delivered exactly once and `transaction.boundary` is
-        `connector`."""
-
-    def wake(self) -> None:
-        """Make the worker call poll() immediately instead of after `idle_poll` seconds. Thread-safe."""
 
 
 class AsyncErrantRecordReporter(Protocol):
@@ -55,35 +43,12 @@ class AsyncErrantRecordReporter(Protocol):
         Raises ConnectError if errors are not tolerated; the task must not catch it."""
 
 
-class AsyncSinkTaskContext(Protocol):
-    """Services of the worker for an async sink task. Requests take effect between two calls of the task."""
+class AsyncSinkTaskContext(SinkTaskServices, Protocol):
+    """Services of the worker for an async sink task."""
 
     @property
     def errant_record_reporter(self) -> AsyncErrantRecordReporter | None:
         """None if neither a dead letter queue nor the logging of errors is configured."""
-
-    @property
-    def configs(self) -> Mapping[str, str]:
-        """The task's configuration."""
-
-    @property
-    def assignment(self) -> frozenset[TopicPartition]:
-        """The partitions that are assigned to the task."""
-
-    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Continue from these offsets with the next fetch."""
-
-    def pause(self, *partitions: TopicPartition) -> None:
-        """Stop fetching from these partitions until resume()."""
-
-    def resume(self, *partitions: TopicPartition) -> None:
-        """Fetch from these partitions again."""
-
-    def request_commit(self) -> None:
-        """Commit offsets soon instead of after `offset.flush.interval.ms`."""
-
-    def timeout(self, seconds: float) -> None:
-        """Call put() again after this time; see SinkTaskContext.timeout()."""
 
 
 class AsyncTask(ABC):

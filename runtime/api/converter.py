@@ -10,11 +10,16 @@ from runtime.api.config.definition import ConfigDef
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema
 
+RawHeaders = list[tuple[str, bytes | None]]
+"""Names and bytes of the headers of one record."""
+
 
 class Converter(ABC):
     """Converts keys or values to bytes and back (Java: Converter)."""
 
     config_def: ClassVar[ConfigDef] = ConfigDef()
+    uses_headers: bool = False
+    """Whether the worker calls the methods with headers, record by record, instead of the others (KIP-440)."""
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:  # noqa: B027 - optional hook
         """Called once, with the settings under `key.converter.` or `value.converter.`; ConfigError for invalid ones."""
@@ -44,6 +49,19 @@ class Converter(ABC):
         to_connect_batch() did not accept. None if the bytes do not show their schema."""
         return None
 
+    def from_connect_with_headers(
+        self, topic: str, headers: RawHeaders, schema: Schema | None, value: Any
+    ) -> bytes | None:
+        """Like from_connect(); may change `headers`, which are those of the message."""
+        return self.from_connect(topic, schema, value)
+
+    def to_connect_with_headers(self, topic: str, headers: RawHeaders, data: bytes | None) -> tuple[Schema | None, Any]:
+        """Like to_connect(), with the headers of the message."""
+        return self.to_connect(topic, data)
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Release the resources that configure() acquired. Called once, when the task has ended."""
+
 
 class HeaderConverter(ABC):
     """Converts header values to bytes and back (Java: HeaderConverter)."""
@@ -60,3 +78,6 @@ class HeaderConverter(ABC):
     @abstractmethod
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
         """Schema and value of the header `key`; DataError if the bytes are malformed."""
+
+    def close(self) -> None:  # noqa: B027 - optional hook
+        """Release the resources that configure() acquired. Called once, when the task has ended."""

@@ -19,6 +19,8 @@ class ConnectError(Exception):
     """Base class of the failures that plugins report (Java: ConnectException)."""
 
     java_name = "org.apache.kafka.connect.errors.ConnectException"
+    tolerable = True
+    """False: the failure concerns the task, not a record, so that `errors.tolerance` does not apply to it."""
 
 
 class ConfigError(ConnectError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 
@@ -13,6 +13,19 @@ Partition = Mapping[str, Any]
 
 Offset = Mapping[str, Any]
 """A source offset: a position in a source partition, such as `{"position": 14}`."""
+
+
+class OffsetAndMetadata(int):
+    """An offset in a topic partition, with text that the consumer group stores beside it (Java: OffsetAndMetadata).
+
+    Kafka accepts up to `offset.metadata.max.bytes` (4,096 by default). Compares as its offset."""
+
+    metadata: str
+
+    def __new__(cls, offset: int, metadata: str = "") -> Self:
+        made = super().__new__(cls, offset)
+        made.metadata = metadata
+        return made
 
 
 class RecordMetadata(NamedTuple):
@@ -53,16 +66,12 @@ class TransactionContext(Protocol):
         """Abort the open transaction. ConnectError if its commit has already been requested."""
 
 
-class SourceTaskContext(Protocol):
-    """Services of the worker for a source task."""
+class SourceTaskServices(Protocol):
+    """Services of the worker for source tasks, async or not."""
 
     @property
     def configs(self) -> Mapping[str, str]:
         """The task's configuration."""
-
-    @property
-    def offsets(self) -> OffsetReader:
-        """The committed source offsets, from which to resume."""
 
     @property
     def transactions(self) -> TransactionContext | None:
@@ -71,6 +80,26 @@ class SourceTaskContext(Protocol):
 
     def wake(self) -> None:
         """Make the worker call poll() immediately instead of after `idle_poll` seconds. Thread-safe."""
+
+    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Commit these offsets although no record has them, for example after a part of the source system without
+        records. They are committed with the offsets of the records that poll() has returned before, or returns from
+        the call in progress: later if they are added on another thread than the task's. Thread-safe.
+
+        An addition to Connect's API."""
+
+    def request_commit(self) -> None:
+        """Commit offsets as soon as the records before them have been written, instead of after
+        `offset.flush.interval.ms` or at the end of the interval of a transaction. No effect where the task defines its
+        transactions. Thread-safe. An addition to Connect's API, which has this method for sink tasks."""
+
+
+class SourceTaskContext(SourceTaskServices, Protocol):
+    """Services of the worker for a source task."""
+
+    @property
+    def offsets(self) -> OffsetReader:
+        """The committed source offsets, from which to resume."""
 
 
 class PendingReport(Protocol):
@@ -95,12 +124,9 @@ class ErrantRecordReporter(Protocol):
         Raises ConnectError if errors are not tolerated; the task must not catch it."""
 
 
-class SinkTaskContext(Protocol):
-    """Services of the worker for a sink task. Thread-safe; requests take effect between two calls of the task."""
-
-    @property
-    def errant_record_reporter(self) -> ErrantRecordReporter | None:
-        """None if neither a dead letter queue nor the logging of errors is configured."""
+class SinkTaskServices(Protocol):
+    """Services of the worker for sink tasks, async or not. Thread-safe; requests take effect between two calls of the
+    task."""
 
     @property
     def configs(self) -> Mapping[str, str]:
@@ -109,6 +135,11 @@ class SinkTaskContext(Protocol):
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that are assigned to the task."""
+
+    @property
+    def committed(self) -> Mapping[TopicPartition, int]:
+        """The offset that the group has committed for each assigned partition, as OffsetAndMetadata if it was committed
+        with metadata; the offset from which reading started if none is committed."""
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Continue from these offsets with the next fetch."""
@@ -127,6 +158,14 @@ class SinkTaskContext(Protocol):
         RetriableError, otherwise with new records or, if there are none by then, with an empty batch. Applies once.
 
         Without it, a failed put() is retried after 0.1 s, and then after twice the time before, up to 5 s."""
+
+
+class SinkTaskContext(SinkTaskServices, Protocol):
+    """Services of the worker for a sink task."""
+
+    @property
+    def errant_record_reporter(self) -> ErrantRecordReporter | None:
+        """None if neither a dead letter queue nor the logging of errors is configured."""
 
 
 class Task(ABC):
@@ -204,9 +243,14 @@ class SinkTask(Task):
         """Make all records put so far durable. `offsets` holds the next offset to read in each partition."""
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Flush, and return the offsets that may be committed; by default all of `offsets`."""
+        """Flush, and return the offsets that may be committed; by default all of `offsets`. An OffsetAndMetadata is
+        committed with its metadata."""
         self.flush(offsets)
         return offsets
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Called after the group has committed these offsets, which pre_commit() returned; Java has no counterpart.
+        The last call may arrive between close() and stop(), or after the partitions were revoked."""
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         """Called when these partitions have been assigned, before their first records."""

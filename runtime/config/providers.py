@@ -11,20 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from runtime.api.errors import ConfigError
 from runtime.config import properties
+from runtime.config.foreign_plugins import NONE, ConfigProvider, ForeignPlugins
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
-
-
-class ConfigProvider(Protocol):
-    """A source of values."""
-
-    def get(self, path: str, key: str) -> str | None:
-        """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +126,27 @@ def has_variables(value: str | None) -> bool:
     return value is not None and _VARIABLE.search(value) is not None
 
 
-def providers(props: Mapping[str, str]) -> Providers:
+def providers(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Providers:
     """The config providers named in a worker's file; ConfigError for a class that this worker does not have."""
     names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]
-    return Providers({name: _provider(name, props) for name in names})
+    return Providers({name: _provider(name, props, foreign) for name in names})
 
 
-def _provider(name: str, props: Mapping[str, str]) -> ConfigProvider:
+def _provider(name: str, props: Mapping[str, str], foreign: ForeignPlugins) -> ConfigProvider:
     prefix = f"config.providers.{name}."
     cls = props.get(f"{prefix}class", "")
     make = _MAKERS.get(cls.removeprefix(_PACKAGE))
-    if make is None:
+    if make is not None:
+        return make(f"{prefix}param.", props)
+    behind = f"{prefix}param."
+    found = foreign.provider(props, cls, {k.removeprefix(behind): v for k, v in props.items() if k.startswith(behind)})
+    if found is None:
         known = ", ".join(_PACKAGE + k for k in _MAKERS)
-        raise ConfigError(f"{prefix}class={cls}: this worker does not have this class; choose from {known}")
-    return make(f"{prefix}param.", props)
+        raise ConfigError(
+            f"{prefix}class={cls}: this worker does not have this class; add its jars, with an entry in "
+            f"META-INF/services, to plugin.path, or choose from {known}"
+        )
+    return found
 
 
 def _allowed_paths(prefix: str, props: Mapping[str, str]) -> _Allowed:

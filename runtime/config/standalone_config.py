@@ -10,6 +10,7 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.errors import ConfigError
 from runtime.config import properties, session_keys
 from runtime.config.exactly_once import ExactlyOnce
+from runtime.config.foreign_plugins import NONE, ForeignPlugins
 from runtime.config.worker_config import DISTRIBUTED, WorkerConfig, WorkerConfigError, distributed
 
 FILE = "offset.storage.file.filename"
@@ -43,25 +44,25 @@ class StandaloneConfig:
     offsets_file: Path
 
 
-def load_standalone(path: Path) -> StandaloneConfig:
+def load_standalone(path: Path, foreign: ForeignPlugins = NONE) -> StandaloneConfig:
     """The configuration in a standalone worker's properties file; WorkerConfigError names the invalid property."""
     try:
-        return standalone(properties.load(path))
+        return standalone(properties.load(path), foreign)
     except properties.PropertiesError as e:
         raise WorkerConfigError(str(e)) from None
     except ConfigError as e:
         raise WorkerConfigError(f"{path}: {e}") from None
 
 
-def standalone(props: Mapping[str, str]) -> StandaloneConfig:
+def standalone(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> StandaloneConfig:
     """As load_standalone(), for properties that have already been read; ConfigError without the file's name."""
     file = props.get(FILE, "").strip()
     if not file:
         raise WorkerConfigError(f'Missing required configuration "{FILE}": the file in which to store source offsets')
     _check_exactly_once(props)
-    foreign = [k for k in props if k != FILE and _of_distributed(k)]
-    worker = distributed({**{k: v for k, v in props.items() if k != FILE and k not in foreign}, **_NO_GROUP})
-    warnings = [f"{key} has no effect: it is a property of distributed workers" for key in foreign]
+    unused = [k for k in props if k != FILE and _of_distributed(k)]
+    worker = distributed({**{k: v for k, v in props.items() if k != FILE and k not in unused}, **_NO_GROUP}, foreign)
+    warnings = [f"{key} has no effect: it is a property of distributed workers" for key in unused]
     return StandaloneConfig(replace(worker, warnings=(*worker.warnings, *warnings)), Path(file))
 
 

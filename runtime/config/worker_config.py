@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from runtime.api.config.validators import one_of, one_of_ignoring_case
+from runtime.api.config.validators import between, one_of, one_of_ignoring_case
 from runtime.api.errors import ConfigError
 from runtime.config import listeners, properties, session_keys
 from runtime.config.exactly_once import ExactlyOnce
+from runtime.config.foreign_plugins import NONE, ClientPolicy, ForeignPlugins
 from runtime.config.listeners import Advertised, Listener
 from runtime.config.providers import Providers, providers
 from runtime.config.secret_values import passwords
@@ -81,7 +82,15 @@ DISTRIBUTED = ConfigDef(
         "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built in."
     ),
     ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
-    ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins and plugin environments."),
+    ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins, environments and Java plugins."),
+    ConfigKey(
+        "plugin.discovery",
+        ConfigType.STRING,
+        "hybrid_warn",
+        _L,
+        "How Java plugins are found: by super types, by service entries, or both (KIP-898).",
+        one_of_ignoring_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
+    ),
     ConfigKey(
         "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is removed."
     ),
@@ -147,10 +156,35 @@ DISTRIBUTED = ConfigDef(
         "Client settings for the policy Allowlist.",
     ),
     ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
-    ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders that file connectors may use; empty: any."),
+    ConfigKey(
+        "headrace.file.paths",
+        ConfigType.LIST,
+        "",
+        _M,
+        "Folders on local file systems that the bundled file connectors may use; empty: any.",
+    ),
     ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core."),
     ConfigKey(
         "headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: never."
+    ),
+    ConfigKey(
+        "headrace.java.heap.mb",
+        ConfigType.INT,
+        256,
+        _M,
+        "Largest heap in MB of each JVM that runs Java plugins.",
+        between(16, None),
+    ),
+    ConfigKey(
+        "headrace.java.options", ConfigType.STRING, "", _L, "Further options of these JVMs, separated by spaces."
+    ),
+    ConfigKey(
+        "headrace.java.prefer",
+        ConfigType.LIST,
+        "",
+        _L,
+        "Java classes in plugin.path (`package.Class` or `package.*`) that are used instead of Headrace's own "
+        "implementation.",
     ),
     ConfigKey(
         "headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")
@@ -174,7 +208,6 @@ _PASSED_ON = (
 _SYNC = "a worker that has not read the config topic up to the leader's offset retries until it has"
 _JAVA_METRICS = "it configures Java's metrics"
 _IGNORED = {
-    "plugin.discovery": "plugins are listed from their sources and entry points, without importing them",
     "metric.reporters": "this worker does not run Java reporters",
     "metrics.num.samples": _JAVA_METRICS,
     "metrics.recording.level": _JAVA_METRICS,
@@ -226,6 +259,8 @@ class WorkerConfig:
     mixed_group: bool
     """Whether workers of another implementation may be in the same group."""
     plugin_path: tuple[str, ...]
+    plugin_discovery: str
+    java_prefer: tuple[str, ...]
     topic_tracking: bool
     topic_tracking_reset: bool
     topic_creation: bool
@@ -234,6 +269,9 @@ class WorkerConfig:
     stuck: float
     slot_memory: int
     """Bytes of memory after which a slot is replaced; 0 means no limit."""
+    java_heap: int
+    """Largest heap in MB of each JVM that runs Java plugins."""
+    java_options: tuple[str, ...]
     stalled: float
     progress: float
     log_format: str
@@ -242,6 +280,8 @@ class WorkerConfig:
     session_keys: SessionKeySettings = field(default_factory=SessionKeySettings)
     warnings: tuple[str, ...] = field(default=())
     providers: Providers = field(default_factory=Providers)
+    client_policy: ClientPolicy | None = None
+    """The policy for client settings, if it is not one of Apache's."""
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
 
     def converter(self, which: str) -> tuple[str, dict[str, str]]:
@@ -260,10 +300,10 @@ class WorkerConfig:
         return {k: v for k, v in self.originals.items() if k.startswith("spark.")}
 
 
-def load_distributed(path: Path) -> WorkerConfig:
+def load_distributed(path: Path, foreign: ForeignPlugins = NONE) -> WorkerConfig:
     """The configuration in a distributed worker's properties file; WorkerConfigError names the invalid property."""
     try:
-        return distributed(properties.load(path))
+        return distributed(properties.load(path), foreign)
     except properties.PropertiesError as e:
         raise WorkerConfigError(str(e)) from None
     except WorkerConfigError:
@@ -272,9 +312,9 @@ def load_distributed(path: Path) -> WorkerConfig:
         raise WorkerConfigError(f"{path}: {e}") from None
 
 
-def distributed(props: Mapping[str, str]) -> WorkerConfig:
+def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> WorkerConfig:
     """As load_distributed(), for properties that have already been read; ConfigError without the file's name."""
-    found = providers(props)
+    found = providers(props, foreign)
     resolved = found.resolve(props)
     props = resolved.config
     v = DISTRIBUTED.parse(props)
@@ -299,6 +339,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         exactly_once=ExactlyOnce(v["exactly.once.source.support"].lower()),
         mixed_group=v["headrace.mixed.group"],
         plugin_path=tuple(p.strip() for p in v["plugin.path"] if p.strip()),
+        plugin_discovery=v["plugin.discovery"].lower(),
+        java_prefer=tuple(name.strip() for name in v["headrace.java.prefer"] if name.strip()),
         topic_tracking=v["topic.tracking.enable"],
         topic_tracking_reset=v["topic.tracking.allow.reset"],
         topic_creation=v["topic.creation.enable"],
@@ -306,6 +348,8 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
         slot_memory=v["headrace.slot.memory.mb"] << 20,
+        java_heap=v["headrace.java.heap.mb"],
+        java_options=tuple(v["headrace.java.options"].split()),
         stalled=v["headrace.stalled.ms"] / 1000,
         progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],
@@ -313,6 +357,7 @@ def distributed(props: Mapping[str, str]) -> WorkerConfig:
         session_keys=session_key_settings(v),
         warnings=tuple(_warnings(props)),
         providers=found,
+        client_policy=foreign.policy(props, v["connector.client.config.override.policy"]),
         secrets=resolved.secrets | passwords(props),
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from runtime.api.config.validators import non_empty
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
@@ -27,11 +28,6 @@ _CHECK_INTERVAL_WATCHED = 60.0  # if its changes are reported
 _QUIET = 2.0  # seconds without growth after which a replaced file is considered complete
 
 _log = logging.getLogger(__name__)
-
-
-def _non_empty(name: str, value: object) -> None:
-    if isinstance(value, str) and not value:
-        raise ConfigError(f"Invalid value {value} for configuration {name}: String must be non-empty")
 
 
 class FileStreamSourceTask(SourceTask):
@@ -188,7 +184,7 @@ class FileStreamSourceConnector(SourceConnector):
             ConfigType.STRING,
             importance=Importance.HIGH,
             doc="Topic for the lines.",
-            validator=_non_empty,
+            validator=non_empty,
         ),
         ConfigKey(BATCH_SIZE, ConfigType.INT, 2000, Importance.LOW, "Maximum number of lines in a batch."),
     )

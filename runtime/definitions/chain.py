@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
@@ -74,7 +74,7 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
         )
     if plugin is None or _wrong_version(prefix, plugin, config, registry, findings):
         return
-    own: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
+    own: ConfigDef = getattr(registry.load_class(plugin, part.kind), "config_def", None) or ConfigDef()
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
 
 
@@ -96,8 +96,18 @@ def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin:
 
 
 def _own_keys(prefix: str, group: str, keys: list[ConfigKey]) -> ConfigDef:
-    """The plugin's keys as keys of the connector: required ones first, then by importance, then by name."""
-    keys.sort(key=lambda key: (not key.required, _IMPORTANCE.index(key.importance), key.name))
+    """The plugin's keys as keys of the connector: by group, without group first, and by order in the group; then
+    required ones first, then by importance, then by name."""
+    groups = [None, *dict.fromkeys(key.group for key in keys if key.group is not None)]
+    keys.sort(
+        key=lambda key: (
+            groups.index(key.group),
+            key.order_in_group,
+            not key.required,
+            _IMPORTANCE.index(key.importance),
+            key.name,
+        )
+    )
     return ConfigDef(*(_own_key(prefix, group, order, key) for order, key in enumerate(keys, 2)))
 
 
@@ -110,10 +120,28 @@ def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
         key,
         name=prefix + key.name,
         validator=validator,
-        group=group,
+        recommender=None if key.recommender is None else _Unprefixed(prefix, key.recommender),
+        group=group if key.group is None else f"{group}: {key.group}",
         order_in_group=order,
         display_name=key.display_name or key.name,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unprefixed:
+    """The recommender of a plugin's key, which knows the key and its like without the prefix."""
+
+    prefix: str
+    recommender: Recommender
+
+    def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
+        return self.recommender.valid_values(name.removeprefix(self.prefix), self._own(parsed))
+
+    def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
+        return self.recommender.visible(name.removeprefix(self.prefix), self._own(parsed))
+
+    def _own(self, parsed: Mapping[str, Any]) -> dict[str, Any]:
+        return {name.removeprefix(self.prefix): value for name, value in parsed.items()}
 
 
 def _refuse(

@@ -24,7 +24,7 @@ class ConverterKey:
 
 
 def common_keys(
-    version: str = CONNECT_VERSION,
+    version: str | None = CONNECT_VERSION,
     version_recommender: Recommender | None = None,
     converters: dict[str, ConverterKey] | None = None,
 ) -> list[ConfigKey]:
@@ -40,7 +40,7 @@ def common_keys(
     ]
 
 
-def _identity(version: str, recommender: Recommender | None) -> list[ConfigKey]:
+def _identity(version: str | None, recommender: Recommender | None) -> list[ConfigKey]:
     return [
         ConfigKey(
             "name", ConfigType.STRING, importance=_HIGH, doc="Name of the connector, unique in the cluster.",

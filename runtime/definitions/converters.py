@@ -90,7 +90,8 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegi
     """Adds the converter's errors, and its own keys if the connector's configuration specifies it."""
     name = f"{choice.which}.converter"
     value, plugin = findings.values[name], choice.plugin
-    value.value = plugin.cls if plugin is not None else None
+    if name not in findings.own:
+        value.value = plugin.cls if plugin is not None else None
     if choice.text is None:
         return  # every null is an error already
     if plugin is None and java_trim(choice.text) in NON_PLUGIN_CLASSES:

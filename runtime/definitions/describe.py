@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef
+from runtime.api.config.definition import ConfigDef, ConfigKey
 from runtime.definitions.common import common_keys
 from runtime.definitions.render import definition
 from runtime.definitions.sink import SINK_KEYS
@@ -13,11 +13,11 @@ from runtime.plugins.plugin import Plugin, PluginType
 
 
 def describe(plugin: Plugin, cls: type) -> list[dict[str, Any]]:
-    """The plugin's own keys, followed by the common keys if it is a connector."""
+    """The plugin's own keys, followed by the common keys if it is a connector, which may define them itself."""
     own: ConfigDef = getattr(cls, "config_def", None) or ConfigDef()
-    keys = list(own)
+    common: list[ConfigKey] = []
     if PluginType.SOURCE in plugin.kinds:
-        keys += [*common_keys(plugin.version), *SOURCE_KEYS]
+        common = [*common_keys(plugin.version), *SOURCE_KEYS]
     elif PluginType.SINK in plugin.kinds:
-        keys += [*common_keys(plugin.version), *SINK_KEYS]
-    return [definition(key) for key in keys]
+        common = [*common_keys(plugin.version), *SINK_KEYS]
+    return [definition(key) for key in (*own, *(key for key in common if key.name not in own))]

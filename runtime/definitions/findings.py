@@ -19,6 +19,8 @@ class Findings:
         self.values: dict[str, ConfigValue] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._groups: dict[str, None] = {}
+        self.own: frozenset[str] = frozenset()
+        """The keys whose values come from the connector."""
 
     def add(self, keys: Iterable[ConfigKey], values: Iterable[ConfigValue], prefix: str = "") -> None:
         """Adds keys with their values. If a key is known already, adds only its new errors."""
@@ -30,6 +32,19 @@ class Findings:
             value.name = prefix + value.name
             known = self.values.setdefault(value.name, value)
             known.errors += [error for error in value.errors if error not in known.errors]
+
+    def add_own(self, definition: ConfigDef, values: Iterable[ConfigValue]) -> None:
+        """Adds what the connector itself has found. Its keys and values replace common ones of the same name. New
+        values are in the order of the definition; those of unknown keys come first."""
+        for key in definition:
+            if key.group is not None:
+                self._groups.setdefault(key.group)
+            self._definitions[key.name] = render.definition(key)
+        found = {value.name: value for value in values}
+        self.own = frozenset(found)
+        unknown = {name: value for name, value in found.items() if name not in self._definitions}
+        in_order = {name: found[name] for name in self._definitions if name in found}
+        self.values = {**unknown, **self.values, **in_order}
 
     def check(self, definition: ConfigDef, config: Mapping[str, Any], prefix: str = "") -> None:
         """Validates these keys and adds them."""

@@ -46,10 +46,10 @@ def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
 
 
 def java_hint(name: str) -> str:
-    """Explains why a well-known Java plugin is not available; empty for other classes."""
+    """Explains how a well-known Java plugin becomes available; empty for other classes."""
     if not name.startswith(_JAVA_PLUGINS):
         return ""
-    return f" {name} is a Java plugin; this worker runs Python plugins only"
+    return f" {name} is a Java plugin; install it into a folder of plugin.path (headrace plugin install)"
 
 
 def _description(plugin: Plugin) -> str:

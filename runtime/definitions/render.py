@@ -17,7 +17,7 @@ def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> di
         "default_value": to_text(key.typed_default()),
         "importance": key.importance.value,
         "documentation": key.doc,
-        "group": key.group or group,
+        "group": group if key.group is None else key.group,
         "order_in_group": key.order_in_group,
         "width": key.width.value,
         "display_name": key.display_name or key.name,

@@ -10,10 +10,11 @@ from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.connector import Connector, ExactlyOnceSupport, SourceConnector
 from runtime.definitions import converters
 from runtime.definitions.chain import check_chain
-from runtime.definitions.common import common_keys
+from runtime.definitions.common import ConverterKey, common_keys
 from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
+from runtime.java.plugins.recognition import is_java_connector
 from runtime.plugins.registry import Plugin, PluginRegistry
 from runtime.plugins.versions import mismatch
 
@@ -33,7 +34,10 @@ class WorkerDefaults:
 def validate(
     config: Config, plugin: Plugin, connector: Connector, registry: PluginRegistry, defaults: WorkerDefaults
 ) -> dict[str, Any]:
-    """The REST API's response for a configuration whose `connector.class` is known; starts nothing."""
+    """The REST API's response for a configuration whose `connector.class` is known; starts nothing. If the plugin does
+    not exist in the wanted version, only the keys of all connectors are checked, as in Connect."""
+    if (message := _wrong_version(config, plugin, registry)) is not None:
+        return _of_wrong_version(config, registry, message)
     chosen = [
         converters.choose(which, config, default, registry)
         for which, default in (
@@ -45,14 +49,13 @@ def validate(
     findings = Findings()
     findings.check(_framework_keys(plugin, connector, chosen, registry), config)
     check_chain(config, registry, findings)
-    _check_version(config, plugin, registry, findings)
     given = {key: value for key, value in config.items() if value is not None}
     if isinstance(connector, SourceConnector):
         _check_exactly_once(connector, given, defaults.exactly_once, findings)
     else:
         check_topics(findings.values, given)
     _check_nulls(config, connector, findings)
-    findings.add(connector.config_def, _own_values(connector, config, given))
+    findings.add_own(connector.config_def, _own_values(connector, config, given))
     for choice in (chosen[2], *chosen[:2]):  # headers first, as in Connect
         converters.check(choice, config, registry, findings)
     return findings.answer(config["connector.class"] or "")
@@ -67,8 +70,10 @@ def _framework_keys(
 
 
 def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) -> list[ConfigValue]:
-    """Values and errors of the connector's own keys. A null key is validated without value and default, and the
-    connector does not see it."""
+    """Values and errors of the connector's own keys. A null key is validated without value and default. Java connectors
+    see it, Python connectors do not."""
+    if is_java_connector(connector):
+        return connector.validate(config)
     found = connector.validate(given)
     nulls = {name: None for name, value in config.items() if value is None and name in connector.config_def}
     if not nulls:
@@ -84,12 +89,19 @@ def _check_nulls(config: Config, connector: Connector, findings: Findings) -> No
     )
 
 
-def _check_version(config: Config, plugin: Plugin, registry: PluginRegistry, findings: Findings) -> None:
+def _wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry) -> str | None:
     wanted = config.get("connector.plugin.version")
-    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
-    if message is not None:
-        findings.error("connector.class", message)
-        findings.error("connector.plugin.version", message)
+    return mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
+
+
+def _of_wrong_version(config: Config, registry: PluginRegistry, message: str) -> dict[str, Any]:
+    hidden = ConverterKey(versions=converters.FixedRecommender(shown=False))
+    findings = Findings()
+    common = common_keys(None, None, dict.fromkeys(("key", "value", "header"), hidden))
+    findings.check(ConfigDef(*common), config)
+    for name in ("connector.class", "connector.plugin.version"):
+        findings.error(name, message)
+    return findings.answer(config["connector.class"] or "")
 
 
 def _check_exactly_once(
@@ -106,7 +118,7 @@ def _check_exactly_once(
 def _ask(findings: Findings, name: str, problem: Callable[[], str | None]) -> None:
     try:
         message = problem()
-    except Exception as error:
+    except Exception as error:  # third-party code
         message = f"An unexpected error occurred during validation: {error}"
     if message is not None:
         findings.error(name, message)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from runtime.doctor import machine, terminal
+from pathlib import Path
+
+from runtime.doctor import java_plugins, machine, terminal
 from runtime.doctor.check_result import CheckSeverity
 
 OK, PROBLEM = 0, 1
 
 
-def main() -> int:
-    """Runs every check and prints its result; the exit code is 1 if an installed part cannot work."""
+def main(worker: str | None = None) -> int:
+    """Runs every check and prints its result; the exit code is 1 if an installed part cannot work. `worker` is the
+    properties file of a worker, whose `plugin.path` is checked, too."""
     code = OK
-    for checks in (machine.check_machine(), terminal.check_terminal()):
+    file = None if worker is None else Path(worker)
+    for checks in (machine.check_machine(), java_plugins.check_java_plugins(file), terminal.check_terminal()):
         for result in checks:
             print(result, flush=True)
             if result.severity is CheckSeverity.BAD:

@@ -12,12 +12,16 @@ from runtime.model.task_spec import TaskSpec
 
 @dataclass(frozen=True, slots=True)
 class SlotInfo:
-    """One slot as the worker sees it."""
+    """One slot as the worker sees it. Memory in bytes: of the slot with its JVM for Java plugins, of that JVM alone,
+    and the heap in use in it."""
 
     slot: int
     attempt: int
     pid: int
     tasks: tuple[TaskId, ...]
+    memory: int = 0
+    java_memory: int = 0
+    java_heap: int = 0
 
 
 class SlotSilentError(Exception):

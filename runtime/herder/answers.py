@@ -148,6 +148,17 @@ class ProgressAnswer(TypedDict):
     stalled: list[int]
 
 
+class ProgressPoint(TypedDict):
+    """The progress of a connector at one time, in milliseconds since 1970. Counts begin with the worker's start; `lag`
+    in records is null for sources."""
+
+    time: int
+    read: int
+    written: int
+    failed: int
+    lag: int | None
+
+
 class PastChangeAnswer(TypedDict):
     """A change of offsets in the history."""
 

@@ -1,4 +1,5 @@
-"""Log levels changed at run time: in this worker and its slots, or in every worker through the config topic."""
+"""Log levels changed at run time: in this worker with its slots and plugin hosts, or in every worker through the config
+topic."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from runtime.api.config.types import java_trim
 from runtime.engine.port import Engine
@@ -29,11 +31,21 @@ class LoggerLevel:
         return {"level": self.level, "last_modified": self.modified}
 
 
+class LeveledHosts(Protocol):
+    """The plugin hosts, as far as levels concern them."""
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers in present and future plugin hosts, and in their JVMs."""
+
+
 class Loggers:
     """GET and PUT of /admin/loggers (KIP-495, KIP-976). Any name is accepted, also Java's. Event loop only."""
 
-    def __init__(self, configs: ConfigStore, engine: Engine, clock: Callable[[], float] = time.time) -> None:
-        self._configs, self._engine, self._clock = configs, engine, clock
+    def __init__(
+        self, configs: ConfigStore, engine: Engine, clock: Callable[[], float] = time.time,
+        hosts: LeveledHosts | None = None,
+    ) -> None:  # fmt: skip
+        self._configs, self._engine, self._clock, self._hosts = configs, engine, clock, hosts
         self._set: dict[str, LoggerLevel] = {}
 
     def all(self) -> dict[str, dict[str, object]]:
@@ -79,6 +91,8 @@ class Loggers:
         now = {name: level.level for name, level in self._set.items()}
         levels.apply(now)
         self._engine.set_levels(now)
+        if self._hosts is not None:
+            self._hosts.set_levels(now)
 
 
 def _effective(name: str, known: Mapping[str, LoggerLevel]) -> str:

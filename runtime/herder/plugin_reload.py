@@ -26,6 +26,9 @@ class ReloadingHost(Protocol):
     async def reload(self, name: str | None = None) -> PluginCatalog:
         """Scan the folders again, and use the plugins found; `name` limits the plugins that are replaced."""
 
+    async def details(self) -> list[dict[str, str]]:
+        """Every plugin with its type, version, language, and origin."""
+
     async def revision(self, config: dict[str, str]) -> str:
         """The revision of the plugins that a configuration selects. UnknownPluginError, ConfigError."""
 
@@ -62,6 +65,11 @@ class PluginReload:
             for p in (catalog.plugins if name is None else catalog.named(name))
         ]
         return {"plugins": plugins, "restarted": restarted, "missing": missing}
+
+    async def details(self) -> list[dict[str, str]]:
+        """Every plugin with its type, version, language (python, java), and origin: `from` is a jar, a file or folder,
+        an environment, or "bundled"."""
+        return await self._hosts.details()
 
     async def _revision(self, connector: str) -> str | None:
         stored = self._configs.connector(connector)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConfigError
-from runtime.host.connectors import Send, StartedConnectors, Turn, public_name
+from runtime.host.connectors import Send, StartedConnectors, Turn, public_name, target_of
+from runtime.host.java import HostJava, release
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.logs.levels import apply
 from runtime.model.environment import Environment
 from runtime.plugins.activation import enter
 from runtime.plugins.catalog import PluginCatalog
+from runtime.plugins.java_plugins import JavaDiscovery
 from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
 
@@ -22,6 +26,7 @@ Config = Mapping[str, str | None]
 
 
 _IN_TURN = frozenset({"start_connector", "stop_connector", "task_configs"})
+_UNLIMITED = _IN_TURN | {"prepare_java", "java_versions"}
 
 
 class HostCalls:
@@ -30,9 +35,12 @@ class HostCalls:
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings, self._missing = settings, _enter(settings.environment)
         self._known: PluginRegistry | None = None
+        self._started, self._send = StartedConnectors(send), send
+        self._java = HostJava(settings, lambda: self._registry.java_names(), self._started.jvm_ended)
+        if settings.levels:
+            self.set_levels(settings.levels)
         if settings.catalog is not None:
             self.use(settings.catalog)
-        self._started, self._send = StartedConnectors(send), send
 
     def prepare(self, call: str, args: Sequence[Any]) -> Callable[[], Any]:
         """A function that makes the call, on any thread. Calls for one connector run in the order of prepare()."""
@@ -42,17 +50,38 @@ class HostCalls:
         if call in _IN_TURN:
             name, *args = args
             return partial(method, self._started.turn(name), *args)
-        return partial(method, *args)
+        if call in _UNLIMITED:
+            return partial(method, *args)
+        return partial(self._limited, method, args)
+
+    def _limited(self, method: Callable[..., Any], args: Sequence[Any]) -> Any:
+        with self._java.limit():
+            return method(*args)
 
     def scan(self) -> dict[str, Any]:
         """All plugins and environments that the folders contain now (PluginCatalog.to_json())."""
-        return scan(self._settings.plugin_path).to_json()
+        discovery = JavaDiscovery(self._settings.plugin_discovery, self._settings.java_prefer)
+        return scan(self._settings.plugin_path, discovery=discovery).to_json()
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers, also in the JVM."""
+        apply(levels)
+        self._java.set_levels(levels)
+
+    def prepare_java(self) -> None:
+        """Returns when Java plugins can be loaded, which may take a minute the first time."""
+        self._java.prepare()
+
+    def java_versions(self, catalog: Mapping[str, Any]) -> dict[str, Any]:
+        """The catalog with the versions of Java plugins that only their classes know."""
+        return self._java.with_versions(PluginCatalog.from_json(catalog)).to_json()
 
     def use(self, catalog: Mapping[str, Any]) -> None:
         """Use the plugins of a catalog from now on."""
         environment = self._settings.environment
         base = environment.base if environment else ""
-        self._known = PluginRegistry(self._settings.plugin_path, PluginCatalog.from_json(catalog), base)
+        found = PluginCatalog.from_json(catalog)
+        self._known = PluginRegistry(self._settings.plugin_path, found, base, self._java.load)
 
     @property
     def _registry(self) -> PluginRegistry:
@@ -65,15 +94,15 @@ class HostCalls:
     def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
         return self._registry.entries(connectors_only)
 
-    def resolve(self, connector_class: str) -> dict[str, str]:
-        plugin = self._connector_plugin(connector_class)
+    def resolve(self, connector_class: str, version: str | None = None) -> dict[str, str]:
+        plugin = self._connector_plugin(connector_class, version)
         task_class = self._class(plugin).task_class
         return {
             "cls": plugin.cls,
             "type": plugin.kinds[0].value,
             "version": plugin.version,
             "task_class": public_name(task_class),
-            "task_python_class": f"{task_class.__module__}:{task_class.__qualname__}",
+            "task_target": target_of(task_class),
         }
 
     def describe(self, name: str, version: str | None) -> list[dict[str, Any]]:
@@ -94,15 +123,16 @@ class HostCalls:
         name = config.get("connector.class")
         if name is None:
             raise HostRequestError(no_connector_type(config))
-        plugin = self._connector_plugin(name)
+        plugin = self._connector_plugin(name, config.get("connector.plugin.version"))
         settings = self._settings
         defaults = WorkerDefaults(
             settings.key_converter, settings.value_converter, settings.header_converter, settings.exactly_once
         )
-        return validate(config, plugin, self._class(plugin)(), self._registry, defaults)
+        with self._instance(config) as connector:
+            return validate(config, plugin, connector, self._registry, defaults)
 
     def start_connector(self, turn: Turn, config: Config) -> None:
-        self._started.start(turn, lambda: self._instance(config), _without_nulls(config))
+        self._started.start(turn, lambda: self._new(config), _without_nulls(config))
 
     def stop_connector(self, turn: Turn) -> None:
         self._started.stop(turn)
@@ -117,17 +147,17 @@ class HostCalls:
         return self._started.task_configs(turn, max_tasks)
 
     def alter_source_offsets(self, config: Config, offsets: Sequence[Sequence[dict[str, Any] | None]]) -> bool:
-        connector = self._instance(config)
-        if not isinstance(connector, SourceConnector):
-            raise HostRequestError(f"{config.get('connector.class')} is not a source connector")
-        return bool(connector.alter_offsets(_without_nulls(config), [(p, o) for p, o in offsets]))
+        with self._instance(config) as connector:
+            if not isinstance(connector, SourceConnector):
+                raise HostRequestError(f"{config.get('connector.class')} is not a source connector")
+            return bool(connector.alter_offsets(_without_nulls(config), [(p, o) for p, o in offsets]))
 
     def alter_sink_offsets(self, config: Config, offsets: Sequence[tuple[str, int, int | None]]) -> bool:
-        connector = self._instance(config)
-        if not isinstance(connector, SinkConnector):
-            raise HostRequestError(f"{config.get('connector.class')} is not a sink connector")
-        by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
-        return bool(connector.alter_offsets(_without_nulls(config), by_partition))
+        with self._instance(config) as connector:
+            if not isinstance(connector, SinkConnector):
+                raise HostRequestError(f"{config.get('connector.class')} is not a sink connector")
+            by_partition = {TopicPartition(topic, partition): offset for topic, partition, offset in offsets}
+            return bool(connector.alter_offsets(_without_nulls(config), by_partition))
 
     def offsets_read(self, number: int, offsets: Sequence[Mapping[str, Any] | None], error: str | None) -> None:
         self._started.requests.answered(number, offsets, error)
@@ -136,20 +166,31 @@ class HostCalls:
         """Run samples through a chain (runtime.pipeline.preview.run), and send each plugin call as an event."""
         from runtime.pipeline.preview.run import preview
 
+        self._java.classes()
         return preview(request, lambda what: self._send({"event": "at", "what": what}))
 
     def stop_all(self) -> None:
         """Stop all connectors before the host ends."""
         self._started.stop_all()
 
-    def _instance(self, config: Config) -> Connector:
-        return self._class(self._connector_plugin(config.get("connector.class") or ""))()
+    @contextlib.contextmanager
+    def _instance(self, config: Config) -> Iterator[Connector]:
+        """An instance for one call."""
+        made = self._new(config)
+        try:
+            yield made
+        finally:
+            release(made)
+
+    def _new(self, config: Config) -> Connector:
+        name, wanted = config.get("connector.class") or "", config.get("connector.plugin.version")
+        return self._class(self._connector_plugin(name, wanted))()
 
     def _class(self, plugin: Plugin) -> type[Connector]:
         return self._registry.load_class(plugin)
 
-    def _connector_plugin(self, name: str) -> Plugin:
-        plugin = self._registry.find(name, CONNECTORS)
+    def _connector_plugin(self, name: str, wanted: str | None = None) -> Plugin:
+        plugin = self._registry.find(name, CONNECTORS, wanted)
         if plugin is None:
             from runtime.definitions.messages import unknown_connector
 

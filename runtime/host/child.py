@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from runtime.host.port import HostError, HostRequestError, UnknownPluginError
+from runtime.host.port import CALL_TIMEOUT, HostError, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.logs.output import OutputLines
@@ -55,7 +55,8 @@ class Child:
         return self._process.pid
 
     async def call(self, name: str, *args: Any) -> Any:
-        """The answer to a call. HostError if the plugin raised, ChildDiedError if the process ended."""
+        """The answer to a call. HostError if the plugin raised, ChildDiedError if the process ended, TimeoutError if a
+        Java plugin did not return in time."""
         number = next(self._ids)
         self._pending[number] = asyncio.get_running_loop().create_future()
         try:
@@ -126,4 +127,6 @@ class Child:
 def _raised(kind: str, message: str, trace: str) -> Exception:
     if kind == "unknown_plugin":
         return UnknownPluginError(message)
+    if kind == CALL_TIMEOUT:
+        return TimeoutError(message)
     return HostRequestError(message) if kind == "request" else HostError(kind, message, trace)

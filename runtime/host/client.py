@@ -22,6 +22,9 @@ _RESTART_DELAYS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 _HEALTHY_AFTER = 10.0
 """Seconds of running after which a death no longer counts as early."""
 
+CALL_LIMIT = 30.0
+"""Seconds after which a plugin has hung, except in start() and task_configs()."""
+
 STOP_TIMEOUT = 5.0
 """Seconds that start() and stop() have to return when a connector is stopped, as in Connect."""
 
@@ -40,18 +43,20 @@ class PluginHostClient:
     """PluginHost over a child process. Event loop only."""
 
     def __init__(
-        self, settings: HostSettings, listener: HostListener, timeout: float = 30.0, scrub: Scrub = str,
+        self, settings: HostSettings, listener: HostListener, timeout: float = CALL_LIMIT, scrub: Scrub = str,
         ping_timeout: float = PING_TIMEOUT, stop_timeout: float = STOP_TIMEOUT,
     ) -> None:  # fmt: skip
         """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds."""
-        self._settings, self._listener, self._timeout, self._scrub = settings, listener, timeout, scrub
+        self._settings, self._listener = replace(settings, call_timeout=timeout), listener
+        self._timeout, self._scrub = timeout, scrub
         self._ping_timeout, self._stop_timeout = ping_timeout, stop_timeout
         self._child: Child | None = None
         self._up = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
         self._closing = False
         self._running: set[asyncio.Task[None]] = set()
-        self._infos: dict[str, ConnectorInfo] = {}
+        self._infos: dict[tuple[str, str | None], ConnectorInfo] = {}
+        self._with_java: Child | None = None  # the process that can load Java plugins
 
     @property
     def pid(self) -> int | None:
@@ -86,6 +91,27 @@ class PluginHostClient:
         await self._query("use", catalog)
         self._infos.clear()
 
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers in the process, also after its restart, and in its JVM."""
+        self._settings = replace(self._settings, levels=dict(levels))
+        if self._child is not None:
+            self._background(self._set_levels(self._child))
+
+    async def _set_levels(self, child: Child) -> None:
+        with contextlib.suppress(ChildDiedError, HostError):
+            await child.call("set_levels", self._settings.levels)
+
+    async def prepare_java(self) -> None:
+        """Wait until Java plugins can be loaded, which may take a minute the first time. HostError with the remedy."""
+        if self._child is None or self._with_java is not self._child:
+            self._with_java, _ = await self._call_without_limit("prepare_java")
+
+    async def java_versions(self, catalog: Mapping[str, Any]) -> dict[str, Any]:
+        """The catalog with the versions of Java plugins that only their classes know; starts a JVM."""
+        await self.prepare_java()
+        _, found = await self._call_without_limit("java_versions", catalog)
+        return dict(found)
+
     # the calls of the port
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
@@ -93,8 +119,10 @@ class PluginHostClient:
         return found
 
     async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
-        if (known := self._infos.get(connector_class)) is None:
-            known = self._infos[connector_class] = ConnectorInfo(**await self._query("resolve", connector_class))
+        version = (config or {}).get("connector.plugin.version")
+        if (known := self._infos.get((connector_class, version))) is None:
+            known = ConnectorInfo(**await self._query("resolve", connector_class, version))
+            self._infos[connector_class, version] = known
         return known
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
@@ -160,8 +188,10 @@ class PluginHostClient:
                 return child, await child.call(call, *args)
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
-        except TimeoutError:
+        except TimeoutError as error:
             reason = f"{call} was not answered within {self._timeout:g} s"
+            if str(error):  # reported by the process, which has interrupted the Java plugin
+                raise TimeoutError(f"Plugin host: {reason}") from None
             if not await self._responds(child):
                 raise _died(call, child.kill_reason or _FROZEN) from None
             child.kill(reason)
@@ -271,9 +301,13 @@ class PluginHostClient:
                     self._listener.reconfigure(event["connector"])
                 case "failed":
                     self._listener.connector_failed(event["connector"], event["trace"])
+                case "metrics":
+                    self._listener.connector_metrics(event["connector"], event["metrics"])
                 case "read_offsets":
                     self._background(self._read_offsets(event))
                 case "lost":
+                    if self._child is not None:
+                        self._child.connectors.difference_update(event["connectors"])
                     self._listener.connectors_lost(event["connectors"], event["reason"])
                 case "log":
                     logging.getLogger(event["logger"]).log(event["level"], "%s", self._scrub(event["text"]))

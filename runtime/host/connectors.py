@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.connector import Connector
+from runtime.host.java import is_lost, release
 from runtime.host.offset_requests import ConnectorOffsetReader, HostOffsetRequests
+from runtime.pipeline.task.plugin_metrics import MetricsOwner, plugin_metrics
 from runtime.pipeline.task.trace import trace_of
 
 _log = logging.getLogger(__name__)
@@ -34,6 +36,15 @@ class HostConnectorContext:
     def raise_error(self, error: Exception) -> None:
         self._event({"event": "failed", "connector": self.name, "trace": trace_of(error)})
 
+    def watch(self, connector: Connector) -> None:
+        """Sends the metrics that the connector registers, whenever they change."""
+        owner: MetricsOwner | None = getattr(connector, "metrics_owner", None)
+        if owner is not None:
+            found = owner
+            owner.metrics_changed = lambda: self._event(
+                {"event": "metrics", "connector": self.name, "metrics": list(plugin_metrics([({}, found)]))}
+            )
+
     def _event(self, event: dict[str, Any]) -> None:
         if not self.closed:
             self._send(event)
@@ -56,6 +67,7 @@ class _Place:
     name: str
     running: _Instance | None = None
     context: HostConnectorContext | None = None  # of the latest instance, also while it is starting
+    latest: Connector | None = None  # as context
     abandoned: bool = False
     calls: int = 0  # running and waiting calls
     last: threading.Event | None = None  # set when the last call has returned
@@ -109,11 +121,16 @@ class StartedConnectors:
         with turn as place:
             _stop(place)
             _check_wanted(place)
-            connector = make()
+            connector = place.latest = make()
             place.context = context = HostConnectorContext(place.name, self._send, self.requests)
             connector.context = context
-            _check_wanted(place)
-            connector.start(config)
+            context.watch(connector)
+            try:
+                _check_wanted(place)
+                connector.start(config)
+            except BaseException:
+                release(connector)
+                raise
             with self._table:
                 place.running = _Instance(connector, config, context)
                 abandoned = place.abandoned
@@ -134,6 +151,20 @@ class StartedConnectors:
                 place.abandoned = True
                 if place.context is not None:
                     place.context.closed = True
+        if place is not None and place.latest is not None:
+            release(place.latest)
+
+    def jvm_ended(self, reason: str) -> None:
+        """Reports the connectors whose instances have ended with their JVM."""
+        lost = []
+        with self._table:
+            for place in self._places.values():
+                if place.running is not None and is_lost(place.running.connector):
+                    place.running.context.closed = True
+                    place.running = None
+                    lost.append(place.name)
+        _log.error("The JVM of Java connectors has ended; it starts again with its connectors: %s", reason)
+        self._send({"event": "lost", "connectors": sorted(lost), "reason": reason})
 
     def stop_all(self) -> None:
         """Stop every instance, one after another."""
@@ -173,6 +204,12 @@ def public_name(cls: type) -> str:
     """The class name in stored configurations: Java's name for a class that Apache ships, else the Python name."""
     name: str = cls.__dict__.get("java_name") or f"{cls.__module__}.{cls.__qualname__}"
     return name
+
+
+def target_of(cls: type) -> str:
+    """The class in task specifications."""
+    target: str = cls.__dict__.get("java_target") or f"{cls.__module__}:{cls.__qualname__}"
+    return target
 
 
 def _checked(config: Mapping[Any, Any]) -> dict[str, str]:

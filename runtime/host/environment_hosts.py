@@ -10,13 +10,15 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
-from runtime.host.client import PluginHostClient
+from runtime.host.client import CALL_LIMIT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError, HostListener, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.model.environment import Environment
 from runtime.plugins.catalog import PluginCatalog
+from runtime.plugins.origins import details
 from runtime.plugins.plan import PluginPlan, UnknownConnectorError, environment_of, plan
+from runtime.plugins.plugin import Plugin
 from runtime.plugins.registry import CONNECTORS, PluginRegistry
 from runtime.plugins.versions import mismatch
 
@@ -24,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 Config = Mapping[str, str | None]
+
+_NO_VERSION = ("version", "undefined")  # left out, as in Connect
 
 IDLE_TIMEOUT = 60.0
 """Seconds after which the process of an environment without connectors ends."""
@@ -47,8 +51,10 @@ class EnvironmentHosts:
     """
 
     def __init__(
-        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str, idle_timeout: float = IDLE_TIMEOUT
-    ) -> None:
+        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str, idle_timeout: float = IDLE_TIMEOUT,
+        timeout: float = CALL_LIMIT,
+    ) -> None:  # fmt: skip
+        """Timeouts are in seconds; `timeout` is that of most calls."""
         self._settings, self._listener, self._scrub = settings, listener, scrub
         self._defaults = {
             "key.converter": settings.key_converter,
@@ -57,7 +63,8 @@ class EnvironmentHosts:
             **settings.converter_versions,
         }
         self._idle_timeout = idle_timeout
-        self._base = PluginHostClient(settings, listener, scrub=scrub)
+        self._timeout = timeout
+        self._base = PluginHostClient(settings, listener, timeout, scrub)
         self._hosts: dict[str, _Host] = {}
         self._starting = asyncio.Lock()
         self._places: dict[str, _Host | None] = {}  # by connector; None: the base host
@@ -87,7 +94,7 @@ class EnvironmentHosts:
         if self._registry is None:
             async with self._listing:
                 if self._registry is None:
-                    self._registry = await self._use(PluginCatalog.from_json(await self._base.scan()))
+                    self._registry = await self._use(await self._scan())
         return self._registry
 
     async def reload(self, name: str | None = None) -> PluginCatalog:
@@ -95,30 +102,59 @@ class EnvironmentHosts:
         `name` limits the plugins that are replaced (PluginCatalog.reloaded()). Returns the new catalog."""
         before = (await self.registry()).catalog
         async with self._listing:
-            found = PluginCatalog.from_json(await self._base.scan())
+            found = await self._scan()
             self._reloads += 1
             after = before.reloaded(found, self._reloads, name)
             self._registry = await self._use(after)
             return after
 
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers in present and future hosts, and in their JVMs."""
+        self._settings = replace(self._settings, levels=dict(levels))
+        for client in (self._base, *(host.client for host in self._hosts.values())):
+            client.set_levels(levels)
+
+    async def details(self) -> list[dict[str, str]]:
+        """Every plugin with its type, version, language, and origin."""
+        found = details(await self.registry())
+        return [
+            {"class": p.cls, "type": kind.value, "version": p.version, "language": p.language, "from": origin}
+            for kind, p, origin in found
+        ]
+
     async def revision(self, config: Config) -> str:
         """The revision of the plugins that a configuration selects (ConnectorInfo.revision). Errors as resolve()."""
         return (await self._plan(config)).revision
 
+    async def _scan(self) -> PluginCatalog:
+        found = await self._base.scan()
+        if not all(plugin["certain"] for plugin in found["plugins"]):
+            try:
+                found = await self._base.java_versions(found)
+            except HostError as error:
+                _log.warning("plugin.path: versions of Java plugins are those of their manifests: %s", error)
+        return PluginCatalog.from_json(found)
+
     async def _use(self, catalog: PluginCatalog) -> PluginRegistry:
         await self._base.use(catalog.to_json())
-        return PluginRegistry(self._settings.plugin_path, catalog)
+        registry = PluginRegistry(self._settings.plugin_path, catalog)
+        before = self._registry.conflicts if self._registry else ()
+        for conflict in [new for new in registry.conflicts if new not in before]:
+            _log.warning("%s", conflict)
+        return registry
 
     # the calls of the port
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
-        return (await self.registry()).entries(connectors_only)
+        listed = (await self.registry()).entries(connectors_only)
+        return [{k: v for k, v in entry.items() if (k, v) != _NO_VERSION} for entry in listed]
 
     async def resolve(self, connector_class: str, config: Config | None = None) -> ConnectorInfo:
         while True:
             registry = await self.registry()
             planned = await self._plan({**(config or {}), "connector.class": connector_class})
-            info = await self._with(planned.environment, partial(_resolve, planned.connector.cls))
+            java = planned.connector.language == "java"
+            info = await self._with(planned.environment, partial(_resolve, planned.connector), java)
             if self._registry is registry:  # not reloaded meanwhile
                 break
         return replace(
@@ -137,17 +173,18 @@ class EnvironmentHosts:
         if version is not None and (message := mismatch(found.cls, version, registry.versions(found.cls))):
             raise HostRequestError(message)
         environment = environment_of([found], registry)
-        return await self._with(environment, lambda host: host.describe(found.cls, found.version))
+        java = found.language == "java"
+        return await self._with(environment, lambda host: host.describe(found.cls, found.version), java)
 
     async def validate(self, config: Config) -> dict[str, Any]:
         if config.get("connector.class") is None:
             return await self._base.validate(config)
         conflict = None
         try:
-            environment = (await self._plan(config)).environment
+            planned = await self._plan(config)
         except ConfigError as error:  # the answer names the keys in question
-            conflict, environment = str(error), await self._environment_of_connector(config)
-        answer = await self._with(environment, lambda host: host.validate(config))
+            conflict, planned = str(error), await self._plan_of_connector(config)
+        answer = await self._with(planned.environment, lambda host: host.validate(config), planned.uses_java)
         if conflict is not None and not answer["error_count"]:
             entry = next(e for e in answer["configs"] if e["value"]["name"] == "connector.class")
             entry["value"]["errors"].append(conflict)
@@ -156,15 +193,18 @@ class EnvironmentHosts:
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         try:
-            environment = (await self._plan(config)).environment
+            planned = await self._plan(config)
         except ConfigError as error:
             raise HostError("config", str(error), f"{error.java_name}: {error}\n") from None
         await self.stop_connector(name)
-        host = None if environment is None else await self._host(environment)
+        host = None if planned.environment is None else await self._host(planned.environment)
         self._places[name] = host
         if host is not None:
             host.connectors.add(name)
-        await (self._base if host is None else host.client).start_connector(name, config)
+        client = self._base if host is None else host.client
+        if planned.connector.language == "java":
+            await client.prepare_java()
+        await client.start_connector(name, config)
 
     async def stop_connector(self, name: str) -> None:
         if name not in self._places:
@@ -182,14 +222,18 @@ class EnvironmentHosts:
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:
-        environment = await self._environment_of_connector(config)
-        return await self._with(environment, lambda host: host.alter_source_offsets(config, offsets))
+        planned = await self._plan_of_connector(config)
+        return await self._with(
+            planned.environment, lambda host: host.alter_source_offsets(config, offsets), planned.uses_java
+        )
 
     async def alter_sink_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
     ) -> bool:
-        environment = await self._environment_of_connector(config)
-        return await self._with(environment, lambda host: host.alter_sink_offsets(config, offsets))
+        planned = await self._plan_of_connector(config)
+        return await self._with(
+            planned.environment, lambda host: host.alter_sink_offsets(config, offsets), planned.uses_java
+        )
 
     # plugins and processes
 
@@ -203,21 +247,24 @@ class EnvironmentHosts:
             available = [plugin for kind in CONNECTORS for plugin in registry.of_kind(kind)]
             raise UnknownPluginError(unknown_connector(str(error), available)) from None
 
-    async def _environment_of_connector(self, config: Config) -> Environment | None:
+    async def _plan_of_connector(self, config: Config) -> PluginPlan:
         """That of the connector alone; of its newest version if the configuration asks for one that does not exist."""
         keys = ("connector.class", "connector.plugin.version")
         try:
-            return (await self._plan({key: config.get(key) for key in keys}, with_chain=False)).environment
+            return await self._plan({key: config.get(key) for key in keys}, with_chain=False)
         except ConfigError:
-            return (await self._plan({keys[0]: config.get(keys[0])}, with_chain=False)).environment
+            return await self._plan({keys[0]: config.get(keys[0])}, with_chain=False)
 
-    async def _with(self, environment: Environment | None, call: Callable[[PluginHostClient], Awaitable[_T]]) -> _T:
+    async def _with(
+        self, environment: Environment | None, call: Callable[[PluginHostClient], Awaitable[_T]], java: bool
+    ) -> _T:
+        """Makes a call in the host of an environment, `java`: of Java plugins."""
         if environment is None:
-            return await call(self._base)
+            return await _ready(self._base, call, java)
         host = await self._host(environment)
         host.calls += 1
         try:
-            return await call(host.client)
+            return await _ready(host.client, call, java)
         finally:
             host.calls -= 1
             host.last_used = asyncio.get_running_loop().time()
@@ -230,7 +277,7 @@ class EnvironmentHosts:
             host = self._hosts.get(environment.id)
             if host is None:
                 settings = replace(self._settings, environment=environment, catalog=registry.catalog.to_json())
-                client = PluginHostClient(settings, self._listener, scrub=self._scrub)
+                client = PluginHostClient(settings, self._listener, self._timeout, self._scrub)
                 host = self._hosts[environment.id] = _Host(client, set(), now)
                 await client.start()
                 _log.info("The plugin host of the environment %s has started", environment.id)
@@ -250,5 +297,11 @@ class EnvironmentHosts:
                     ending.add_done_callback(self._ending.discard)
 
 
-async def _resolve(cls: str, host: PluginHostClient) -> ConnectorInfo:
-    return await host.resolve(cls)
+async def _resolve(plugin: Plugin, host: PluginHostClient) -> ConnectorInfo:
+    return await host.resolve(plugin.cls, {"connector.plugin.version": plugin.version})
+
+
+async def _ready(host: PluginHostClient, call: Callable[[PluginHostClient], Awaitable[_T]], java: bool) -> _T:
+    if java:
+        await host.prepare_java()
+    return await call(host)

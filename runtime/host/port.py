@@ -9,7 +9,11 @@ from typing import Any, Protocol
 from runtime.model.environment import Environment
 
 HOST_DIED, HOST_ABSENT = "host", "absent"
-"""Kinds of HostErrors that do not come from a plugin: the host died during the call, or was not running."""
+"""Kinds of HostErrors that do not come from a plugin: the host, or the JVM of its Java plugins, died during the call,
+or was not running."""
+
+CALL_TIMEOUT = "timeout"
+"""The kind with which the process reports a Java plugin that did not return in time; the client raises TimeoutError."""
 
 
 class HostError(Exception):
@@ -47,7 +51,7 @@ class ConnectorInfo:
     type: str  # "source" | "sink"
     version: str
     task_class: str  # as named in task configs' `task.class`
-    task_python_class: str  # "package.module:Class", for slots
+    task_target: str  # "package.module:Class", or the text of a JavaTarget, for slots
     environment: Environment | None = None  # of the plugins of a configuration
     targets: Mapping[str, str] = field(default_factory=dict)  # classes of its plugins by configuration key
     revision: str = ""  # changes with their code
@@ -61,6 +65,9 @@ class HostListener(Protocol):
 
     def connector_failed(self, connector: str, trace: str) -> None:
         """The connector raised an error through its context."""
+
+    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None:
+        """All metrics that the connector has registered: name, labels, value and description of each."""
 
     async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         """The offsets of these source partitions (as canonical text) that any worker has committed so far; raises if

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
 from runtime.host.calls import HostCalls
-from runtime.host.port import HostRequestError, UnknownPluginError
+from runtime.host.port import CALL_TIMEOUT, HOST_DIED, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.java.errors import CallTimeoutError, HostLostError
 from runtime.pipeline.task.trace import message_of, trace_of
 from runtime.system import frames
 
@@ -24,6 +25,8 @@ _STOP_TIMEOUT = 2.0
 """Seconds that connectors have to stop when the host ends."""
 
 _KINDS: tuple[tuple[type[BaseException], str], ...] = (
+    (HostLostError, HOST_DIED),
+    (CallTimeoutError, CALL_TIMEOUT),
     (UnknownPluginError, "unknown_plugin"),
     (HostRequestError, "request"),
     (ConfigError, "config"),

@@ -25,8 +25,20 @@ class HostSettings:
     catalog: Mapping[str, Any] | None = None
     converter_versions: Mapping[str, str] = field(default_factory=dict)
     """Versions of the worker's converters by key, such as `key.converter.plugin.version`."""
+    plugin_discovery: str = "hybrid_warn"
+    java_prefer: tuple[str, ...] = ()
+    """Java classes that are preferred over bundled plugins (JavaDiscovery.prefer)."""
+    java_heap: int = 256
+    """The largest heap of the JVM, in MB."""
+    java_options: tuple[str, ...] = ()
+    """Further options of the JVM."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Levels of loggers that were set at run time."""
+    call_timeout: float = 30.0
+    """Seconds after which the worker stops waiting for most calls."""
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> HostSettings:
         """The reverse of dataclasses.asdict()."""
+        data["java_prefer"] = tuple(data.get("java_prefer", ()))
         return cls(**{**data, "environment": Environment.from_json(data["environment"])})

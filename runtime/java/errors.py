@@ -22,6 +22,16 @@ from runtime.api.errors import (
 class HostLostError(ConnectError):
     """The task host JVM has ended, or the link to it was closed. The plugin's object is lost."""
 
+    tolerable = False
+
+
+class CallTimeoutError(TimeoutError):
+    """A Java plugin has not returned in time. Its object is lost, and closing it interrupts the call in the JVM."""
+
+
+class HostStartError(ConnectError):
+    """The task host JVM ends as soon as it is started."""
+
 
 _BASES: tuple[type[ConnectError], ...] = (
     RetriableError,
@@ -34,6 +44,7 @@ _BASES: tuple[type[ConnectError], ...] = (
     AlreadyExistsError,
     UnsupportedOffsetsError,
 )
+_ERROR = "java.lang.Error"  # Connect tolerates exceptions only
 _BY_NAME = {base.java_name: base for base in _BASES}
 
 
@@ -43,7 +54,7 @@ def java_error(description: list[Any]) -> ConnectError:
     It is an instance of the class of `runtime.api.errors` that corresponds to the closest superclass in Java, or of
     ConnectError; `java_trace` is the stack trace that Java prints."""
     name, message, trace, classes = description
-    base = next((known for known in classes if known in _BY_NAME), "")
+    base = next((known for known in classes if known in _BY_NAME or known == _ERROR), "")
     error = _class(name, base)(message or "")
     error.java_trace = trace  # type: ignore[attr-defined] # a class that is created for the Java class
     return error
@@ -52,6 +63,7 @@ def java_error(description: list[Any]) -> ConnectError:
 @lru_cache(maxsize=1000)
 def _class(name: str, base: str) -> type[ConnectError]:
     """A class for each Java class, whose name traces, dead letters and status show."""
-    return type(
-        name.rpartition(".")[2], (_BY_NAME.get(base, ConnectError),), {"java_name": name, "__module__": __name__}
-    )
+    members: dict[str, Any] = {"java_name": name, "__module__": __name__}
+    if base == _ERROR:
+        members["tolerable"] = False
+    return type(name.rpartition(".")[2], (_BY_NAME.get(base, ConnectError),), members)

@@ -3,7 +3,8 @@
 KafkaProblem
 ├── BrokerUnavailable     no answer in time; the same call may work later
 │   ├── WriterFenced      another producer writes under the same transactional id
-│   └── TransactionOpen   records are in a transaction that does not end
+│   ├── TransactionOpen   records are in a transaction that does not end
+│   └── RightMissing      also a NotAuthorizedError; the same call works once the right is granted
 ├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has an invalid value
@@ -45,6 +46,10 @@ class NotAuthorizedError(KafkaProblem):
 
 class ClientConfigError(KafkaProblem):
     """A client property has an invalid value; worded as in Connect."""
+
+
+class RightMissing(BrokerUnavailable, NotAuthorizedError):
+    """A topic cannot be used until a right is granted."""
 
 
 class GroupError(KafkaProblem):

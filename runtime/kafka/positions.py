@@ -43,10 +43,13 @@ class Positions:
         found, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
         return {at: end if found.get(at, -1) < 0 else found[at] for at, end in ends.items()}
 
-    async def timestamps(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Timestamps, in milliseconds since 1970, of the first record at or after each offset; partitions that do not
-        answer in time are omitted."""
-        return await asyncio.to_thread(self._timestamps, offsets) if offsets else {}
+    async def next_records(
+        self, offsets: Mapping[TopicPartition, int], isolation: str
+    ) -> dict[TopicPartition, int | None]:
+        """Timestamps, in milliseconds since 1970, of the first record at or after each offset that a consumer with
+        this `isolation.level` can read; None if it can read none, since only markers of transactions and records that
+        it must not read follow. Partitions that do not answer in time are omitted."""
+        return await asyncio.to_thread(self._next_records, offsets, isolation) if offsets else {}
 
     async def offsets_retention(self) -> int | None:
         """Milliseconds for which brokers keep the offsets of an empty group; None if unknown."""
@@ -96,12 +99,12 @@ class Positions:
             raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
         return {name: sorted(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
-    def _timestamps(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        from confluent_kafka import Consumer
+    def _next_records(self, offsets: Mapping[TopicPartition, int], isolation: str) -> dict[TopicPartition, int | None]:
+        from confluent_kafka import Consumer, KafkaError
         from confluent_kafka import TopicPartition as At
 
-        consumer = Consumer({**self._settings, **_READER_SETTINGS})
-        found: dict[TopicPartition, int] = {}
+        consumer = Consumer({**self._settings, **_READER_SETTINGS, "isolation.level": isolation})
+        found: dict[TopicPartition, int | None] = {}
         deadline = time.monotonic() + _READ_TIMEOUT
         try:
             consumer.list_topics(next(iter(offsets))[0], timeout=_READ_TIMEOUT)  # finds all leaders
@@ -109,8 +112,10 @@ class Positions:
             while len(found) < len(offsets) and time.monotonic() < deadline:
                 for message in consumer.consume(100, 0.05):
                     at = str(message.topic()), int(message.partition() or 0)
-                    if message.error() is None and at not in found:
-                        found[at] = message.timestamp()[1]
+                    error = message.error()
+                    ended = error is not None and error.code() == KafkaError._PARTITION_EOF
+                    if at not in found and (error is None or ended):
+                        found[at] = None if ended else message.timestamp()[1]
                         consumer.incremental_unassign([At(*at)])
         finally:
             consumer.close()
@@ -135,6 +140,7 @@ _READER_SETTINGS = {
     "group.id": "headrace-peek",  # required by the client; never joined, nothing is committed
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
     "auto.offset.reset": "earliest",
     "fetch.wait.max.ms": 10,
     "queued.min.messages": 1,

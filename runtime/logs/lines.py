@@ -67,7 +67,7 @@ class ConnectorLines(logging.Handler):
             return
         try:
             message, trace = record.getMessage(), trace_of(record, self._traces)
-        except Exception:
+        except Exception:  # as in logging.Handler
             self.handleError(record)
             return
         text = self._scrub(f"{message}\n{trace}" if trace else message)

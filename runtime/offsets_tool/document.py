@@ -17,7 +17,8 @@ from runtime.offsets_tool.codec import canonical, compact_copy
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput
 
-_CHUNK = 262_144  # characters parsed at once
+_CHUNK, _SMALLEST = 262_144, 1_024  # characters parsed at once
+_ENTRIES = 8  # parsed at once after one that was parsed alone
 _LINE = 65_536  # characters; entries on longer lines take the slow path
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ALL_DIGITS, _LONG_DIGITS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 18
@@ -79,7 +80,7 @@ class _Reader:
     """A parser of one document."""
 
     def __init__(self, text: str, origin: str) -> None:
-        self._text, self._origin, self._at = text, origin, 0
+        self._text, self._origin, self._at, self._chunk = text, origin, 0, _CHUNK
         self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique_keys)
 
     def document(self) -> Document:
@@ -102,15 +103,33 @@ class _Reader:
             raise BadInput(f"{where}: expected an array of partitions with their offsets")
         wanted, count = ImportedOffsets(), 0
         for _ in self._members("[", "]"):
-            taken = self._many(wanted) or self._quick(wanted)
+            taken = self._many(wanted)
             if not taken:
-                self._careful(wanted, where, count)
+                self._one(wanted, where, count)
             count += taken or 1
         return wanted
 
     def _many(self, wanted: ImportedOffsets) -> int:
-        """Parses many entries at once. Returns their number, 0 if one of them needs _careful()."""
-        lines = self._text[self._at : self._at + _CHUNK].split("\n")[:-1]
+        """Parses many entries at once, fewer if one of them needs _careful(). Returns their number, 0 if the next one
+        needs it. The size is halved and doubled, so that few characters are parsed twice."""
+        while self._chunk >= _SMALLEST:
+            if taken := self._lines(wanted):
+                self._chunk = min(2 * self._chunk, _CHUNK)
+                return taken
+            self._chunk //= 2
+        return 0
+
+    def _one(self, wanted: ImportedOffsets, where: str, number: int) -> None:
+        """Parses the next entry alone."""
+        start = self._at
+        if not self._quick(wanted):
+            self._careful(wanted, where, number)
+        self._chunk = min(max(_ENTRIES * (self._at - start), _SMALLEST), _CHUNK)
+
+    def _lines(self, wanted: ImportedOffsets) -> int:
+        """Parses the entries on the lines of a chunk at once. Returns their number, 0 if one of them needs
+        _careful()."""
+        lines = self._text[self._at : self._at + self._chunk].split("\n")[:-1]
         whole = next((i for i, line in enumerate(lines) if not line.endswith("},")), len(lines))
         if whole < 2 or any(len(line) > 2 * MAX_DEPTH and _brackets(line) > MAX_DEPTH for line in lines[:whole]):
             return 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.kafka.group import process_identity
 from runtime.kafka.group.protocol import ProtocolError, decode_metadata
+from runtime.system import process_identity
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runtime.api.errors import ConfigError
+from runtime.java.target import is_java_target
 from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.chain.step import ChainStep
 
@@ -15,24 +17,34 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
 
 
+_log = logging.getLogger(__name__)
+
+
 def load_task(spec: TaskSpec) -> Any:
     """An instance of the task class. ConfigError if the class cannot be loaded."""
-    from runtime.plugins.loading import load_target
-
     try:
-        return load_target(spec.task_class, spec.plugin_path)()
+        return _class(spec.task_class, f"{spec.type}_task", spec)()
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"Task class {spec.task_class} cannot be loaded: {error}") from error
+
+
+def _class(target: str, kind: str, spec: TaskSpec) -> type:
+    """The class of a target. A Java class is one whose instances are objects in the task host of this process."""
+    if is_java_target(target):
+        from runtime.java.plugins.shared_host import java_classes
+
+        return java_classes().load(target, kind)
+    from runtime.plugins.loading import load_target
+
+    return load_target(target, spec.plugin_path)
 
 
 def _make(kind: str, key: str, name: str, spec: TaskSpec) -> Any:
     """An instance of the plugin that the herder has chosen for this configuration key. Without such a choice the plugin
     is searched by its name."""
-    from runtime.plugins.loading import load_target
-
     if key in spec.targets:
         try:
-            return load_target(spec.targets[key], spec.plugin_path)()
+            return _class(spec.targets[key], kind, spec)()
         except (ImportError, AttributeError) as error:
             raise ConfigError(f"Class {name} cannot be loaded: {error}") from error
     from runtime.plugins.registry import load
@@ -58,6 +70,14 @@ class Converters(NamedTuple):
     value: Converter
     header: HeaderConverter
 
+    def close(self) -> None:
+        """Close all of them; errors are logged."""
+        for converter in self:
+            try:
+                converter.close()
+            except Exception:  # the task has ended; a converter that cannot be closed must not change its result
+                _log.warning("A converter could not be closed", exc_info=True)
+
 
 def load_converters(spec: TaskSpec) -> Converters:
     """The configured converters of a task. ConfigError as for load_converter()."""
@@ -79,7 +99,8 @@ def load_steps(spec: TaskSpec) -> list[ChainStep]:
         if name is not None and name not in predicates:
             predicates[name] = _load_predicate(name, spec)
         transformation = _configured("transformation", own, f"transforms.{alias}", spec)
-        steps.append(ChainStep(transformation, predicates.get(name) if name is not None else None, negate))
+        predicate = predicates.get(name) if name is not None else None
+        steps.append(ChainStep(transformation, predicate, negate, alias, name or ""))
     return steps
 
 

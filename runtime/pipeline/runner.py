@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 import time
 from typing import TYPE_CHECKING
 
 from runtime.java.errors import HostLostError
+from runtime.java.plugins.shared_host import release_objects
 from runtime.model.states import ConnectorType, State
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import Control, PluginCall, StoppedError
-from runtime.pipeline.task.errors import RevokedError, TaskLostError
+from runtime.pipeline.task.errors import RevokedError
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.trace import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
@@ -31,25 +34,35 @@ class TaskRunner:
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec, self._host = spec, host
         self._control = Control(spec.paused, host.check_lease)
+        self._thread = 0  # while run() is executed
+        self._releasing = threading.Lock()
+        self._must_end = False  # stopped or revoked by the worker
+        self._move_reason: str | None = None
 
     def run(self) -> None:
         """Runs the task until it ends: stopped, revoked, lost, or failed (reported here). Never raises."""
         _collect_garbage_rarely()
+        self._thread = threading.get_ident()
         with task_log(self._spec, self._host):
             try:
                 self._run()
+                self._moved()
             except RevokedError:
                 _log.info("The task was revoked")
             except StoppedError:
                 _log.info("The task was stopped while it waited for Kafka or started")
+                self._moved()
             except TaskLostError as error:
                 self._lost(error)
             except HostLostError as error:
                 self._lost(TaskLostError(str(error)))
-            except BaseException as error:
+            except BaseException as error:  # the task ends with any error
                 if not self._control.revoked:
                     self._failed(error)
             finally:
+                with self._releasing:
+                    release_objects(self._thread, ended=True)
+                    self._thread = 0
                 self._host.producers.drop(str(self._spec.id))
 
     @property
@@ -69,6 +82,12 @@ class TaskRunner:
 
     def stop(self) -> None:
         """Stop gracefully: flush, commit, close. run() returns when that is done."""
+        self._must_end = True
+        self._control.stop()
+
+    def move(self, reason: str) -> None:
+        """Stop gracefully, and have the task placed again."""
+        self._move_reason = reason
         self._control.stop()
 
     def pause(self, paused: bool) -> None:
@@ -76,8 +95,12 @@ class TaskRunner:
         self._control.pause(paused)
 
     def revoke(self) -> None:
-        """End immediately, without further put, produce or commit."""
+        """End immediately, without further put, produce or commit. Calls of Java plugins are interrupted."""
+        self._must_end = True
         self._control.revoke()
+        with self._releasing:
+            if self._thread:  # another task may have the same thread later
+                release_objects(self._thread)
 
     def forget_topics(self) -> None:
         """Report the task's topics again, each with its next record."""
@@ -106,13 +129,19 @@ class TaskRunner:
 
     def _lost(self, error: TaskLostError) -> None:
         """Report that the task must be placed again, unless it was stopped meanwhile."""
-        if self._control.stopping:
+        if self._must_end:
             return
         _log.error("The task is restarted: %s", error)
         self._host.state(self._spec, State.UNASSIGNED, str(error))
         until = time.monotonic() + error.wait
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
             self._control.wait(left)
+
+    def _moved(self) -> None:
+        """The task has ended gracefully: report that it must be placed again if this was requested."""
+        if self._move_reason is not None and not self._must_end:
+            _log.info("The task is restarted: %s", self._move_reason)
+            self._host.state(self._spec, State.UNASSIGNED, self._move_reason)
 
     def _failed(self, error: BaseException) -> None:
         trace = trace_of(error)

@@ -82,14 +82,17 @@ class Tolerance:
             self.counts.retried(stage)
             try:
                 return operation()
-            except Exception as next_error:
+            except Exception as next_error:  # third-party code
                 self.counts.failed_try()
                 error = next_error
         raise error
 
     def failed(self, failure: Failure) -> None:
         """Returns if the record must be skipped; otherwise raises the error that fails the task. In both cases the
-        next release() logs the record and sends it to the dead letter topic, as configured."""
+        next release() logs the record and sends it to the dead letter topic, as configured. Errors
+        that do not concern the record, as the end of a JVM, are raised as they are."""
+        if not getattr(failure.error, "tolerable", True):
+            raise failure.error
         self._held.append(failure)
         if not self.policy.tolerate_all:
             raise ConnectError("Tolerance exceeded in error handler") from failure.error

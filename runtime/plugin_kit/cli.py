@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,11 +28,16 @@ def main(argv: Sequence[str]) -> int:
         return int(end.code or 0)
     try:
         code: int = arguments.command(arguments)
+        sys.stdout.flush()
     except KitError as error:
         print(f"headrace plugin: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader has closed the pipe; without this, Python would report an error at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return code
 
 

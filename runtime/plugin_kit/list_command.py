@@ -1,23 +1,28 @@
-"""`headrace plugin list`: the plugins that a worker finds, with type, version and origin. Nothing is imported."""
+"""`headrace plugin list`: the plugins that a worker finds, with type, version, language and origin. Nothing is
+imported, and no JVM is started."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from runtime.config import properties
 from runtime.plugin_kit.errors import KitUsageError
-from runtime.plugins.plugin import Plugin, PluginType
-from runtime.plugins.registry import BUNDLED, PluginRegistry
+from runtime.plugins.origins import details
+from runtime.plugins.plugin import PluginType
+from runtime.plugins.registry import PluginRegistry
 
 _Row = dict[str, str]
 
 
 def list_plugins(folders: Sequence[str], own_only: bool, as_json: bool) -> int:
     """Prints the plugins of a worker with this `plugin.path`; `own_only`: those that are not bundled."""
-    rows = list(_rows(PluginRegistry(folders), own_only))
+    registry = PluginRegistry(folders)
+    for conflict in registry.conflicts:
+        print(conflict, file=sys.stderr)
+    rows = list(_rows(registry, own_only))
     if as_json:
         print(json.dumps(rows, indent=2))
         return 0
@@ -31,7 +36,7 @@ def list_plugins(folders: Sequence[str], own_only: bool, as_json: bool) -> int:
         if of_kind:
             print(f"\n{kind}")
         for row in of_kind:
-            print(f"  {row['class']:<{wide}}  {row['version']:<{versions}}  {row['from']}")
+            print(f"  {row['class']:<{wide}}  {row['version']:<{versions}}  {row['language']:<6}  {row['from']}")
     return 0
 
 
@@ -50,28 +55,12 @@ def split_path(text: str) -> list[str]:
 
 
 def _rows(registry: PluginRegistry, own_only: bool) -> Iterator[_Row]:
-    bundled = {cls for cls, _, _ in BUNDLED}
-    for kind in PluginType:
-        for entry in registry.entries(connectors_only=False):
-            if entry["type"] != kind:
-                continue
-            found = [p for p in registry.candidates(entry["class"], (kind,)) if p.version == entry["version"]]
-            for plugin in found:
-                if own_only and plugin.cls in bundled:
-                    continue
-                yield {**entry, "from": "bundled" if plugin.cls in bundled else _origin(plugin, registry.plugin_path)}
-
-
-def _origin(plugin: Plugin, folders: Sequence[str]) -> str:
-    """The environment, or the file or folder of the top-level module."""
-    if plugin.environment:
-        return f"environment {plugin.environment}"
-    for folder in map(Path, folders):
-        for found in (folder / plugin.package, folder / f"{plugin.package}.py"):
-            if found.exists():
-                return str(found)
-    spec = importlib.util.find_spec(plugin.package)
-    if spec is None or spec.origin is None:
-        return plugin.package
-    origin = Path(spec.origin)
-    return str(origin.parent if origin.name == "__init__.py" else origin)
+    for kind, plugin, origin in details(registry):
+        if not own_only or origin != "bundled":
+            yield {
+                "class": plugin.cls,
+                "type": kind.value,
+                "version": plugin.version,
+                "language": plugin.language,
+                "from": origin,
+            }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from runtime.model.environment import Environment
@@ -32,7 +34,8 @@ class PluginCatalog:
         return cls(tuple(plugins), {environment.id: environment for environment in environments})
 
     def named(self, name: str) -> list[Plugin]:
-        """The plugins with this class name, alias, module or environment (with or without its version)."""
+        """The plugins with this class name, alias, module, environment or location of jars (with or without its
+        version)."""
         return [plugin for plugin in self.plugins if _is_named(plugin, name)]
 
     def reloaded(self, found: PluginCatalog, number: int, name: str | None = None) -> PluginCatalog:
@@ -62,7 +65,15 @@ def _numbered(plugin: Plugin, known: Mapping[tuple[str, str, str], Plugin], pack
 
 
 def _is_named(plugin: Plugin, name: str) -> bool:
-    return name in {plugin.cls, plugin.package, *plugin.aliases, *_names(plugin.environment)}
+    return name in {plugin.cls, plugin.package, *plugin.aliases, *_names(plugin.environment), *_locations(plugin)}
+
+
+def _locations(plugin: Plugin) -> Sequence[str]:
+    """The names of a Java plugin's location in requests: its folder, with or without the version, or its jar."""
+    if plugin.language != "java":
+        return ()
+    name = Path(plugin.package).name
+    return name, re.split(r"-\d", name, maxsplit=1)[0]
 
 
 def _names(environment: str) -> Sequence[str]:

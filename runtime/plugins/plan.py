@@ -33,6 +33,7 @@ class PluginPlan:
     environment: Environment | None
     targets: Mapping[str, str]
     revision: str
+    uses_java: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,13 @@ class _Part:
     name: str
     candidates: Sequence[Plugin]
 
-    def within(self, environment: str) -> Plugin | None:
-        """The newest plugin that may be used in an environment; the environment's own ones first."""
+    def within(self, environment: str, location: str = "") -> Plugin | None:
+        """The newest plugin that may be used in an environment; the environment's own ones first. Java plugins in the
+        `location` of the connector come before others, as in Connect."""
+        if location and self.candidates and self.candidates[0].language == "java":
+            own = next((p for p in self.candidates if p.language == "java" and p.package == location), None)
+            if own is not None:
+                return own
         return next(
             (p for wanted in dict.fromkeys((environment, "")) for p in self.candidates if p.environment == wanted), None
         )
@@ -63,12 +69,21 @@ def plan(config: Mapping[str, str | None], defaults: Mapping[str, str], registry
     if "" in environments:
         environments += [p.environment for part in others for p in part.candidates]
     for environment in dict.fromkeys(environments):
-        chosen = [part.within(environment) for part in parts]
+        chosen = _chosen(parts, environment, config)
         plugins = [plugin for plugin in chosen if plugin is not None]
         if len(plugins) == len(parts):
             targets = {part.key: plugin.target for part, plugin in zip(parts, plugins, strict=True)}
-            return PluginPlan(plugins[0], environment_of(plugins, registry), targets, _revision(plugins))
+            java = any(plugin.language == "java" for plugin in plugins)
+            return PluginPlan(plugins[0], environment_of(plugins, registry), targets, _revision(plugins), java)
     raise ConfigError(_conflict(parts))
+
+
+def _chosen(parts: Sequence[_Part], environment: str, config: Mapping[str, str | None]) -> list[Plugin | None]:
+    """A plugin for each part. The worker's own converters are independent of the connector."""
+    connector = parts[0].within(environment)
+    location = connector.package if connector is not None and connector.language == "java" else ""
+    others = [part.within(environment, location if part.key in config else "") for part in parts[1:]]
+    return [connector, *others]
 
 
 def plan_of_connector(name: str, wanted: str | None, registry: PluginRegistry) -> PluginPlan:

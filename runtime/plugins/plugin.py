@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from runtime import CONNECT_VERSION
+from runtime.java.target import JavaTarget, is_java_target
 
 
 class PluginType(StrEnum):
@@ -21,7 +22,8 @@ class PluginType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin. `cls` is its name in configurations, `target` is "package.module:Class"."""
+    """A plugin. `cls` is its name in configurations, `target` is "package.module:Class", or "java:Class@location" in
+    Java (`runtime.java.target`). Java plugins belong to no environment, and may be used in all."""
 
     cls: str
     target: str
@@ -31,11 +33,16 @@ class Plugin:
     environment: str = ""  # id of its environment; empty: the worker's own packages and the folders of plugin.path
     revision: str = ""  # changes with the code; empty for bundled plugins
     reloaded: int = 0  # the reload with which this code appeared; 0: at the start of the worker
-    language: str = "python"
+    language: str = "python"  # or "java"
+    file: str = ""  # the jar of a Java plugin
+    preferred: bool = False  # over a bundled plugin of the same class name
+    certain: bool = True  # False: only the Java class itself knows its version
 
     @property
     def package(self) -> str:
-        """The top-level module."""
+        """The top-level module; of a Java plugin the location."""
+        if is_java_target(self.target):
+            return JavaTarget.parse(self.target).location
         return self.target.partition(":")[0].partition(".")[0]
 
     @property

@@ -1,4 +1,4 @@
-"""Lists the Python plugins in `plugin.path` and in installed distributions, without importing them."""
+"""Lists the plugins in `plugin.path` and in installed distributions, without importing Python or starting a JVM."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from runtime.java.discovery.locations import is_archive
 from runtime.model.environment import Environment
 from runtime.plugins import environments
 from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.class_finder import ClassFinder, PluginClass, default_version
 from runtime.plugins.distributions import Distributions
+from runtime.plugins.java_plugins import BY_DEFAULT, JavaDiscovery, java_plugins
 from runtime.plugins.module_source import UnreadableSourceError
 from runtime.plugins.plugin import Plugin
 from runtime.plugins.wheels import BrokenEnvironmentError
 
 _log = logging.getLogger(__name__)
 
-_JARS = ("*.jar", "*/*.jar", "*/lib/*.jar")
-"""Patterns of the files of Java plugins."""
 
-
-def scan(folders: Sequence[str], cache: Path | None = None) -> PluginCatalog:
+def scan(
+    folders: Sequence[str],
+    cache: Path | None = None,
+    discovery: JavaDiscovery = BY_DEFAULT,
+) -> PluginCatalog:
     """All plugins. Logs and skips modules that cannot be read and environments that are incomplete. `cache` is the
-    folder of unpacked wheels."""
+    folder of unpacked wheels.
+
+    Raises MissingServiceEntryError for Java plugins."""
     importlib.invalidate_caches()
     installed = Distributions()
     finder = ClassFinder([*sys.path, *(folder for folder in folders if folder not in sys.path)], installed.version)
@@ -39,14 +44,13 @@ def scan(folders: Sequence[str], cache: Path | None = None) -> PluginCatalog:
             for environment in _environments(folder, cache):
                 found[environment.id] = environment
                 plugins += _in_environment(environment)
+    plugins += java_plugins(folders, discovery)
     return PluginCatalog(tuple(plugins), found)
 
 
 def _is_usable(folder: Path) -> bool:
-    if folder.suffix == ".jar" or any(next(folder.glob(pattern), None) for pattern in _JARS):
-        _log.warning("plugin.path: Java plugins in %s are ignored, this worker runs Python plugins only", folder)
-    elif not folder.is_dir():
-        _log.error("plugin.path: %s is not a folder", folder)
+    if not folder.is_dir() and not (is_archive(folder) and folder.is_file()):
+        _log.error("plugin.path: %s is neither a folder nor a jar", folder)
     if wheels := sorted(wheel.name for wheel in folder.glob("*.whl")):
         _log.warning("plugin.path: move %s in %s to a subfolder, an environment", ", ".join(wheels), folder)
     return folder.is_dir()

@@ -5,10 +5,13 @@ Importing this module imports no plugin; bundled plugins are imported when they 
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
+from runtime.java.discovery.locations import class_path
+from runtime.java.host.class_names import ClassNames
 from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.loading import load_target
 from runtime.plugins.plugin import Plugin, PluginType
@@ -27,8 +30,8 @@ __all__ = [
     "registry",
 ]
 
-_log = logging.getLogger(__name__)
-
+LoadJava = Callable[[str, str], type]
+"""Loads a Java class by its target and kind of plugin."""
 
 CONNECTORS = (PluginType.SINK, PluginType.SOURCE)
 _BOTH = (PluginType.CONVERTER, PluginType.HEADER_CONVERTER)
@@ -66,6 +69,7 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.files.source.connector:FilesSourceConnector",
         (PluginType.SOURCE,),
     ),
+    ("headrace.SparkSinkConnector", "runtime.connectors.spark.sink.connector:SparkSinkConnector", (PluginType.SINK,)),
     (
         f"{_K}tools.VerifiableSinkConnector",
         "runtime.connectors.verifiable.sink:VerifiableSinkConnector",
@@ -98,6 +102,9 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
 SHORT_NAMES = {"Datagen": "headrace.DatagenSourceConnector"}
 """Further aliases of bundled plugins."""
 
+_OWN = frozenset(cls for cls, _, _ in BUNDLED if cls.startswith("headrace."))
+"""Bundled plugins that Apache's worker does not have."""
+
 EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
 )
@@ -112,20 +119,27 @@ class PluginRegistry:
     """
 
     def __init__(
-        self, plugin_path: Sequence[str] = (), catalog: PluginCatalog | None = None, environment: str | None = None
+        self,
+        plugin_path: Sequence[str] = (),
+        catalog: PluginCatalog | None = None,
+        environment: str | None = None,
+        java: LoadJava | None = None,
     ) -> None:
-        """Without a catalog the folders are scanned."""
-        self.plugin_path = tuple(plugin_path)
+        """Without a catalog the folders are scanned. `java` loads Java plugins; see JavaClasses.load()."""
+        self.plugin_path, self._java = tuple(plugin_path), java
         self.catalog = _scanned(self.plugin_path) if catalog is None else catalog
         plugins = [Plugin(cls, target, kinds) for cls, target, kinds in BUNDLED]
         plugins += [Plugin(cls, target, kinds, listed=False) for cls, target, kinds in EXTRAS]
-        self._all = _distinct([*plugins, *self.catalog.plugins])
-        self._names = _names(self._all)
+        conflicts: list[str] = []
+        self._all = _distinct([*plugins, *self.catalog.plugins], conflicts)
+        self._names = _names(self._all, conflicts)
+        self.conflicts = tuple(conflicts)
+        """Messages about plugins that are ignored, and aliases that are not available; for the log of the worker."""
         self._by_class: dict[str, list[Plugin]] = {}
         for plugin in _in_environment(self._all, environment):
             self._by_class.setdefault(plugin.cls, []).append(plugin)
         for versions in self._by_class.values():
-            versions.sort(key=lambda plugin: sort_key(plugin.version), reverse=True)
+            versions.sort(key=_age, reverse=True)
 
     def find(
         self, name: str, kinds: Iterable[PluginType] = tuple(PluginType), wanted: str | None = None
@@ -169,9 +183,31 @@ class PluginRegistry:
             for version in sorted({p.version for p in found if kind in p.kinds and p.listed}, key=sort_key)
         ]
 
-    def load_class(self, plugin: Plugin) -> type:
-        """Imports the plugin's class."""
+    def java_names(self) -> ClassNames:
+        """The names by which Java plugins may load each other, and Apache's own."""
+        used = {cls: found[0] for cls, found in self._by_class.items() if _is_in_jvm(found[0])}
+        named = {**{cls: cls for cls in used}, **{alias: cls for alias, cls in self._names.items() if cls in used}}
+        locations = {cls: plugin.package if plugin.language == "java" else None for cls, plugin in used.items()}
+        jars = {place: [str(jar) for jar in class_path(Path(place))] for place in set(locations.values()) if place}
+        return ClassNames({name: (cls, locations[cls]) for name, cls in named.items()}, jars)
+
+    def load_class(self, plugin: Plugin, kind: PluginType | None = None) -> type:
+        """Imports the plugin's class; for a Java plugin a class of `runtime.java.plugins.classes`. `kind`: the type
+        as which it is used."""
+        if plugin.language == "java":
+            if self._java is None:
+                raise LookupError(f"{plugin.cls} is a Java plugin, which this process cannot load")
+            return self._java(plugin.target, kind or plugin.kinds[0])
         return load_target(plugin.target, self.plugin_path)
+
+
+def _is_in_jvm(plugin: Plugin) -> bool:
+    return plugin.language == "java" or plugin.cls.startswith(_K)
+
+
+def _age(plugin: Plugin) -> tuple[Any, str]:
+    """By version. Of equal versions in Java, Apache's worker uses that of the last location by name."""
+    return sort_key(plugin.version), plugin.package if plugin.language == "java" else ""
 
 
 def _scanned(plugin_path: Sequence[str]) -> PluginCatalog:
@@ -180,14 +216,25 @@ def _scanned(plugin_path: Sequence[str]) -> PluginCatalog:
     return scan(plugin_path)
 
 
-def _distinct(plugins: Iterable[Plugin]) -> list[Plugin]:
-    """Without repetitions: the first plugin of a class name, version and environment wins."""
+def _distinct(plugins: Iterable[Plugin], conflicts: list[str]) -> list[Plugin]:
+    """Without repetitions: the first plugin of a class name, version and environment wins. Bundled plugins come first
+    and hide Apache's own classes of the same version, unless the Java class is preferred. Each location of Java plugins
+    may have a class, since their class loaders are separate."""
+    plugins = list(plugins)
+    preferred = {plugin.cls for plugin in plugins if plugin.preferred}
     found: dict[tuple[str, str, str], Plugin] = {}
+    java: list[Plugin] = []
     for plugin in plugins:
-        first = found.setdefault((plugin.cls, plugin.version, plugin.environment), plugin)
+        key = (plugin.cls, plugin.version, plugin.environment)
+        if plugin.language == "java":
+            java += [] if key in found else [plugin]
+            continue
+        if plugin.cls in preferred:
+            continue
+        first = found.setdefault(key, plugin)
         if first.target != plugin.target:
-            _log.warning("Ignoring %s: a plugin named %s already exists", plugin.target, plugin.cls)
-    return list(found.values())
+            conflicts.append(f"Ignoring {plugin.target}: a plugin named {plugin.cls} already exists")
+    return [*found.values(), *java]
 
 
 def _in_environment(plugins: Iterable[Plugin], environment: str | None) -> list[Plugin]:
@@ -198,17 +245,25 @@ def _in_environment(plugins: Iterable[Plugin], environment: str | None) -> list[
     return [*(p for p in plugins if not p.environment and p.package not in hidden), *(own if environment else ())]
 
 
-def _names(plugins: Iterable[Plugin]) -> dict[str, str]:
-    """Class names by alias; ambiguous aliases are omitted."""
+def _names(plugins: Iterable[Plugin], conflicts: list[str]) -> dict[str, str]:
+    """Class names by alias. Headrace's own classes keep theirs; other ambiguous aliases are omitted, as by Apache's
+    worker."""
     classes = {plugin.cls for plugin in plugins}
     short = SHORT_NAMES.items()
     aliases: dict[str, dict[str, None]] = {alias: {cls: None} for alias, cls in short if cls in classes}
     for plugin in plugins:
         for alias in plugin.aliases - classes:
             aliases.setdefault(alias, {})[plugin.cls] = None
-    for alias in [a for a, owners in aliases.items() if len(owners) > 1]:
-        names = ", ".join(aliases.pop(alias))
-        _log.warning("The alias %s is ambiguous (%s) and not available: use the full class name", alias, names)
+    for alias, owners in [(a, owners) for a, owners in aliases.items() if len(owners) > 1]:
+        own = [cls for cls in owners if cls in _OWN]
+        if len(own) == 1:
+            others = ", ".join(cls for cls in owners if cls not in _OWN)
+            conflicts.append(f"The alias {alias} is that of {own[0]}: use the full class name of {others}")
+            aliases[alias] = dict.fromkeys(own)
+        else:
+            del aliases[alias]
+            names = ", ".join(owners)
+            conflicts.append(f"The alias {alias} is ambiguous ({names}) and not available: use the full class name")
     return {alias: next(iter(owners)) for alias, owners in aliases.items()}
 
 
@@ -216,6 +271,13 @@ def _names(plugins: Iterable[Plugin]) -> dict[str, str]:
 def registry(plugin_path: tuple[str, ...] = ()) -> PluginRegistry:
     """The registry of a `plugin.path`, whose folders are scanned once per process."""
     return PluginRegistry(plugin_path)
+
+
+def java_names(plugin_path: Sequence[str]) -> ClassNames:
+    """PluginRegistry.java_names() of a `plugin.path`, without Python plugins."""
+    from runtime.plugins.java_plugins import java_plugins
+
+    return PluginRegistry(plugin_path, PluginCatalog(tuple(java_plugins(plugin_path)))).java_names()
 
 
 def load(kind: PluginType | str, name: str, plugin_path: Sequence[str] = ()) -> type:

@@ -1,4 +1,4 @@
-"""Plugins: POST /connector-plugins/reload, which Apache's API does not have."""
+"""Plugins: GET /connector-plugins/details and POST /connector-plugins/reload, which Apache's API does not have."""
 
 from __future__ import annotations
 
@@ -29,4 +29,10 @@ def plugin_routes(reload: PluginReload, peers: Peers, ready: Callable[[Handler],
             workers[worker_id] = answer["workers"][worker_id] if answer else None
         return json_answer({"workers": workers})
 
-    return [Route("/connector-plugins/reload", Resource(post=ready(reload_all)))]
+    async def details(_: Request) -> Response:
+        return json_answer(await reload.details())
+
+    return [
+        Route("/connector-plugins/details", Resource(get=ready(details))),
+        Route("/connector-plugins/reload", Resource(post=ready(reload_all))),
+    ]

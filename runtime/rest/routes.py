@@ -21,6 +21,7 @@ from runtime.herder.herder import Herder
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.offset_views import OffsetViews
+from runtime.herder.monitoring.progress_history import ProgressHistory
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.plugin_reload import PluginReload
@@ -40,6 +41,7 @@ from runtime.rest.metrics import metrics_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
+from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
@@ -80,6 +82,7 @@ class Services:
     lines: ConnectorLines
     previews: Previews
     errors: ErrorBoard
+    progress: ProgressHistory
     metrics: Metrics
     masks: Masks
     internal: InternalRequests
@@ -272,6 +275,7 @@ def routes(s: Services) -> Sequence[Route]:
         ),
         *offset_routes(s.offset_views, s.orphans, ready, leader),
         *record_routes(s.previews, s.errors, s.peers, h.stored, ready),
+        *progress_routes(s.progress, s.peers, h.stored, ready),
         *worker_routes(s.workers, ready, leader),
         *plugin_routes(s.plugins, s.peers, ready),
         Route("/connector-plugins", Resource(get=plugins)),

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from runtime.api.errors import ConfigError
-from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
 from runtime.kafka.formats import canonical
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs, TopicSpec
@@ -41,6 +41,10 @@ class _Own:
 
     logs: TopicLogs
     store: OffsetStore
+
+
+class OffsetTopicUnusable(KafkaProblem):
+    """A connector's own offset topic cannot be used until rights, the topic or the configuration are changed."""
 
 
 class ConnectorOffsets:
@@ -87,7 +91,7 @@ class ConnectorOffsets:
     async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
         this connector, for `within` seconds or as long as transactions can last. BrokerUnavailable if Kafka does not
-        answer, TransactionOpen if such a transaction does not end."""
+        answer, TransactionOpen if such a transaction does not end, OffsetTopicUnusable if waiting would not help."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
         async with self._opening:
             for topic in wanted - set(self._own):
@@ -150,7 +154,8 @@ class ConnectorOffsets:
         return _OwnTopic(topic, frozenset((k, v) for k, v in config.items() if k.startswith(_OVERRIDES)))
 
     async def _open(self, topic: _OwnTopic) -> _Own:
-        logs = TopicLogs(await asyncio.to_thread(self._clients, dict(topic.overrides)))
+        clients = await asyncio.to_thread(self._clients, dict(topic.overrides))
+        logs = TopicLogs(clients, await_rights=False)
         own = _Own(logs, OffsetStore(logs, self._spec(topic.name)))
         try:
             async with asyncio.timeout(self._open_timeout):
@@ -159,6 +164,9 @@ class ConnectorOffsets:
             await logs.close()
             why = logs.error or f"no answer within {self._open_timeout:g} seconds"
             raise BrokerUnavailable(f"offset topic {topic.name} cannot be read: {why}") from None
+        except (NotAuthorizedError, StorageTopicError) as e:
+            await logs.close()
+            raise OffsetTopicUnusable(f"offsets.storage.topic={topic.name} cannot be used: {e}") from None
         except BaseException:
             await logs.close()
             raise

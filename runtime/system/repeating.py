@@ -15,6 +15,6 @@ async def repeat(step: Callable[[], Awaitable[object]], every: float, purpose: s
     while True:
         try:
             await step()
-        except Exception:
+        except Exception:  # the next step may succeed
             _log.exception("Could not %s, retrying in %g s", purpose, every)
         await asyncio.sleep(every)

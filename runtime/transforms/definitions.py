@@ -6,7 +6,7 @@ from typing import Any
 
 from runtime.api.config.definition import REQUIRED, ConfigKey, ConfigType, Importance, Validator
 from runtime.api.config.types import invalid
-from runtime.api.config.validators import one_of_ignoring_case
+from runtime.api.config.validators import distinct_entries, one_of_ignoring_case
 from runtime.api.errors import ConfigError
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
@@ -17,7 +17,7 @@ def key(
     validator: Validator | None = None,
 ) -> ConfigKey:  # fmt: skip
     """A key of a transformation or predicate, which has no group and no display name."""
-    distinct = validator in (some_values, distinct_values)
+    distinct = validator in (some_values, distinct_entries)
     return ConfigKey(name, type_, default, importance, doc, validator, distinct=distinct)
 
 
@@ -33,17 +33,7 @@ def some_values(name: str, value: Any) -> None:
         raise ConfigError(f"Configuration '{name}' values must not be null.")
     if not value:
         raise ConfigError(f"Configuration '{name}' must not be empty. Valid values include: any non-empty value")
-    distinct_values(name, value)
-
-
-def distinct_values(name: str, value: Any) -> None:
-    """A required list without empty or duplicate entries."""
-    if value is None:
-        raise ConfigError(f"Configuration '{name}' values must not be null.")
-    if len(set(value)) != len(value):
-        raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
-    if "" in value:
-        raise ConfigError(f"Configuration '{name}' values must not be empty.")
+    distinct_entries(name, value)
 
 
 def split_by_colon(text: str) -> list[str]:

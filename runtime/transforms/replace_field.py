@@ -7,13 +7,14 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigType
 from runtime.api.config.types import invalid
+from runtime.api.config.validators import distinct_entries
 from runtime.api.data.columns import BatchMetadata, HashMapLayout, MixedBatchError, ValueBatch
 from runtime.api.data.java_text import JavaMap, map_order
 from runtime.api.data.schema import Field, Schema, struct_schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, SchemaBuilderError
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, update_each
-from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, distinct_values, key, split_by_colon
+from runtime.transforms.definitions import MEDIUM, REPLACE_NULL, key, split_by_colon
 from runtime.transforms.fields.struct_copy import StructCopy
 from runtime.transforms.fields.type_checks import require_map, require_struct
 
@@ -45,9 +46,9 @@ class ReplaceFieldValue(KeyOrValueTransformation):
             ConfigType.LIST,
             "",
             MEDIUM,
-            distinct_values,
+            distinct_entries,
         ),
-        key("include", "Fields to keep; empty for all.", ConfigType.LIST, "", MEDIUM, distinct_values),
+        key("include", "Fields to keep; empty for all.", ConfigType.LIST, "", MEDIUM, distinct_entries),
         key("renames", "New names of fields, as old:new.", ConfigType.LIST, "", MEDIUM, _renames),
         REPLACE_NULL,
     )

@@ -60,7 +60,7 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
-from runtime.kafka.clients.settings import reaching_config
+from runtime.kafka.clients.settings import CONSUMER_FIXED, reaching_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.clients import LogClients
@@ -193,7 +193,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes, fence_earlier)
     orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
     internal = InternalRequests(herder, configs, connectors, fencing)
-    loggers = Loggers(configs, engine)
+    loggers = Loggers(configs, engine, hosts=plugins)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
 
@@ -202,7 +202,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
-    lag, seek = OffsetProgress(positions, worker_offsets), SeekResolver(positions)
+    lag, seek = OffsetProgress(positions, worker_offsets, _isolation(config)), SeekResolver(positions)
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
 
@@ -211,7 +211,8 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     stream = EventStream(events, herder, progress, masks, PeerEvents(peers, events, progress))
     admin = admin_routes(loggers)
     api = routes(Services(
-        herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors, metrics, masks,
+        herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors,
+        progress.history, metrics, masks,
         internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
@@ -277,7 +278,16 @@ def _host(config: WorkerConfig) -> HostSettings:
     keys = [f"{which}.converter.plugin.version" for which in ("key", "value", "header")]
     versions = {name: config.originals[name] for name in keys if name in config.originals}
     transactional = config.exactly_once.transactional_tasks
-    return HostSettings(config.plugin_path, key, value, header, transactional, converter_versions=versions)
+    return HostSettings(
+        config.plugin_path, key, value, header, transactional, converter_versions=versions,
+        plugin_discovery=config.plugin_discovery, java_prefer=config.java_prefer, java_heap=config.java_heap,
+        java_options=config.java_options,
+    )  # fmt: skip
+
+
+def _isolation(config: WorkerConfig) -> str:
+    """The `isolation.level` of sinks that do not set their own."""
+    return config.originals.get("consumer.isolation.level", str(CONSUMER_FIXED["isolation.level"])).strip().lower()
 
 
 def _engine(config: WorkerConfig) -> EngineSettings:
@@ -287,4 +297,7 @@ def _engine(config: WorkerConfig) -> EngineSettings:
         lease_ttl=config.lease,
         stuck_after=config.stuck,
         slot_memory=config.slot_memory,
+        java_heap=config.java_heap,
+        java_options=config.java_options,
+        plugin_path=config.plugin_path,
     )

@@ -17,6 +17,7 @@ from runtime.rest.http.bodies import CreateRequest
 from runtime.worker import worker
 from runtime.worker.assembly import WorkerParts
 from runtime.worker.connector_files import read_all
+from runtime.worker.java_plugins import WorkerJava
 from runtime.worker.worker import OnReady, WorkerStartError
 from runtime.worker.worker_storage import StorageFactory, file_storage
 
@@ -27,7 +28,7 @@ def main(file: str, connectors: Sequence[str]) -> int:
     """Run a worker until SIGTERM or SIGINT; returns the exit code. All files are read before anything starts."""
 
     def load() -> tuple[WorkerConfig, StorageFactory, OnReady]:
-        config = load_standalone(Path(file))
+        config = load_standalone(Path(file), WorkerJava())
         requests = read_all(connectors)
         return config.worker, file_storage(config), _create(requests)
 

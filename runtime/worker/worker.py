@@ -20,13 +20,14 @@ from runtime.api.errors import ConfigError
 from runtime.config.secret_values import WORKER, Secrets
 from runtime.config.worker_config import WorkerConfig, load_distributed
 from runtime.engine.protocol.descriptors import raise_limit
-from runtime.herder.configs.override_policy import OverridePolicy
+from runtime.herder.configs.override_policy import policy_of
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.http.server import PortTaken, RestServer
 from runtime.rest.security.security import certified, protection, tls
 from runtime.worker import gc_tuning
 from runtime.worker.assembly import WorkerParts, assemble
+from runtime.worker.java_plugins import WorkerJava, check_service_entries
 from runtime.worker.loop_monitor import LoopMonitor
 from runtime.worker.worker_storage import StorageFactory, client_warnings, kafka_storage
 
@@ -47,7 +48,7 @@ class WorkerStartError(Exception):
 
 def main(file: str) -> int:
     """Run a distributed worker until SIGTERM or SIGINT; returns the exit code."""
-    return run(file, lambda: (load_distributed(Path(file)), kafka_storage, _nothing))
+    return run(file, lambda: (load_distributed(Path(file), WorkerJava()), kafka_storage, _nothing))
 
 
 def run(file: str, load: Callable[[], tuple[WorkerConfig, StorageFactory, OnReady]]) -> int:
@@ -57,7 +58,8 @@ def run(file: str, load: Callable[[], tuple[WorkerConfig, StorageFactory, OnRead
     try:
         config, open_storage, on_ready = load()
         secrets.keep(WORKER, config.secrets)
-        OverridePolicy.of(config.originals)  # raises before anything listens
+        policy_of(config)  # raises before anything listens
+        check_service_entries(config.plugin_path, config.plugin_discovery)
         to_stderr(config.log_format, secrets.scrub)
         warnings = (*config.warnings, *client_warnings(config))
         raise_limit()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 from tests.bench.sides import Bench, Refused, create
@@ -17,6 +18,15 @@ _CONFIG = {
     "connector.class": "FilesSink",
     "tasks.max": "1",
     "flush.size": str(RECORDS // _FILES),
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+_SPARK = {
+    "connector.class": "SparkSink",
+    "tasks.max": "1",
+    "spark.batch.records": str(RECORDS // 5),
+    "spark.trigger": "500 ms",
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
@@ -37,6 +47,35 @@ def sink_parquet(bench: Bench, connect: Connect) -> dict[str, float]:
     connect.ask("DELETE", f"/connectors/{name}")
     _check(folder)
     return {"sink-parquet": RECORDS * (_FILES - first) / _FILES / seconds}
+
+
+def sink_spark(bench: Bench, connect: Connect) -> dict[str, float]:
+    """As sink_parquet(), written by Spark. The first batch of another connector warms the session."""
+    if not _is_ours(connect):
+        raise Refused("Apache Kafka has no connector for Spark")
+    topic = _filled(bench)
+    rate = 0.0
+    for _ in range(2):
+        name, folder = unique("spark"), bench.folder / unique("table")
+        config = {**_SPARK, "topics": topic, "spark.path": str(folder)}
+        create(connect, name, config)
+        wait_until(partial(_rows, folder), 120, every=0.002)
+        started, first = time.monotonic(), _rows(folder)
+        wait_until(partial(_has_all, folder), 180, every=0.01)
+        rate = (RECORDS - first) / (time.monotonic() - started)
+        connect.ask("DELETE", f"/connectors/{name}")
+        _check(folder)
+    return {"sink-spark": rate}
+
+
+def _rows(folder: Path) -> int:
+    from pyarrow import parquet
+
+    return sum(parquet.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+
+
+def _has_all(folder: Path) -> bool:
+    return _rows(folder) == RECORDS
 
 
 def _is_ours(connect: Connect) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench import files, idle, jdbc, latency, life, report, takeover, throughput
+from tests.bench.java import connectors as java_connectors
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.connect import Connect
@@ -47,7 +48,7 @@ def _medians(found: list[Found]) -> Found:
     return {key: median([one[key] for one in found]) for key in found[0]}
 
 
-ONCE = ("list", "idle")
+ONCE = ("list", "idle", "java-memory")
 """Rows of a single run, whose figures are medians or means of many measurements."""
 
 ROWS: dict[str, Measure] = {
@@ -58,8 +59,14 @@ ROWS: dict[str, Measure] = {
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
     "sink-parquet": _several(files.sink_parquet),
+    "sink-spark": _several(files.sink_spark),
     "jdbc-source": jdbc.jdbc_source,
     "jdbc-sink": jdbc.jdbc_sink,
+    "java-source": java_connectors.java_source,
+    "java-sink": java_connectors.java_sink,
+    "debezium": java_connectors.debezium,
+    "java-first": java_connectors.java_first,
+    "java-memory": java_connectors.java_memory,
     "starts": _starts,
     "takeover": _takeover,
     "hundred": _several(life.hundred),

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtime.engine.driver.archive import archive_path
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
+from tests.support.processes import children, command_line
+from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 JAVA, OURS = "java", "ours"
@@ -47,12 +50,16 @@ class Bench:
 
     @contextmanager
     def running(self, side: str, properties: Mapping[str, str] | None = None) -> Iterator[Connect]:
-        """A healthy worker that has run a connector, so that everything is loaded."""
-        worker = self.worker(side, properties)
+        """A healthy worker that has run a connector, so that everything is loaded. It records no archive of classes any
+        more, which a first start does in the background for some seconds of the processor."""
+        worker, archive = self.worker(side, properties), archive_path() if side == OURS else None
+        is_recorded = archive is None or archive.exists()
         worker.start(120)
         try:
             connect = Connect(worker)
             self._warm(connect)
+            if archive is not None:
+                wait_until(lambda: (is_recorded or archive.exists()) and not _records(worker.pid), 180, every=0.5)
             yield connect
         finally:
             worker.stop(60)
@@ -68,6 +75,11 @@ class Bench:
 
     def topic(self, prefix: str = "bench", partitions: int = 1) -> str:
         return self.broker.create_topic(unique(prefix), partitions)
+
+
+def _records(pid: int) -> bool:
+    """Whether a JVM below a worker will write an archive of its classes when it ends."""
+    return any("-XX:ArchiveClassesAtExit" in command_line(child) for child in children(pid))
 
 
 def median(values: list[float]) -> float:
@@ -94,7 +106,5 @@ def wait_running(connect: Connect, name: str, tasks: int = 1, timeout: float = 6
             trace = str(connect.status(name)).splitlines()[0]
             raise Refused(f"{name} is FAILED: {trace[:300]}")
         return connector == "RUNNING" and states == ["RUNNING"] * tasks
-
-    from tests.support.waiting import wait_until
 
     wait_until(check, timeout, f"{name} RUNNING", every=0.01)

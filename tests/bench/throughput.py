@@ -99,13 +99,13 @@ def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactio
     name, topic, lines = unique("source"), bench.topic(), _lines(bench)
     config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(lines), "topic": topic, **settings}
     watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": name, "log_level": 0})
-    wait_until(lambda: _end(watcher, topic) == 0)
+    wait_until(lambda: end(watcher, topic) == 0)
     before = usage(connect.worker.pid).cpu
     started = time.monotonic()
     create(connect, name, config)
-    _until(connect, name, lambda: _end(watcher, topic) >= RECORDS)
+    until(connect, name, lambda: end(watcher, topic) >= RECORDS)
     if transactions:
-        _until(connect, name, lambda: _has_last_line(watcher, topic))
+        until(connect, name, lambda: _has_last_line(watcher, topic))
     flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
     watcher.close()
     connect.ask("DELETE", f"/connectors/{name}")
@@ -113,7 +113,7 @@ def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactio
     return flow
 
 
-def _end(watcher: Any, topic: str) -> int:
+def end(watcher: Any, topic: str) -> int:
     """The end offset of the topic's partition; -1 until the broker has created the partition."""
     from confluent_kafka import KafkaException, TopicPartition
 
@@ -129,7 +129,7 @@ def _has_last_line(watcher: Any, topic: str) -> bool:
     does not tell."""
     from confluent_kafka import TopicPartition
 
-    watcher.assign([TopicPartition(topic, 0, max(_end(watcher, topic) - 100, 0))])
+    watcher.assign([TopicPartition(topic, 0, max(end(watcher, topic) - 100, 0))])
     last = f"{RECORDS - 1:08d}".encode()
     return any((message.value() or b"").startswith(last) for message in watcher.consume(200, 0.05))
 
@@ -141,16 +141,16 @@ def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], 
     config = {"connector.class": SINK, "tasks.max": str(tasks), "file": str(out), "topics": topic, **settings}
     before = usage(connect.worker.pid).cpu
     create(connect, name, config)
-    _until(connect, name, lambda: out.exists() and out.stat().st_size > 0, every=0.002)
+    until(connect, name, lambda: out.exists() and out.stat().st_size > 0, every=0.002)
     started = time.monotonic()
-    _until(connect, name, lambda: out.stat().st_size >= size, every=0.005)
+    until(connect, name, lambda: out.stat().st_size >= size, every=0.005)
     flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
     connect.ask("DELETE", f"/connectors/{name}")
     out.unlink()
     return flow
 
 
-def _until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02) -> None:
+def until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02) -> None:
     """Waits, and checks at intervals whether the task has failed."""
     deadline = time.monotonic() + 180
     while time.monotonic() < deadline:

@@ -41,12 +41,11 @@ _SAMPLES = {
     "ssl.truststore.type": "PEM",
 }
 _SPECIAL = {
-    "connector.client.config.override.policy": (HONOURED, "All, None, Principal and Allowlist; others are refused"),
+    "connector.client.config.override.policy": (HONOURED, "All, None, Principal, Allowlist or a Java class"),
     "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
-    "plugin.path": (HONOURED, "folders of Python plugins and plugin environments; Java plugins in them are ignored, "
-                              "and connectors that need them are FAILED or refused"),
+    "plugin.path": (HONOURED, "folders of Python plugins, plugin environments and Java plugins"),
     **{f"{which}.converter.plugin.version": (HONOURED, f"accepted versions of {which}.converter")
        for which in ("key", "value", "header")},
 }  # fmt: skip

@@ -240,6 +240,9 @@ def test_policies_of_client_overrides(worker: StartWorker, tmp_path: Path, polic
     assert process.request("PUT", "/connectors/s/config", grouped)[0] == 400
     code, body = process.request("PUT", "/connectors/s/config", {**sink, "file": "/etc/passwd"})
     assert (code, "headrace.file.paths" in body["message"]) == (400, True)
+    spark = {"connector.class": "SparkSink", "spark.path": "/etc", "topics": "t"}
+    code, body = process.request("PUT", "/connectors/s/config", spark)
+    assert (code, "configuration spark.path: not below one of headrace.file.paths" in body["message"]) == (400, True)
 
 
 def test_a_connector_has_a_status_as_long_as_it_exists(connect: Connect, tmp_path: Path) -> None:

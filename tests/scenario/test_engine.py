@@ -19,61 +19,25 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from runtime.engine.port import SlotInfo
-from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.supervisor import SparkEngine
 from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.environment import Environment
 from runtime.model.states import State, TaskId
 from runtime.plugins.environments import archive, prepare
-from tests.support.engine_recorder import Recorder, descendants, driver_of, jvm_of, task_spec, until
+from tests.support.engine_owner import engine_owner
+from tests.support.engine_recorder import descendants, driver_of, jvm_of, task_spec, until
+from tests.support.engine_rig import ROOT, TTL, EngineRig
 from tests.support.processes import alive
 from tests.support.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
 from tests.support.wheels import build_wheel
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
-ROOT = Path(__file__).parents[2]
-RUNNER = "tests.support.scripted_task_runner:ScriptedRunner"
-TTL = 3.0
-LARGE = 350 << 20
-
-
-class Rig:
-    """An engine of two slots, its reports, and a lease that tests can withhold."""
-
-    def __init__(self) -> None:
-        self.heard = Recorder()
-        self.lease = float("inf")
-        settings = EngineSettings(
-            slots=2, lease_ttl=TTL, runner=RUNNER, archive=False, stuck_after=1.0, slot_memory=LARGE
-        )
-        self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
-
-    async def ready(self, within: float = 60.0) -> None:
-        await until(lambda: len([slot for slot in self.engine.slots if slot.slot < 2]) == 2, within)
-
-    async def running(self, name: str, epoch: int = 1, **config: str) -> TaskId:
-        spec = task_spec(name, epoch, **config)
-        self.engine.start_task(spec)
-        await until(lambda: self.heard.has(spec.id, epoch, State.RUNNING))
-        return spec.id
-
-    def slot_of(self, task: TaskId) -> SlotInfo:
-        return next(slot for slot in self.engine.slots if task in slot.tasks)
-
-    async def pair(self, name: str) -> tuple[TaskId, TaskId]:
-        """Two running tasks on different slots."""
-        first, second = await self.running(f"{name}-a"), await self.running(f"{name}-b")
-        assert self.slot_of(first).slot != self.slot_of(second).slot
-        return first, second
-
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared() -> AsyncIterator[Rig]:
+async def shared() -> AsyncIterator[EngineRig]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))
-        rig = Rig()
+        rig = EngineRig()
         await rig.engine.start()
         await rig.ready()
         yield rig
@@ -81,7 +45,7 @@ async def shared() -> AsyncIterator[Rig]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def rig(shared: Rig) -> AsyncIterator[Rig]:
+async def rig(shared: EngineRig) -> AsyncIterator[EngineRig]:
     await shared.ready()
     shared.heard.__init__()  # type: ignore[misc]
     yield shared
@@ -92,7 +56,7 @@ async def rig(shared: Rig) -> AsyncIterator[Rig]:
 
 
 async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
-    rig: Rig, record_property: Callable[[str, object], None]
+    rig: EngineRig, record_property: Callable[[str, object], None]
 ) -> None:
     took = []
     for number in range(200):
@@ -108,7 +72,7 @@ async def test_a_task_starts_on_a_warm_slot_within_milliseconds(
     assert p95 < 50
 
 
-async def test_a_task_that_returns_its_assignment_is_lost_and_can_be_started_again(rig: Rig) -> None:
+async def test_a_task_that_returns_its_assignment_is_lost_and_can_be_started_again(rig: EngineRig) -> None:
     task = await rig.running("producer-died", behaviour="lose")
     await until(lambda: rig.heard.has_lost(task, 1))
     assert rig.heard.lost == [(task, 1, None, "its producer failed")]
@@ -117,7 +81,7 @@ async def test_a_task_that_returns_its_assignment_is_lost_and_can_be_started_aga
     await rig.running("producer-died", 2)
 
 
-async def test_pause_topics_and_logs_arrive_with_their_task(rig: Rig) -> None:
+async def test_pause_topics_and_logs_arrive_with_their_task(rig: EngineRig) -> None:
     task = await rig.running("talker", behaviour="talk")
     rig.engine.pause_task(task, True)
     await until(lambda: rig.heard.has(task, 1, State.PAUSED))
@@ -125,7 +89,7 @@ async def test_pause_topics_and_logs_arrive_with_their_task(rig: Rig) -> None:
     await until(lambda: ("INFO", "plugin", "hello from a plugin", "[talker|task-0]") in rig.heard.lines)
 
 
-async def test_a_failure_is_reported_with_its_trace_and_affects_no_other_task(rig: Rig) -> None:
+async def test_a_failure_is_reported_with_its_trace_and_affects_no_other_task(rig: EngineRig) -> None:
     neighbours = await rig.pair("sound")
     for name, behaviour in (("bad", "fail"), ("quitter", "exit")):
         failing = await rig.running(name, behaviour=behaviour)
@@ -136,7 +100,7 @@ async def test_a_failure_is_reported_with_its_trace_and_affects_no_other_task(ri
     assert all(rig.slot_of(task) for task in neighbours)
 
 
-async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: Rig) -> None:
+async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: EngineRig) -> None:
     spec = replace(task_spec("odd"), producer={"stats_cb": print})
     rig.engine.start_task(spec)
     await until(lambda: rig.heard.has(spec.id, 1, State.FAILED))
@@ -144,13 +108,13 @@ async def test_a_specification_that_cannot_be_serialized_fails_the_task(rig: Rig
     assert await rig.engine.stop_task(spec.id, 1.0)
 
 
-async def test_a_task_that_ends_unexpectedly_fails(rig: Rig) -> None:
+async def test_a_task_that_ends_unexpectedly_fails(rig: EngineRig) -> None:
     task = await rig.running("short", behaviour="end")
     await until(lambda: rig.heard.has(task, 1, State.FAILED))
     assert "it was not stopped" in rig.heard.trace(task)
 
 
-async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: Rig) -> None:
+async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: EngineRig) -> None:
     fat = await rig.running("fat", behaviour="grow")
     before = rig.slot_of(fat).pid
     await until(lambda: rig.heard.lost)
@@ -160,12 +124,12 @@ async def test_a_slot_that_takes_too_much_memory_is_replaced(rig: Rig) -> None:
     await rig.ready()
 
 
-async def test_excess_log_lines_are_dropped_and_counted(rig: Rig) -> None:
+async def test_excess_log_lines_are_dropped_and_counted(rig: EngineRig) -> None:
     await rig.running("flood", behaviour="flood")
     await until(lambda: any("log lines were dropped" in line[2] for line in rig.heard.lines))
 
 
-async def test_a_killed_slot_is_replaced_and_its_neighbour_unaffected(rig: Rig) -> None:
+async def test_a_killed_slot_is_replaced_and_its_neighbour_unaffected(rig: EngineRig) -> None:
     await rig.running("hit", member="consumer-1")
     hit, spared = TaskId("hit", 0), await rig.running("spared")
     victim, other = rig.slot_of(hit), rig.slot_of(spared)
@@ -180,11 +144,11 @@ async def test_a_killed_slot_is_replaced_and_its_neighbour_unaffected(rig: Rig) 
     back = time.perf_counter() - started
     print(f"after kill -9 of a slot its task runs again in {running:.2f} s, the slot is back in {back:.2f} s")
     assert [entry[:3] for entry in rig.heard.lost] == [(hit, 1, "consumer-1")]
-    assert rig.slot_of(spared) == other
+    assert (rig.slot_of(spared).pid, rig.slot_of(spared).attempt) == (other.pid, other.attempt)
 
 
 @pytest.mark.parametrize(("which", "find"), [("driver", driver_of), ("JVM", jvm_of)])
-async def test_a_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[[dict[int, str]], int]) -> None:
+async def test_a_killed_driver_is_replaced(rig: EngineRig, which: str, find: Callable[[dict[int, str]], int]) -> None:
     tasks = await rig.pair("orphan")
     before = descendants(os.getpid())
     started = time.perf_counter()
@@ -201,7 +165,7 @@ async def test_a_killed_driver_is_replaced(rig: Rig, which: str, find: Callable[
     assert not [pid for pid in before if alive(pid)]
 
 
-async def test_a_hanging_task_is_revoked_in_time(rig: Rig) -> None:
+async def test_a_hanging_task_is_revoked_in_time(rig: EngineRig) -> None:
     task = await rig.running("deaf", behaviour="deaf", member="consumer-2")
     started = time.perf_counter()
     assert not await rig.engine.stop_task(task, 0.5)
@@ -210,7 +174,7 @@ async def test_a_hanging_task_is_revoked_in_time(rig: Rig) -> None:
     await until(lambda: not any(slot.tasks for slot in rig.engine.slots))
 
 
-async def test_a_task_whose_stop_hangs_does_not_delay_others(rig: Rig) -> None:
+async def test_a_task_whose_stop_hangs_does_not_delay_others(rig: EngineRig) -> None:
     hanging = await rig.running("hang", behaviour="hang")
     stop = asyncio.create_task(rig.engine.stop_task(hanging, 1.0))
     for number in range(4):
@@ -218,7 +182,7 @@ async def test_a_task_whose_stop_hangs_does_not_delay_others(rig: Rig) -> None:
     assert not await stop
 
 
-async def test_a_slot_with_a_thread_that_cannot_be_revoked_is_replaced(rig: Rig) -> None:
+async def test_a_slot_with_a_thread_that_cannot_be_revoked_is_replaced(rig: EngineRig) -> None:
     task = await rig.running("leak", behaviour="leak")
     stuck = rig.slot_of(task)
     assert not await rig.engine.stop_task(task, 0.2)
@@ -229,7 +193,7 @@ async def test_a_slot_with_a_thread_that_cannot_be_revoked_is_replaced(rig: Rig)
     assert rig.heard.lost == []
 
 
-async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
+async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: EngineRig) -> None:
     tasks = await rig.pair("leased")
     slots = rig.engine.slots
     rig.lease = 0.0
@@ -249,7 +213,7 @@ async def test_a_lease_that_is_not_renewed_ends_the_slots(rig: Rig) -> None:
     assert rig.heard.leases == [False, True]
 
 
-async def test_a_task_that_holds_the_gil_is_ended_and_its_stack_is_logged(rig: Rig) -> None:
+async def test_a_task_that_holds_the_gil_is_ended_and_its_stack_is_logged(rig: EngineRig) -> None:
     hog = TaskId("hog", 0)
     rig.engine.start_task(task_spec("hog", behaviour="hog"))  # it may never report RUNNING
     took = await until(lambda: (hog, 1) in rig.heard.lost_tasks(), TTL * 2)
@@ -257,7 +221,7 @@ async def test_a_task_that_holds_the_gil_is_ended_and_its_stack_is_logged(rig: R
     await until(lambda: any("_hog" in line[2] for line in rig.heard.lines))
 
 
-async def test_a_stopped_slot_is_abandoned_and_killed(rig: Rig) -> None:
+async def test_a_stopped_slot_is_abandoned_and_killed(rig: EngineRig) -> None:
     task = await rig.running("frozen")
     slot = rig.slot_of(task)
     os.kill(slot.pid, signal.SIGSTOP)
@@ -265,7 +229,7 @@ async def test_a_stopped_slot_is_abandoned_and_killed(rig: Rig) -> None:
     await until(lambda: not alive(slot.pid))
 
 
-async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: Rig, tmp_path: Path) -> None:
+async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: EngineRig, tmp_path: Path) -> None:
     neighbours = await rig.pair("near")
     killer, epochs = TaskId("killer", 0), dict.fromkeys(neighbours, 1)
     for epoch in (1, 2):
@@ -290,7 +254,7 @@ async def test_a_task_that_kills_its_slot_twice_is_isolated(rig: Rig, tmp_path: 
     assert rig.heard.lost_tasks() == [(killer, 3)], "no other task dies with the slot"
 
 
-async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:
+async def test_a_dedicated_task_has_a_slot_of_its_own(rig: EngineRig) -> None:
     spec = replace(task_spec("proud"), dedicated=True)
     rig.engine.start_task(spec)
     took = await until(lambda: rig.heard.has(spec.id, 1, State.RUNNING))
@@ -301,11 +265,11 @@ async def test_a_dedicated_task_has_a_slot_of_its_own(rig: Rig) -> None:
     assert all(rig.slot_of(task).slot != rig.slot_of(spec.id).slot for task in others)
 
 
-def _reported(rig: Rig, task: TaskId, version: str) -> bool:
+def _reported(rig: EngineRig, task: TaskId, version: str) -> bool:
     return (task, 1, version) in rig.heard.topics
 
 
-async def test_slots_start_from_the_folders_or_the_archive_of_an_environment(rig: Rig, tmp_path: Path) -> None:
+async def test_slots_start_from_the_folders_or_the_archive_of_an_environment(rig: EngineRig, tmp_path: Path) -> None:
     specs, cache = [], tmp_path / "cache"
     for version in ("1.0", "2.0"):
         home = tmp_path / f"lib-{version}"
@@ -324,7 +288,7 @@ async def test_slots_start_from_the_folders_or_the_archive_of_an_environment(rig
     assert first.pid != second.pid and min(first.slot, second.slot) >= 2
 
 
-async def test_the_memory_of_a_slot_is_below_120_mb(rig: Rig) -> None:
+async def test_the_memory_of_a_slot_is_below_120_mb(rig: EngineRig) -> None:
     await rig.pair("measured")
     pss = {pid: _pss(pid) for slot in rig.engine.slots for pid in [slot.pid]}
     below = descendants(os.getpid())
@@ -347,45 +311,6 @@ def _environment(pid: int) -> str:
     return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
 
 
-OWNER = """
-import asyncio, sys
-sys.path.insert(0, {root!r})
-from tests.support.engine_recorder import Recorder, task_spec, until
-from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.supervisor import SparkEngine
-from runtime.engine.worker.worker_folder import socket_path
-from runtime.model.states import State, TaskId
-
-async def main():
-    heard = Recorder()
-    engine = SparkEngine(EngineSettings(slots=2, lease_ttl={ttl!r}, runner={runner!r}, archive=False), heard)
-    await engine.start()
-    engine.start_task(task_spec("owned"))
-    await until(lambda: heard.has(TaskId("owned", 0), 1, State.RUNNING) and len(engine.slots) == 2, 60)
-    print("running", flush=True)
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
-    await engine.close(1.0)
-    print("closed", flush=True)
-
-asyncio.run(main())
-"""
-
-
-async def _owner(tmp_path: Path) -> asyncio.subprocess.Process:
-    """A process with its own engine, with both slots up and a task running."""
-    owner = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        OWNER.format(root=str(ROOT), runner=RUNNER, ttl=TTL),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
-    )
-    assert owner.stdout
-    assert await owner.stdout.readline() == b"running\n"
-    return owner
-
-
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
     """A temporary folder whose path is short enough for sockets."""
@@ -399,7 +324,7 @@ def _folders(parent: Path) -> list[Path]:
 
 @pytest.mark.parametrize("end", ["killed", "closed"])
 async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folder: Path) -> None:
-    owner = await _owner(short_folder)
+    owner = await engine_owner(short_folder)
     assert _folders(short_folder)
     below = descendants(owner.pid)
     assert len(below) >= 5, below
@@ -416,7 +341,7 @@ async def test_no_process_and_no_folder_outlive_the_worker(end: str, short_folde
 
 
 async def test_slots_of_a_suspended_worker_end_although_their_connection_is_open(tmp_path: Path) -> None:
-    owner = await _owner(tmp_path)
+    owner = await engine_owner(tmp_path)
     slots = [pid for pid, command in descendants(owner.pid).items() if "engine.driver.daemon" in command][1:]
     assert slots
     below = descendants(owner.pid)
@@ -430,7 +355,7 @@ async def test_slots_of_a_suspended_worker_end_although_their_connection_is_open
     await until(lambda: not [pid for pid in below if alive(pid)], 5.0)
 
 
-async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> None:
+async def test_secrets_are_in_no_command_line_and_no_environment(rig: EngineRig) -> None:
     secret = task_spec("secretive", behaviour="talk", password="of-this-task")
     rig.engine.start_task(secret)
     await until(lambda: rig.heard.has(secret.id, 1, State.RUNNING))
@@ -439,7 +364,7 @@ async def test_secrets_are_in_no_command_line_and_no_environment(rig: Rig) -> No
         assert "of-this-task" not in _environment(pid)
 
 
-async def test_sparks_ports_refuse_clients_without_the_secret(rig: Rig) -> None:
+async def test_sparks_ports_refuse_clients_without_the_secret(rig: EngineRig) -> None:
     """Without `spark.authenticate` the block manager answers this request with the slots' code."""
     jvm, refused = jvm_of(descendants(os.getpid())), 0
     for port in listening_ports(jvm):
@@ -454,7 +379,7 @@ async def test_sparks_ports_refuse_clients_without_the_secret(rig: Rig) -> None:
     assert refused >= 2, "the driver's RPC port and its block manager"
 
 
-async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> None:
+async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: EngineRig) -> None:
     """The process belongs to the same user, knows the socket, and sends valid messages."""
     await until(lambda: len(rig.engine.slots) == 2, 30)  # an earlier test may have ended a slot
     slots = rig.engine.slots
@@ -471,7 +396,7 @@ async def test_a_process_that_spark_did_not_start_is_not_a_slot(rig: Rig) -> Non
 
 
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root, to act as another user")
-async def test_another_user_cannot_reach_the_slots_channel(rig: Rig) -> None:
+async def test_another_user_cannot_reach_the_slots_channel(rig: EngineRig) -> None:
     program = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
     command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", program]
     other = await asyncio.create_subprocess_exec(
@@ -482,7 +407,7 @@ async def test_another_user_cannot_reach_the_slots_channel(rig: Rig) -> None:
     assert b"Permission" in errors or b"denied" in errors, errors
 
 
-async def test_a_plugin_that_kills_its_process_group_ends_its_own_slot_only(rig: Rig, tmp_path: Path) -> None:
+async def test_a_plugin_that_kills_its_process_group_ends_its_own_slot_only(rig: EngineRig, tmp_path: Path) -> None:
     await until(lambda: len(rig.engine.slots) == 2, 30)
     neighbour, trigger = await rig.running("beside-the-killer"), tmp_path / "now"
     killer = await rig.running("group-killer", behaviour="kill_group", when=str(trigger))
@@ -495,7 +420,7 @@ async def test_a_plugin_that_kills_its_process_group_ends_its_own_slot_only(rig:
     assert rig.heard.lost_tasks() == [(killer, 1)]
 
 
-async def _answer(rig: Rig, body: bytes) -> bytes:
+async def _answer(rig: EngineRig, body: bytes) -> bytes:
     """Everything that the channel answers to a first frame until it closes."""
     reader, writer = await asyncio.open_unix_connection(socket_path(rig.engine._slots._folder))
     writer.write(len(body).to_bytes(4, "big") + body)
@@ -507,7 +432,7 @@ async def _answer(rig: Rig, body: bytes) -> bytes:
         writer.close()
 
 
-async def test_a_task_without_progress_is_reported_with_its_stack(rig: Rig) -> None:
+async def test_a_task_without_progress_is_reported_with_its_stack(rig: EngineRig) -> None:
     task = await rig.running("stuck", behaviour="stick")
     await until(lambda: (task, 1, "poll") in rig.heard.stuck, 5)
     found = await rig.engine.stack(task, 5.0)
@@ -518,5 +443,5 @@ async def test_a_task_without_progress_is_reported_with_its_stack(rig: Rig) -> N
     assert rig.heard.stuck == [(task, 1, "poll"), (task, 1, "")]
 
 
-async def test_a_task_that_does_not_run_has_no_stack(rig: Rig) -> None:
+async def test_a_task_that_does_not_run_has_no_stack(rig: EngineRig) -> None:
     assert await rig.engine.stack(TaskId("nobody", 0), 5.0) is None

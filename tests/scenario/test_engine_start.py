@@ -11,6 +11,8 @@ import pytest
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from tests.support.engine_recorder import Recorder, descendants, task_spec, until
+from tests.support.engine_rig import ROOT, TTL
+from tests.support.processes import alive
 
 
 async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,4 +56,31 @@ async def test_a_runner_that_cannot_be_imported_is_logged() -> None:
     await engine.start()
     await until(lambda: any("No module named 'no_such_module'" in line[2] for line in heard.lines), 60.0)
     await engine.close(1.0)
+    assert not descendants(os.getpid())
+
+
+@pytest.mark.slow
+async def test_a_slot_that_is_frozen_before_it_connects_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = tmp_path / "pid"
+    monkeypatch.setenv("HEADRACE_TEST_FROZEN", str(frozen))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    heard = Recorder()
+    settings = EngineSettings(
+        slots=2, lease_ttl=TTL, slot_start_timeout=4.0, archive=False,
+        runner="tests.support.frozen_task_runner:Runner",
+    )  # fmt: skip
+    engine = SparkEngine(settings, heard)
+    await engine.start()
+    try:
+        await until(lambda: len(engine.slots) == 1 and frozen.exists() and frozen.read_text(), 60.0)
+        pid = int(frozen.read_text())
+        await until(lambda: len(engine.slots) == 2, 40.0)
+        assert pid not in [slot.pid for slot in engine.slots]
+        await until(lambda: not alive(pid), 20.0)
+        assert "WARN" in [line[0] for line in heard.lines if "has not connected to the worker in time" in line[2]]
+        assert not [line for line in heard.lines if line[0] == "ERROR"]
+    finally:
+        await engine.close(1.0)
     assert not descendants(os.getpid())

@@ -67,7 +67,7 @@ def test_records_pass_through_kafka_and_offsets_can_be_altered(
         connect.alter("http-source", (position["partition"], {"cursor": 190}))
         connect.alter("data-source", ({"data.source": NUMBERS}, {"offset": '{"n": 990}'}))
         connect.resume("http-source")
-        connect.resume("data-source")
+        connect.resume("data-source", tasks=2)
         wait_until(lambda: sorted(api.accepted) == sorted([*expected, *range(191, 201)]), 30, "the last items again")
         assert len(values(broker.bootstrap, numbers, 1010)) == 1010
         assert connect.states("http-sink") == ("RUNNING", ["RUNNING"])
@@ -100,6 +100,7 @@ def _http_sink(url: str, topic: str, letters: str) -> dict[str, str]:
 def _data_source(topic: str, commits: Path) -> dict[str, str]:
     return JSON | {
         "connector.class": "DataSource",
+        "tasks.max": "2",
         "topic": topic,
         "data.source": NUMBERS,
         "data.source.option.total": "1000",

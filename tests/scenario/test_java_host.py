@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,9 @@ from runtime.api.data.schema import (
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.api.task import RecordMetadata
 from runtime.converters.json.json import JsonConverter
-from runtime.java.errors import HostLostError
+from runtime.java.errors import HostLostError, HostStartError
 from runtime.java.host.host import JavaClass
+from runtime.java.host.process import JvmEnd
 from runtime.java.plugins.connector import JavaSourceConnector
 from runtime.java.plugins.converters import JavaConverter, JavaHeaderConverter
 from runtime.java.plugins.sink_task import JavaSinkTask
@@ -40,7 +42,7 @@ from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.model.states import State
 from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import KafkaBroker
-from tests.support.java_host import FILE, own_host, probe, settings, shared_host
+from tests.support.java_host import FILE, own_host, probe, settings, shared_host, sink_record
 from tests.support.pipeline import file_sink, file_source, group_offsets, source_offsets
 from tests.support.slot_host import RunningTask
 from tests.support.task_contexts import StoredOffsets, TaskSourceContext
@@ -60,6 +62,7 @@ class _SinkContext:
 
     def __init__(self) -> None:
         self.configs: dict[str, str] = {}
+        self.committed: dict[TopicPartition, int] = {}
         self.calls: list[Any] = []
         self.errant_record_reporter: Any = self
 
@@ -87,10 +90,6 @@ class _SinkContext:
 
     def result(self, timeout: float | None = None) -> None:
         self.calls.append(("result", timeout))
-
-
-def _record(value: str, offset: int = 5) -> SinkRecord:
-    return SinkRecord("t", 0, None, None, None, value, offset, 1000)
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ def test_a_java_connector_validates_and_divides_its_work() -> None:
 def test_requests_of_a_sink_task_reach_its_context(sink: JavaSinkTask, caplog: pytest.LogCaptureFixture) -> None:
     context: Any = sink.context
     with caplog.at_level(logging.INFO):
-        sink.put([_record("class"), _record("context"), _record("report"), _record("log")])
+        sink.put([sink_record("class"), sink_record("context"), sink_record("report"), sink_record("log")])
     assert context.calls == [
         ("seek", {_TP: 42}),
         ("pause", (_TP,)),
@@ -236,9 +235,9 @@ def test_requests_of_a_sink_task_reach_its_context(sink: JavaSinkTask, caplog: p
 
 def test_exceptions_of_a_task_have_javas_class_and_trace(sink: JavaSinkTask) -> None:
     with pytest.raises(RetriableError, match="later"):
-        sink.put([_record("retry")])
+        sink.put([sink_record("retry")])
     with pytest.raises(ConnectError, match="broken") as failed:
-        sink.put([_record("fail")])
+        sink.put([sink_record("fail")])
     trace = trace_of(failed.value)
     assert trace.startswith("java.lang.IllegalStateException: broken\n\tat probe.ProbeSink.put")
     assert "Caused by: java.lang.RuntimeException: cause" in trace
@@ -249,7 +248,7 @@ def test_a_put_that_hangs_is_interrupted(sink: JavaSinkTask) -> None:
 
     def put() -> None:
         try:
-            sink.put([_record("hang")])
+            sink.put([sink_record("hang")])
         except BaseException as error:
             raised.append(error)
 
@@ -259,7 +258,8 @@ def test_a_put_that_hangs_is_interrupted(sink: JavaSinkTask) -> None:
     sink.interrupt()
     thread.join(10)
     assert isinstance(raised[0], HostLostError)
-    wait_until(lambda: not shared_host().stack(sink.plugin), 10)
+    (jvm,) = shared_host().jvms
+    wait_until(lambda: sink.plugin.link.number not in jvm.status().links, 10)
 
 
 def test_reports_and_live_offsets_of_a_source_task() -> None:
@@ -312,7 +312,7 @@ def test_a_plugin_that_exits_costs_the_jvm_only() -> None:
         task.context = _SinkContext()
         task.start({})
         with pytest.raises(HostLostError, match="has ended with code 5"):
-            task.put([_record("exit")])
+            task.put([sink_record("exit")])
         task.stop()
         first = host.pid
         again = JavaSinkTask(host, probe("ProbeSink"))
@@ -341,7 +341,46 @@ def test_a_jvm_ends_with_its_lease_also_after_it_was_stopped(tmp_path: Path) -> 
         os.kill(pid, signal.SIGCONT)
         wait_until(lambda: host.pid is None, 10)
         with pytest.raises(HostLostError, match="has ended with code 70"):
-            task.put([_record("class")])
+            task.put([sink_record("class")])
+
+
+def test_a_jvm_that_does_not_start_is_an_error_of_its_options() -> None:
+    with own_host(replace(settings(), options=("-XX:+NoSuchOption",))) as host:
+        with pytest.raises(HostStartError, match=r"NoSuchOption.*Check headrace\.java\.options"):
+            JavaSinkTask(host, probe("ProbeSink"))
+        assert host.pid is None
+
+
+def test_an_object_whose_code_ignores_interrupts_is_a_leak_and_the_jvm_can_be_replaced() -> None:
+    ends: list[tuple[JvmEnd, frozenset[int]]] = []
+    with own_host() as host:
+        host._on_end = lambda end, owners: ends.append((end, owners))
+        task, other = JavaSinkTask(host, probe("ProbeSink")), JavaSinkTask(host, probe("ProbeSink"))
+        task.context = other.context = _SinkContext()
+        task.start({})
+        thread = threading.Thread(target=_ignored, args=(task, sink_record("deaf")))
+        thread.start()
+        wait_until(lambda: any("ProbeSink.put" in stack for stack in host.stacks(thread.ident or 0)), 10)
+        host.release(threading.get_ident())
+        with pytest.raises(HostLostError, match="revoked"):
+            JavaSinkTask(host, probe("ProbeSink"))
+        host.release(threading.get_ident(), ended=True)
+        thread.join(10)
+        (jvm,) = host.jvms
+        number = task.plugin.link.number
+        wait_until(lambda: jvm.leaks(jvm.status(), time.monotonic()) == [number], 10)
+        host.retire(jvm)
+        new = JavaSinkTask(host, probe("ProbeSink"))
+        assert [one is jvm for one in host.jvms] == [True, False]
+        jvm.end(JvmEnd("replaced", planned=True))
+        wait_until(lambda: bool(ends), 10)
+        assert ends == [(JvmEnd("replaced", planned=True), frozenset())]
+        new.open([_TP])
+
+
+def _ignored(task: JavaSinkTask, record: SinkRecord) -> None:
+    with pytest.raises(HostLostError):
+        task.put([record])
 
 
 def test_a_jvm_ends_when_its_host_is_stopped() -> None:

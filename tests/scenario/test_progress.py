@@ -7,10 +7,11 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support import plugins, topics
+from tests.support import plugins, topics, transactions
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.events import Follower
@@ -119,6 +120,31 @@ def test_a_sink_without_progress_is_stalled(
     wait_until(lambda: snapshot.of("snapshot"))
     assert snapshot.of("snapshot")[0]["progress"][name]["written"] == 7
     connect.ask("DELETE", f"/connectors/{name}")
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_markers_and_aborted_records_are_not_lag(
+    connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path, isolation: str
+) -> None:
+    """The last offset of a topic that is written in transactions is a marker, which no sink receives."""
+    name, topic = unique("snk"), broker.create_topic()
+    transactions.open_transaction(broker.bootstrap, topic, (b"k", b"committed")).commit_transaction(20)
+    transactions.open_transaction(broker.bootstrap, topic, (b"k", b"aborted")).abort_transaction(20)
+    config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
+    connect.create(name, {**config, "consumer.override.isolation.level": isolation})
+
+    def detail() -> Any:
+        return connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["offsets"]
+
+    last = 1 if isolation == "read_committed" else 3
+    wait_until(lambda: [entry["offset"]["kafka_offset"] for entry in detail()] == [last])
+    wait_until(lambda: [entry["lag"] for entry in detail()] == [{"records": 0, "ms": 0}])
+    assert [entry["end"] for entry in detail()] == [4]
+    wait_until(lambda: follower.progress(name)[-1]["lag"] == {"records": 0, "ms": 0})
+    connect.stop(name)
+    transactions.open_transaction(broker.bootstrap, topic, (b"k", b"next")).commit_transaction(20)
+    wait_until(lambda: detail()[0]["lag"]["records"] > 0 and detail()[0]["lag"]["ms"] > 0)
+    connect.ask("DELETE", f"/connectors/{name}?offsets=true")
 
 
 def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(

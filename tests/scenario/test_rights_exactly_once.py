@@ -1,8 +1,9 @@
 """The rights that exactly-once sources need (Connect's documentation, "Exactly-once support"), with a worker on a
 broker with ACLs.
 
-Each right is missing once, with an error that names it. Two properties of brokers limit this: WRITE and READ include
-DESCRIBE, and since Kafka 2.8 IDEMPOTENT_WRITE on the cluster is not needed, so that nothing here grants it."""
+Each right is missing once; the task is FAILED with an error that names the right. Two properties of brokers limit
+this: WRITE and READ include DESCRIBE, and since Kafka 2.8 IDEMPOTENT_WRITE on the cluster is not needed, so that
+nothing here grants it."""
 
 from __future__ import annotations
 
@@ -138,8 +139,8 @@ def test_a_source_needs_its_own_offset_topic(cluster: Cluster) -> None:
     )
     cluster.source(name, **{"offsets.storage.topic": own})
     for operation in ("CREATE", "DESCRIBE", "READ"):
-        cluster.reported(f"User:connector is not authorized to {operation} topic {own}")
-        cluster.broker.grant([("TOPIC", own, operation)], CONNECTOR)
+        cluster.failed(name, f"User:connector is not authorized to {operation} topic {own}")
+        cluster.grant(name, "TOPIC", own, operation)
     cluster.failed(name, f"WRITE on topic {own} is not granted to User:connector")
     cluster.grant(name, "TOPIC", own, "WRITE")
     cluster.runs(name)

@@ -126,7 +126,7 @@ class Storm:
 def _is_running(status: dict[str, object] | None) -> bool:
     if not status or not status["tasks"]:
         return False
-    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]  # type: ignore[index,attr-defined]
+    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]  # type: ignore[index,attr-defined]  # JSON of the REST API
     return set(states) == {"RUNNING"}
 
 

@@ -25,7 +25,7 @@ from pyspark.sql.types import Row, StructType
 
 class Numbers(DataSource):
     """The numbers up to the option `total`, in micro-batches of `step` with several partitions. `commits`: a file for
-    the reader's commits; `fail`: the number at which the reader fails."""
+    the reader's commits; `fail`: the number at which the reader fails; `cost`: rounds of hashing for each number."""
 
     def schema(self) -> str:
         return "n BIGINT NOT NULL, text STRING"
@@ -50,6 +50,7 @@ class NumbersReader(DataSourceStreamReader):
         self._partitions = int(options.get("partitions", "3"))
         self._commits = options.get("commits")
         self._fail, self._delay = int(options.get("fail", "-1")), float(options.get("delay", "0"))
+        self._cost = int(options.get("cost", "0"))
 
     def initialOffset(self) -> dict[str, Any]:
         return {"n": 0}
@@ -67,6 +68,8 @@ class NumbersReader(DataSourceStreamReader):
         for n in range(partition.start, partition.end):
             if n == self._fail:
                 raise ValueError(f"number {n} cannot be read")
+            for _ in range(self._cost):
+                hash(str(n))
             yield n, None if n % 10 == 0 else f"number {n}"
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from runtime.api.data.record import SinkRecord
 from runtime.java.host.glue import compile_sources
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.host.install import host_settings
@@ -15,6 +16,7 @@ from runtime.java.host.process import JvmSettings
 from runtime.java.jvm.java import find_java
 from runtime.java.plugins.sink_task import JavaSinkTask
 from runtime.java.plugins.source_task import JavaSourceTask
+from tests.support import java_probes
 
 FILE = "org.apache.kafka.connect.file.FileStream"
 
@@ -37,6 +39,10 @@ public class ProbeSink extends SinkTask {
             String order = (String) record.value();
             if (order.equals("hang")) {
                 try { Thread.sleep(600000); } catch (InterruptedException e) { throw new RuntimeException(e); }
+            } else if (order.equals("deaf")) {
+                while (true) {
+                    try { Thread.sleep(600000); } catch (InterruptedException ignored) { }
+                }
             } else if (order.equals("exit")) {
                 Runtime.getRuntime().exit(5);
             } else if (order.equals("retry")) {
@@ -108,6 +114,54 @@ public class ProbeSource extends SourceTask {
     }
 }
 """,
+    "probe/ProbeConnector.java": """
+package probe;
+
+import java.util.*;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.connect.source.*;
+
+/** Starts ProbeSource. */
+public class ProbeConnector extends SourceConnector {
+    public String version() { return "9"; }
+    public void start(Map config) { }
+    public void stop() { }
+    public Class taskClass() { return ProbeSource.class; }
+    public List taskConfigs(int most) { return Collections.singletonList(new HashMap()); }
+    public ConfigDef config() {
+        return new ConfigDef().define("probe.size", ConfigDef.Type.INT, 5, ConfigDef.Importance.LOW, "");
+    }
+}
+""",
+    "probe/ProbeStep.java": """
+package probe;
+
+import java.util.*;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.transforms.Transformation;
+
+/** A transformation with a validator and a recommender. */
+public class ProbeStep implements Transformation, ConfigDef.Validator, ConfigDef.Recommender {
+    public void configure(Map config) { }
+    public void close() { throw new IllegalStateException("closed although it was not configured"); }
+    public ConnectRecord apply(ConnectRecord record) { return record; }
+    public void ensureValid(String name, Object value) {
+        if (value != null && ((Integer) value).intValue() > 9) {
+            throw new ConfigException(name, value, "too large");
+        }
+    }
+    public List validValues(String name, Map parsed) {
+        return Arrays.asList(new Object[] {parsed.get("step.size"), Integer.valueOf(3)});
+    }
+    public boolean visible(String name, Map parsed) { return false; }
+    public ConfigDef config() {
+        return new ConfigDef().define("step.size", ConfigDef.Type.INT, 5, this, ConfigDef.Importance.HIGH, "Size",
+            "Steps", 1, ConfigDef.Width.SHORT, "Size", Collections.emptyList(), this);
+    }
+}
+""",
     "probe/QuietSource.java": """
 package probe;
 
@@ -150,13 +204,18 @@ def probes() -> Path:
     """The compiled probes, as a location of `plugin.path`."""
     work = Path(tempfile.mkdtemp(prefix="headrace-probes-"))
     given = settings()
-    return compile_sources(given.java, given.classpath, PROBES, work)
+    return compile_sources(given.java, given.classpath, {**PROBES, **java_probes.PROBES}, work)
 
 
 def probe(name: str) -> JavaClass:
     """A probe by its simple name."""
     folder = str(probes())
     return JavaClass(f"probe.{name}", folder, [f"{folder}/"])
+
+
+def sink_record(value: str, offset: int = 5) -> SinkRecord:
+    """A record of the topic t."""
+    return SinkRecord("t", 0, None, None, None, value, offset, 1000)
 
 
 class FileSource(JavaSourceTask):

@@ -37,6 +37,12 @@ class SourceTestContext:
     def wake(self) -> None:
         """Nothing waits."""
 
+    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Not used."""
+
+    def request_commit(self) -> None:
+        """Not used."""
+
     def request_task_reconfiguration(self) -> None:
         self.requests += 1
 

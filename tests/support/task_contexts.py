@@ -43,6 +43,13 @@ class TaskSourceContext:
     def wake(self) -> None:
         self.woken.set()
 
+    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Committed at once."""
+        self.offsets.stored += offsets
+
+    def request_commit(self) -> None:
+        """Nothing waits for a commit."""
+
 
 def started(task: TaskT, config: Mapping[str, str], offsets: StoredOffsets | None = None) -> TaskT:
     """The source task after start(), with these committed offsets."""
@@ -77,6 +84,7 @@ class TaskSinkContext:
         self.configs: Mapping[str, str] = {}
         self.errant_record_reporter = cast(ErrantRecordReporter | None, reporter)
         self.assignment: frozenset[TopicPartition] = frozenset()
+        self.committed: Mapping[TopicPartition, int] = {}
         self.commits = threading.Event()
         self.timeouts: list[Any] = []
 

@@ -40,7 +40,7 @@ async def test_each_key_has_its_documentation_and_secrets_are_hidden(cluster: Cl
         await opened(seen, name)
         await seen.sees("db.password", MASK, "own.url", REFERENCE)
         assert "hunter2" not in seen.text
-        seen.home.view.config.query_one("#keys").go("tasks.max")  # type: ignore[attr-defined]
+        seen.home.view.config.query_one("#keys").go("tasks.max")  # type: ignore[attr-defined]  # a Grid
         await seen.sees("Maximum number of tasks", "default 1")
         await seen.press("a")
         await seen.sees("errors.tolerance", "batch.size")

@@ -89,7 +89,7 @@ async def test_themes_and_palette() -> None:
         await seen.press("ctrl+p")
         await seen.pilot.pause(0.3)
         await seen.press(*"theme mono")
-        await seen.sees("theme headrace-mono")
+        await seen.sees("theme mono")
         await seen.press("enter")
         await seen.until(lambda: seen.app.theme == "headrace-mono")
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.broker import KafkaBroker
 from tests.support.console_transports import InMemory
+from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.formatting import short
 from tui.metrics.progress import MAX_REQUESTS, POLL_INTERVAL, ConnectorProgress, ProgressMonitor, of_offsets
+from tui.metrics.rate_history import STEP
 
 
 @pytest.fixture
@@ -76,10 +80,12 @@ async def test_the_progress_column_appears_if_the_worker_reports_progress(ours: 
     ours.wait_offset(sink)
     async with console(ours.url, 120, 30) as seen:
         await seen.go(sink)
-        await seen.sees("PROGRESS", "at the end")
+        await seen.sees("LAG", "at the end")
         await seen.pilot.resize_terminal(80, 24)
-        await seen.sees("PROGRESS", "SINCE")
+        await seen.sees("TYPE", "LAG", "REC/S", "SINCE")
+        await seen.pilot.resize_terminal(66, 24)
         await seen.until(lambda: "TYPE" not in seen.text)
+        await seen.sees("LAG", "at the end")
 
 
 async def test_no_progress_column_on_apaches_worker(cluster: Cluster) -> None:
@@ -87,7 +93,7 @@ async def test_no_progress_column_on_apaches_worker(cluster: Cluster) -> None:
     async with console(cluster.url, 120, 30) as seen:
         await seen.go(source)
         await seen.sees("TYPE", "SINCE", "WORKER")
-        assert "PROGRESS" not in seen.text and seen.home.progress is not None and not seen.home.progress.known
+        assert "LAG" not in seen.text and seen.home.progress is not None and not seen.home.progress.known
 
 
 async def test_the_overview_of_a_headrace_worker(ours: Cluster) -> None:
@@ -111,8 +117,59 @@ async def test_a_stalled_task_is_shown_in_the_list(ours: Cluster) -> None:
     source = ours.source()
     async with console(ours.url, 120, 30) as seen:
         await seen.go(source)
-        await seen.sees("PROGRESS", " ago")
+        await seen.sees("LAG", " ago")
         progress = seen.home.progress
         assert progress is not None
         progress.update({source: {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}})
         await seen.sees("STALLED")
+
+
+async def test_lag_and_throughput_on_apaches_worker_come_from_the_brokers(
+    cluster: Cluster, broker: KafkaBroker
+) -> None:
+    source = cluster.source(lines=300)
+    sink = cluster.sink(source)
+    cluster.wait(sink, "RUNNING 1/1")
+    assert cluster.wait_offset(sink)
+    async with console(cluster.url, 130, 30, bootstrap=broker.bootstrap) as seen:
+        await seen.go(sink)
+        await seen.sees("LAG", "REC/S", "at the end")
+        cluster.request("PUT", f"/connectors/{sink}/stop")
+        with (cluster.folder / f"{source}.txt").open("a") as file:
+            file.write("more\n" * 40)
+        await seen.sees("40 behind")
+        seen.home.run_line("sort lag")
+        await seen.until(lambda: seen.home.connector_list.keys[0] == sink)
+
+
+async def test_unreachable_brokers_are_reported_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.offsets.brokers.SHORT_TIMEOUT", 1.0)
+    source = cluster.source()
+    cluster.sink(source)
+    async with console(cluster.url, 130, 30, bootstrap="127.0.0.1:1") as seen:
+        await seen.sees("no lag in the list: the brokers 127.0.0.1:1")
+
+
+async def test_plots_begin_before_the_console_was_opened(ours: Cluster) -> None:
+    source = ours.source(lines=500)
+    sink = ours.sink(source)
+    ours.wait(sink, "RUNNING 1/1")
+
+    def points() -> Any:
+        status, answer = ours.request("GET", f"/connectors/{sink}/progress")
+        assert status == 200 and answer["name"] == sink
+        done = [one for one in answer["points"] if one["written"] == 500 and one["lag"] == 0]
+        return [one for one in done if one["time"] / 1000 < time.time() - 2 * STEP]
+
+    wait_until(points, 60, "a point that is not among those that the console receives itself", every=0.2)
+    assert ours.request("GET", "/connectors/none/progress")[0] == 404
+    opened = time.time()
+    async with console(ours.url, 120, 40) as seen:
+        await seen.go(sink)
+        await seen.press("enter", "9")
+        await seen.sees("throughput", "┤", "└", "lag 0 records")
+        assert seen.home.progress is not None
+        histories = seen.home.progress.rate_histories
+        await seen.until(lambda: sink in histories and 0 < histories[sink].started_at < opened)
+        await seen.press("z")
+        await seen.sees("over")

@@ -84,7 +84,7 @@ async def test_screens_of_clusters_workers_and_loggers(
         seen.app.push_screen(screen)
         await seen.until(lambda: seen.app.screen is screen)
         await same(seen, "clusters")
-        screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]
+        screen.query_one("Grid").go("[/oops] 日本語")  # type: ignore[attr-defined]  # a Grid
         await same(seen, "clusters-lost")
         await seen.press("escape", "W")
         await same(seen, "workers")

@@ -104,6 +104,8 @@ def test_the_screen_follows_the_size_of_the_terminal(cluster: Cluster, source: s
         terminal.sees(source)
         assert "CLASS" not in terminal.text
         terminal.resize(200, 50)
+        terminal.sees(source, "WORKER", "1 overview")  # the list and the page beside it
+        terminal.press("escape")
         terminal.sees(source, "CLASS", "WORKER")
         terminal.resize(50, 12)
         terminal.sees("50×12 is too small")

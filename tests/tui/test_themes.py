@@ -9,9 +9,14 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
+from textual.content import Content
 
+from tests.tui.console import NO_CLUSTER, console, detach_store, update
+from tests.unit.tui.screens.builders import connector
 from tui.appearance import themes
 from tui.errors import HeadraceError
+from tui.screens.base.dialog import Dialog
 
 # xterm's values of the 16 colors; users may configure others.
 DIM = ("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5")
@@ -34,7 +39,9 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(ink: str, paper: str) -> float:
+    """The terminal's own colours count as white on black, which is legible in any case."""
+    one, other = ink.replace("ansi_default", "#ffffff"), paper.replace("ansi_default", "#000000")
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
@@ -47,8 +54,9 @@ def pairs(theme: themes.Theme) -> Iterator[tuple[str, str]]:
         for ink in inks:
             if paper != "selection" or not theme.ansi or ink == "ink.foreground" or ink.startswith("json."):
                 yield ink, f"paper.{paper}"
-    for painted in ("ink.error", "ink.accent", "ink.foreground"):
-        yield "paper.background", painted
+    if not theme.ansi:  # there, buttons are black on a colour, and cursors are reversed
+        for painted in ("ink.error", "ink.accent", "ink.foreground"):
+            yield "paper.background", painted
 
 
 def test_the_builtin_themes() -> None:
@@ -130,3 +138,44 @@ MIXED = (files("themes") / "headrace-dark.toml").read_text("utf-8").replace("#6c
 def test_errors_in_themes_are_reported(text: str, word: str) -> None:
     with pytest.raises(HeadraceError, match=word):
         themes.parse(text, "x.toml")
+
+
+def test_failures_stand_out_without_a_hue() -> None:
+    found = themes.by_name(themes.bundled())
+    styles = {name: theme.textual().variables["state-failed-style"] for name, theme in found.items()}
+    assert styles["headrace-mono"] == "bold reverse" and styles["headrace-dark"] == "bold"
+
+
+def _is_painted(segment: Segment) -> bool:
+    style = segment.style
+    return style is not None and style.bgcolor is not None and not style.reverse  # the cursor of a text field is
+
+
+async def test_the_ansi_theme_paints_no_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_THEME", "ansi")
+    async with console(NO_CLUSTER, 120, 30) as seen:
+        await detach_store(seen)
+        update(seen, connector("one", tasks=("FAILED",)), connector("two"))
+        for keys in ((), ("enter",), ("3",), ("9",), ("question_mark",), ("escape", "ctrl+p")):
+            await seen.press(*keys)
+            strips = seen.app.screen._compositor.render_strips(seen.app.size)
+            painted = {str(s.style and s.style.bgcolor) for strip in strips for s in strip if _is_painted(s)}
+            assert all("default" in colour for colour in painted), f"after {keys}: {painted}"
+
+
+async def test_the_focused_button_is_one_block() -> None:
+    async with console(NO_CLUSTER, 100, 30) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"))
+        await seen.go("one")
+        seen.app.push_screen(Dialog("stop one?", Content("why"), "stop"))
+        await seen.sees("cancel")
+        strips = seen.app.screen._compositor.render_strips(seen.app.size)
+        row = next(strip for strip in strips if "cancel" in strip.text)
+        at = row.text.index("cancel")
+        looks = {
+            (segment.style.bgcolor, bool(segment.style.reverse))
+            for segment in row.crop(at - 2, at + 8)
+            if segment.style is not None
+        }
+        assert len(looks) == 1, looks

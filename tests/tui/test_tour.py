@@ -29,7 +29,7 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
     with Terminal(cluster.url) as terminal:
         terminal.sees(name, "✗ FAILED")
         terminal.process.send(f"/{name}\rt")  # in one packet, as keys typed quickly over SSH
-        terminal.sees("why task 0 failed", "4 trace ✗", "full trace")
+        terminal.sees("why task 0 failed", "4✗trace", "full trace")
         terminal.press("3")
         terminal.sees("value.converter", "KEY")
         terminal.press("G", "enter")

@@ -21,7 +21,7 @@ from tui.screens.base import reading
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.clusters import ClustersScreen
 from tui.screens.home import command_history
-from tui.screens.home.filtering import complete
+from tui.screens.listing.filtering import complete
 from tui.screens.offsets.set_by_time import SetByTimeDialog
 
 

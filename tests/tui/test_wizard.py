@@ -47,13 +47,13 @@ async def test_a_connector_is_created_in_the_wizard(cluster: Cluster, tmp_path: 
         await seen.sees("✓ valid")
         screen = seen.app.screen
         assert isinstance(screen, CreateScreen)
-        screen.query_one("#fields").go("tasks.max")  # type: ignore[attr-defined]
+        screen.query_one("#fields").go("tasks.max")  # type: ignore[attr-defined]  # a Grid
         await seen.press("enter", "x")
         await seen.sees("Not a number of type INT", "1 key to fix")
         await seen.press("escape")
         await seen.sees("✓ valid")
         await seen.press("a")
-        await seen.until(lambda: "errors.log.enable" in screen.query_one("#fields").keys)  # type: ignore[attr-defined]
+        await seen.until(lambda: "errors.log.enable" in screen.query_one("#fields").keys)  # type: ignore[attr-defined]  # a Grid
         screen.query_one("#fields").go("errors.log.enable")  # type: ignore[attr-defined]
         await seen.press("space")
         await seen.sees("values: true, false")

@@ -20,7 +20,7 @@ STATE = ("failed", "unassigned", "restarting", "running", "paused", "stopped", "
 JSON = ("key", "string", "number", "literal")
 _SECTIONS = {"paper": PAPER, "ink": INK, "state": STATE, "json": JSON}
 ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-_COLOUR = re.compile(rf"#[0-9a-fA-F]{{6}}|ansi_(bright_)?({'|'.join(ANSI)})")
+_COLOUR = re.compile(rf"#[0-9a-fA-F]{{6}}|ansi_default|ansi_(bright_)?({'|'.join(ANSI)})")
 _FEW_COLOURS = re.compile(r"linux|ansi|cons25|vt\d+|.*-16color|rxvt|screen")
 
 
@@ -55,6 +55,7 @@ class Theme(NamedTuple):
     def _variables(self) -> dict[str, str]:
         """`$muted`, `$state-failed`, `$json-key` and so on, and overrides where Textual's blends are unreadable."""
         get = self.colours.__getitem__
+        ansi_cursor = {"input-cursor-text-style": "reverse"} if get("ink.foreground") == "ansi_default" else {}
         plain = {name: get(f"paper.{name}") for name in ("cursor", "selection")}
         plain |= {name: get(f"ink.{name}") for name in ("muted", "border")}
         plain |= {f"state-{name}": get(f"state.{name}") for name in STATE}
@@ -74,6 +75,9 @@ class Theme(NamedTuple):
             "input-selection-foreground": get("ink.foreground"),
             "input-cursor-background": get("ink.foreground"),
             "input-cursor-foreground": get("paper.background"),
+            "on-accent": "ansi_black" if self.ansi else get("paper.background"),
+            "button-focus-text-style": "bold",  # Textual's own reverses the label only, not the whole button
+            "state-failed-style": "bold reverse" if _is_grey(get("state.failed")) else "bold",
             "text-muted": get("ink.muted"),
             "text-disabled": get("ink.muted"),
             "foreground-muted": get("ink.muted"),
@@ -84,7 +88,13 @@ class Theme(NamedTuple):
             "scrollbar-background-hover": get("paper.background"),
             "scrollbar-background-active": get("paper.background"),
             "scrollbar-corner-color": get("paper.background"),
+            **ansi_cursor,
         }
+
+
+def _is_grey(colour: str) -> bool:
+    """Whether the colour has no hue, so that failures need another mark."""
+    return colour[0] == "#" and colour[1:3] == colour[3:5] == colour[5:7]
 
 
 def parse(text: str, where: str) -> Theme:

@@ -162,6 +162,11 @@ class OffsetsAnswer(TypedDict, total=False):
 PluginAnswer = TypedDict("PluginAnswer", {"class": str, "type": str, "version": NotRequired[str | None]})
 """An element of `GET /connector-plugins`; older workers have no versions."""
 
+PluginDetailsAnswer = TypedDict(
+    "PluginDetailsAnswer", {"class": str, "type": str, "version": str, "language": str, "from": str}
+)
+"""An element of `GET /connector-plugins/details`; `from` is a jar, a folder, an environment or "bundled"."""
+
 
 class KeyAnswer(TypedDict, total=False):
     """An element of `GET /connector-plugins/{class}/config`: the definition of a config key."""
@@ -265,6 +270,20 @@ class FailuresAnswer(TypedDict, total=False):
     total: dict[str, int]
     stages: dict[str, dict[str, int]]
     last: list[dict[str, Json]]
+
+
+class RecordedProgress(TypedDict):
+    """The progress of a connector at one time, in milliseconds since 1970; counts begin with the worker's start."""
+
+    time: int
+    written: int
+    lag: int | None
+
+
+class ProgressHistoryAnswer(TypedDict):
+    """`GET /connectors/{name}/progress`, oldest first."""
+
+    points: list[RecordedProgress]
 
 
 class PreviewFate(TypedDict):

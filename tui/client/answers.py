@@ -122,7 +122,9 @@ ERRORS = Object(
         "last": ListOf(Object(optional={"time": TIME})),
     }
 )
+RECORDED = Object({"points": ListOf(Object({"time": TIME, "written": COUNT, "lag": Maybe(COUNT)}))})
 PLUGINS = ListOf(Object({"class": TEXT, "type": TEXT}, {"version": TEXT}))
+PLUGIN_DETAILS = ListOf(Object({"class": TEXT, "type": TEXT, "version": TEXT, "language": TEXT, "from": TEXT}))
 RELOAD = Object({"workers": MapOf(Maybe(Object({"plugins": ListOf(ANYTHING), "restarted": NAMES, "missing": NAMES})))})
 KEY = {
     **dict.fromkeys(("type", "importance", "documentation", "group"), TEXT),

@@ -74,6 +74,6 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value  # type: ignore[no-any-return]  # a generator's result is not typed
     coroutine.close()
     raise RuntimeError("a command suspended without an event loop: it awaited something outside its context")

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
         OffsetsAnswer,
         OrphansAnswer,
         PluginAnswer,
+        PluginDetailsAnswer,
         PreviewAnswer,
+        ProgressHistoryAnswer,
         ReloadAnswer,
         ResolvedAnswer,
         RootAnswer,
@@ -209,9 +211,21 @@ class Connect:
         found: FailuresAnswer = await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
         return found
 
+    async def progress(self, name: str) -> ProgressHistoryAnswer:
+        """Records and lag over the last hours; Headrace workers only."""
+        found: ProgressHistoryAnswer = await self._send("GET", _of(name, "progress"), shape=answers.RECORDED)
+        return found
+
     async def plugins(self, connectors_only: bool = True) -> list[PluginAnswer]:
         path = f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}"
         found: list[PluginAnswer] = await self._send("GET", path, shape=answers.PLUGINS)
+        return found
+
+    async def plugin_details(self) -> list[PluginDetailsAnswer]:
+        """All plugins with their language and origin. Headrace workers only."""
+        found: list[PluginDetailsAnswer] = await self._send(
+            "GET", "/connector-plugins/details", shape=answers.PLUGIN_DETAILS
+        )
         return found
 
     async def plugin_config(self, plugin: str) -> list[KeyAnswer]:

@@ -94,7 +94,7 @@ class ClusterOverview:
                     connect = connect or self._dial(self.summaries[label].profile)
                     await self._look(label, connect)
                     failures, wait = 0, self._jittered(POLL_INTERVAL)
-                except Exception as error:
+                except Exception as error:  # the other clusters must be shown
                     failures += 1
                     wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
                     link = self.summaries[label].link

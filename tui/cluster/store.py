@@ -84,7 +84,7 @@ class ClusterStore:
         while True:
             try:
                 await self._watch()
-            except Exception as error:
+            except Exception as error:  # the watch continues after any error
                 heard = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
                 failures = 1 if heard else failures + 1
                 wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
-from tui.errors import HeadraceError, UsageError
+from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
@@ -152,6 +152,12 @@ class Command:
         """The first line of the help."""
         return (cls.__doc__ or "").strip().splitlines()[0]
 
+    @property
+    def given(self) -> list[str]:
+        """The values of the positional arguments."""
+        values = [self.values.get(one.key) for one in self.arguments().values() if not one.flags]
+        return [name for one in values for name in ((one,) if isinstance(one, str) else one or ())]
+
     def check(self) -> None:
         """Raises UsageError if the arguments contradict each other."""
 
@@ -177,7 +183,18 @@ async def execute(command: Command, context: CommandContext) -> Result:
         from tui.contexts import policy
 
         policy.permit(context.profile, command.verb)
-    return await command.run(context)
+    try:
+        result = await command.run(context)
+    except NotFound as error:
+        from tui.commands.suggestions import advise
+
+        await advise(error, command.verb, command.given, context.connect)
+        raise
+    if all(outcome.code != NOT_FOUND for outcome in result.outcomes):
+        return result
+    from tui.commands.suggestions import advised
+
+    return await advised(result, command.verb, context.connect)
 
 
 def refuse(condition: bool, message: str) -> None:

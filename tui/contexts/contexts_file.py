@@ -9,6 +9,7 @@ from typing import Any
 
 from tui.contexts.profiles import Contexts, InvalidContext, Profile, profile_of, table_of
 from tui.errors import HeadraceError, UsageError
+from tui.formatting import did_you_mean
 
 
 def config_folder(environ: Mapping[str, str]) -> Path:
@@ -57,7 +58,7 @@ class ContextsFile:
         """Raises UsageError for an unknown name."""
         if name not in contexts.names:
             known = f"choose from: {', '.join(contexts.names)}" if contexts.names else "it has no contexts"
-            raise UsageError(f"unknown context {name!r} in {self.path}; {known}")
+            raise UsageError(f"unknown context {name!r} in {self.path}; {known}", did_you_mean(name, contexts.names))
 
     def put(self, profile: Profile) -> None:
         """Adds or replaces a context. Raises UsageError, and writes nothing, if it is invalid."""

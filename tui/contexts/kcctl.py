@@ -33,4 +33,4 @@ def _profile(name: str, entry: Any, where: str) -> Profile:
         raise HeadraceError(f"{where}: the context {name!r} has no cluster")
     texts = {ours: str(entry[theirs]) for theirs, ours in _TEXTS.items() if entry.get(theirs)}
     client = {str(key): str(value) for key, value in (entry.get("clientConfig") or {}).items()}
-    return Profile(entry["cluster"], name, client=client, **texts)  # type: ignore[arg-type]
+    return Profile(entry["cluster"], name, client=client, **texts)  # type: ignore[arg-type]  # all values are texts

@@ -50,7 +50,7 @@ class SendResult(NamedTuple):
 def require_client() -> None:
     """Raises HeadraceError, with advice, if confluent-kafka is not installed."""
     try:
-        import confluent_kafka  # noqa: F401
+        import confluent_kafka  # noqa: F401 - only whether it is installed
     except ImportError:
         advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
         raise HeadraceError("confluent-kafka, needed to read dead letters, is not installed", advice) from None

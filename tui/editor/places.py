@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]  # missing in typeshed
 from typing import Any, NamedTuple
 
 Json = Any
@@ -87,7 +87,7 @@ class _Reader:
 
     def peek(self) -> str:
         """Skips blanks and returns the next character; empty at the end."""
-        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # the pattern matches everywhere
         return self.text[self.at : self.at + 1]
 
     def value(self, path: Path) -> Json:

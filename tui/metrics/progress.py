@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError
 from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
-from tui.metrics.rate_history import RateHistory
+from tui.metrics.rate_history import HistoryPoint, RateHistory
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import OffsetsAnswer
+    from tui.client.answer_types import OffsetsAnswer, RecordedProgress
 
 POLL_INTERVAL = 8.0  # seconds between two requests for one connector
 MAX_REQUESTS = 4  # concurrent requests
@@ -83,6 +83,28 @@ class ProgressMonitor:
             lag = (one.get("lag") or {}).get("records")
             self.rate_histories.setdefault(name, RateHistory()).add(now, float(one.get("written") or 0), lag)
         self._changed()
+
+    def sampled(self, positions: Mapping[str, tuple[float, int]]) -> None:
+        """Takes the sums of committed offsets and the lags of sinks, by name, as regular samples."""
+        now = self._clock()
+        for name, (committed, lag) in positions.items():
+            self.known[name] = ConnectorProgress(lag=lag)
+            self.rate_histories.setdefault(name, RateHistory()).add(now, committed, lag, sampled=True)
+        if positions:
+            self._changed()
+
+    def recorded(self, name: str, points: Sequence[RecordedProgress]) -> None:
+        """Takes points that the worker recorded before the console was opened."""
+        if not points:
+            return
+        history = self.rate_histories.setdefault(name, RateHistory())
+        history.prepend(HistoryPoint(one["time"] / 1000, float(one["written"]), one["lag"]) for one in points)
+        self._changed()
+
+    @property
+    def has_events(self) -> bool:
+        """Whether the worker reports the progress itself."""
+        return self._has_events
 
     def _failing(self, name: str, counts: RecordCounts) -> FailureRate:
         before, self._counted[name] = self._counted.get(name), counts

@@ -43,6 +43,26 @@ class Brokers:
     def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().latest() for at in places})
 
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+        """The committed offsets of consumer groups; a group that does not exist has none."""
+        from confluent_kafka import ConsumerGroupTopicPartitions
+
+        def futures(admin: AdminClient) -> dict[str, Any]:  # one request for each group, all at the same time
+            return {
+                group: future
+                for group in dict.fromkeys(groups)
+                for future in admin.list_consumer_group_offsets(
+                    [ConsumerGroupTopicPartitions(group)], request_timeout=self._timeout
+                ).values()
+            }
+
+        found = {}
+        for group, future in self._request(futures).items():
+            answer = self._request(lambda _, future=future: future.result(self._timeout))  # type: ignore[misc]  # its type is lost
+            places = answer.topic_partitions or ()
+            found[group] = {(at.topic, at.partition): at.offset for at in places if at.offset >= 0 and not at.error}
+        return found
+
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
         found = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
@@ -56,7 +76,7 @@ class Brokers:
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
         futures = self._request(lambda admin: admin.list_offsets(asked, request_timeout=self._timeout))
         return {
-            (at.topic, at.partition): self._request(lambda _, future=future: future.result(self._timeout)).offset  # type: ignore[misc]
+            (at.topic, at.partition): self._request(lambda _, future=future: future.result(self._timeout)).offset  # type: ignore[misc]  # a default binds the loop variable
             for at, future in futures.items()
         }
 
@@ -105,7 +125,7 @@ def without_log_output(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _spec() -> Any:
-    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # missing in its stubs
 
     return OffsetSpec
 

@@ -17,18 +17,23 @@ if TYPE_CHECKING:
 _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
 
 
-def complete(line: str, names: Iterable[str], workers: Iterable[str] = ()) -> list[str]:
-    """Whole lines that begin with `line`, the most likely first. `names` are those of connectors or contexts."""
+def complete(line: str, names: Iterable[str], workers: Iterable[str] = (), plugins: Iterable[str] = ()) -> list[str]:
+    """Whole lines that begin with `line`, the most likely first. `names` are those of connectors or contexts, `plugins`
+    classes."""
     verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
     typed = unfinished(line)
     if not typed.before or line in VERBS:
         return verbs or [f"{line} "]
-    fitting = [word for word in _words(typed.before, typed.text, names, workers) if word.startswith(typed.text)]
+    fitting = [
+        word for word in _words(typed.before, typed.text, names, workers, plugins) if word.startswith(typed.text)
+    ]
     lines = [typed.with_last(word) for word in fitting]
     return [*verbs, *(whole for whole in lines if whole != line)]
 
 
-def _words(before: Sequence[str], last: str, names: Iterable[str], workers: Iterable[str]) -> Sequence[str]:
+def _words(
+    before: Sequence[str], last: str, names: Iterable[str], workers: Iterable[str], plugins: Iterable[str]
+) -> Sequence[str]:
     try:
         command, count = find(tuple(before))
     except UsageError:
@@ -44,6 +49,8 @@ def _words(before: Sequence[str], last: str, names: Iterable[str], workers: Iter
         return [escape(name) if globs and is_glob(name) else name for name in sorted(names)]
     if metavar == "WORKER":
         return sorted(workers)
+    if metavar == "PLUGIN":  # the last part of the class is enough
+        return sorted({name if "." in last else name.rpartition(".")[2] for name in plugins})
     if "|" in metavar:
         return metavar.split("|")
     return _CHOICES.get(metavar, ())

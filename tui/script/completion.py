@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 CACHE_SECONDS = 30.0  # the lifetime of cached names
 CLUSTER_TIMEOUT = 0.7  # seconds
-CONNECTORS, WORKERS = "names", "workers"  # kinds of names, and the folders of their caches
+CONNECTORS, WORKERS, PLUGINS = "names", "workers", "plugins"  # kinds of names, and the folders of their caches
 OPTIONS = ("--context", "--script", "--record", "--replay", "--keep-going", "--read-only", "--help", "--version", "-c")
 _VERBS: Mapping[str, Sequence[str]] = {
     "worker": ("distributed", "standalone"),
     "embedded": ("up", "down", "status", "run"),
     "offsets": ("--config", "--export", "--import"),
     "completion": tuple(SCRIPTS),
+    "plugin": (),
     "preview": (),
     "doctor": (),
 }
@@ -77,6 +78,10 @@ def candidates(before: Sequence[str], current: str) -> list[str]:
     last = before[-1] if before else ""
     if before and before[0] == "config":
         return _after_config(before, current)
+    if before and before[0] == "plugin":
+        from tui.script.plugin_words import after_plugin
+
+        return _beginning(after_plugin(before[1:], current), current)
     if before and before[0] in _VERBS:
         return _beginning(_VERBS[before[0]] if len(before) == 1 else (), current)
     if last == "--context":
@@ -131,7 +136,7 @@ def _command(before: Sequence[str], current: str) -> list[str]:
         def __iter__(self) -> Iterator[str]:
             return iter(_names(before, self.kind))
 
-    return complete(current, Names(CONNECTORS), Names(WORKERS))
+    return complete(current, Names(CONNECTORS), Names(WORKERS), Names(PLUGINS))
 
 
 def _names(before: Sequence[str], kind: str) -> list[str]:
@@ -167,13 +172,15 @@ def _ask(profile: Profile, kind: str) -> list[str]:
     try:
         if kind == WORKERS:
             return list(drive(cluster_workers(connect)).workers)
+        if kind == PLUGINS:
+            return sorted({plugin["class"] for plugin in drive(connect.plugins(connectors_only=False))})
         return sorted(drive(connect.names()))
     finally:
         drive(connect.close())
 
 
 def cache_file(label: str, kind: str = CONNECTORS) -> Path:
-    """The file with cached names of a cluster: CONNECTORS or WORKERS."""
+    """The file with cached names of a cluster: CONNECTORS, WORKERS or PLUGINS."""
     from zlib import crc32  # a file name without the URL, which may contain a password
 
     base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")

@@ -11,6 +11,7 @@ from tui.commands.arguments import Argument
 from tui.commands.base import Command
 from tui.commands.registry import find
 from tui.errors import UsageError, about
+from tui.formatting import did_you_mean
 
 # JSON begins with `{`, or with `[` and the start of a JSON value that cannot be a glob such as [ab]*.
 _JSON = re.compile(r'\{|\[\s*(?:[{\["\]]|$)')
@@ -136,7 +137,7 @@ def _option(word: str, by_flag: dict[str, Argument[Any]]) -> tuple[Argument[Any]
     short = by_flag.get(word[:2]) if not word.startswith("--") else None
     if short is not None and short.convert is not None:
         return short, word[2:]
-    raise UsageError(f"unknown option {name}")
+    raise UsageError(f"unknown option {name}", did_you_mean(name, [one for one in by_flag if len(one) > 2]))
 
 
 def _put(values: dict[str, Any], argument: Argument[Any], text: str) -> None:

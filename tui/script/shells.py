@@ -41,6 +41,7 @@ FISH = r"""function __headrace_complete
 end
 complete -c headrace -f -a '(__headrace_complete)'
 complete -c headrace -l script -l record -l replay -r -F
+complete -c headrace -n 'contains -- (commandline -opc)[2..2] plugin worker offsets' -F
 """
 SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 HOW = {

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual.binding import ActiveBinding
 from textual.color import Color
 from textual.content import Content
@@ -16,9 +17,11 @@ from tui.contexts.profiles import Profile
 from tui.formatting import counted
 from tui.model import SEVERITY
 from tui.widgets import states
-from tui.widgets.text import visible
+from tui.widgets.text import fit, visible
 
 EMPTY = Content("")
+MAX_STATUS_LINES = 4
+FOLDING_LOSS = 8  # cells of a line that folding between words leaves empty, on average
 
 
 class Bar(Widget):
@@ -37,7 +40,13 @@ class Bar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        return joined(self.content, self.end, self.content_size.width) if self.end else self.content
+        """The line, cut with an ellipsis if necessary; texts of bars with several lines are folded."""
+        width = self.content_size.width
+        if self.end:
+            return joined(self.content, self.end, width)
+        if self.styles.height is not None and self.styles.height.is_auto:
+            return self.content
+        return self.content.truncate(width, ellipsis=True) if self.content.cell_length > width else self.content
 
 
 def _same(one: Content, other: Content) -> bool:
@@ -57,7 +66,7 @@ class TitleBar(Bar):
 
     DEFAULT_CSS = """
     TitleBar { background: $surface; color: $foreground; padding: 0 1; }
-    TitleBar.-production { background: $error; color: $background; text-style: bold; }
+    TitleBar.-production { background: $error; color: $on-accent; text-style: bold; }
     """
 
     def __init__(self, profile: Profile, id: str | None = None) -> None:
@@ -141,8 +150,7 @@ class Counters(Bar):
         parts: list[str | Content | tuple[str, str]] = []
         for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))):
             if counts[state]:
-                ink = f"$state-{states.style_class(state).removeprefix('state--')}"
-                parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", f"bold {ink}"), "   "]
+                parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", states.ink(state)), "   "]
         if not parts:
             parts.append(("no connectors yet", "$text-muted"))
         self.put(Content.assemble(*parts), self._right(total, shown))
@@ -170,9 +178,14 @@ class StatusBar(Bar):
     }
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Shows a message of one of the kinds in INKS."""
+        """Shows a message of one of the kinds in INKS. If it is too long, its middle is left out: the advice is at its
+        end."""
         glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
-        self.put(Content.assemble((glyph + visible(text), self.INKS[kind])) if text else Content(""))
+        room = MAX_STATUS_LINES * (self.content_size.width - FOLDING_LOSS)
+        shown = visible(text)
+        if self.content_size.width and cell_len(shown) > room:
+            shown = fit(shown, room, middle=True)
+        self.put(Content.assemble((glyph + shown, self.INKS[kind])) if text else Content(""))
         self.refresh(layout=True)
 
 

@@ -9,7 +9,8 @@ GAP = 2  # cells between columns
 
 
 class Column(NamedTuple):
-    """A column of at least `width` cells, more if it `grows`. Columns of the highest rank are dropped first."""
+    """A column of `width` cells, more if it `grows` and less if it `shrinks`, both as its content needs. Columns of the
+    highest rank are dropped first."""
 
     key: str
     title: str
@@ -18,24 +19,40 @@ class Column(NamedTuple):
     grows: bool = False
     right: bool = False
     middle: bool = False  # whether long text is cut in the middle, since names differ at their ends
+    shrinks: bool = False
+    narrow: int = 0  # its width, with a shorter text, where a column of rank 1 or 2 would have no room otherwise
+    floor: int = 0  # the least available width for which the column is shown
+
+    def least(self, wanted: Mapping[str, int]) -> int:
+        """The least width for contents of these widths; a heading always fits, with the arrow of the order."""
+        if not self.shrinks or self.key not in wanted:
+            return self.width
+        return min(self.width, max(wanted[self.key], len(self.title) + 1))
 
 
 def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) -> list[tuple[Column, int]]:
     """The columns that fit into `space` cells, with their widths; `wanted` has the content's width by column key."""
-    shown = list(columns)
-    while _least(shown) > space and any(column.rank for column in shown):
-        shown.remove(max(shown, key=lambda column: column.rank))
-    spare = space - _least(shown)
-    widths = {column.key: column.width for column in shown}
+    shown = [column for column in columns if column.floor <= space]
+    widths = {column.key: column.least(wanted) for column in shown}
+    for least_rank in (3, 1):
+        while _total(shown, widths) > space and any(column.rank >= least_rank for column in shown):
+            shown.remove(max(shown, key=lambda column: column.rank))
+        if _total(shown, widths) > space:
+            widths |= {one.key: min(widths[one.key], one.narrow) for one in shown if one.narrow}
+    spare = space - _total(shown, widths)
+    for column in shown:
+        if column.narrow and 0 <= (more := column.least(wanted) - widths[column.key]) <= spare:
+            widths[column.key] += more
+            spare -= more
     for column in shown:
         if column.grows and spare > 0:
-            more = min(spare, max(0, wanted.get(column.key, 0) - column.width))
+            more = min(spare, max(0, wanted.get(column.key, 0) - widths[column.key]))
             widths[column.key] += more
             spare -= more
     if spare < 0 and shown:  # no column can be dropped: the first one shrinks
-        widths[shown[0].key] = max(4, shown[0].width + spare)
+        widths[shown[0].key] = max(4, widths[shown[0].key] + spare)
     return [(column, widths[column.key]) for column in shown]
 
 
-def _least(columns: Sequence[Column]) -> int:
-    return sum(column.width for column in columns) + GAP * max(0, len(columns) - 1)
+def _total(columns: Sequence[Column], widths: Mapping[str, int]) -> int:
+    return sum(widths[column.key] for column in columns) + GAP * max(0, len(columns) - 1)

@@ -89,6 +89,17 @@ class Grid(ScrollView, can_focus=True):
         def control(self) -> Grid:
             return self.grid
 
+    class HeadingClicked(Message):
+        """A click on the heading of a column."""
+
+        def __init__(self, grid: Grid, column: str) -> None:
+            super().__init__()
+            self.grid, self.column = grid, column
+
+        @property
+        def control(self) -> Grid:
+            return self.grid
+
     class Opened(Message):
         """Enter, or a double click on the row."""
 
@@ -107,7 +118,8 @@ class Grid(ScrollView, can_focus=True):
         self.cursor: str | None = None
         self.stale = False
         self.marks: Collection[str] | None = None  # the marked keys; None if rows cannot be marked
-        self.empty = ""  # the text shown if there are no rows
+        self.empty = ""  # the text shown if there are no rows; its lines are separated by \n
+        self.sorted_by: tuple[str, str] = ("", "")  # the column of the order, and the arrow after its heading
         self._rows: dict[str, int] = {}
         self._cells: Cells = no_cells
         self._wanted: Mapping[str, int] = {}
@@ -159,10 +171,15 @@ class Grid(ScrollView, can_focus=True):
         """The content of a line, by which changes are detected."""
         row = y - 1 + self.scroll_offset.y
         if row >= len(self.keys):
-            return self.empty if not self.keys and y == 2 else None
+            return self._empty_line(y)
         key = self.keys[row]
         marked = self.marks is not None and key in self.marks
         return key == self.cursor, marked, tuple(self._cells(key).items())
+
+    def _empty_line(self, y: int) -> str | None:
+        """The line of the text that is shown if there are no rows."""
+        lines = self.empty.split("\n") if self.empty and not self.keys else []
+        return lines[y - 2] if 0 <= y - 2 < len(lines) else None
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Replaces the columns."""
@@ -234,11 +251,22 @@ class Grid(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         row = event.y - 1 + self.scroll_offset.y
+        if event.y < 1 and (column := self._column_at(event.x)):
+            self.post_message(self.HeadingClicked(self, column))
         if event.y < 1 or row >= len(self.keys):
             return
         self._put(row, tell=True)
         if event.chain == 2:
             self.action_open()
+
+    def _column_at(self, x: int) -> str:
+        """The key of the column at this cell; empty to the right of the last one."""
+        end = self._gutter
+        for column, size in self.arranged:
+            end += size + GAP
+            if x < end:
+                return column.key
+        return ""
 
     def on_resize(self) -> None:
         self._arranged_for = -1
@@ -292,8 +320,7 @@ class Grid(ScrollView, can_focus=True):
         self._drawn[y - 1] = content
         row = y - 1 + self.scroll_offset.y
         if row >= len(self.keys):
-            text = f" {self.empty}" if self.empty and not self.keys and y == 2 else ""
-            return Strip([Segment(fit(text, width), base + self._style("grid--muted"))])
+            return Strip([Segment(fit(f" {content or ''}", width), base + self._style("grid--muted"))])
         look = (content, width, self.stale, self.has_focus)
         if look not in self._strips:
             if len(self._strips) > MAX_CACHED_STRIPS:
@@ -306,7 +333,10 @@ class Grid(ScrollView, can_focus=True):
         gap = Segment(" " * GAP, style)
         segments = [Segment(" " * self._gutter, style)]
         for column, size in self.arranged:
-            segments += [Segment(fit(column.title, size, column.right), style), gap]
+            is_order = column.key == self.sorted_by[0]
+            title = column.title + self.sorted_by[1] if is_order else column.title
+            ink = base + self._style("grid--accent") if is_order else style
+            segments += [Segment(fit(title, size, column.right), ink), gap]
         return Strip(segments).adjust_cell_length(width, style)
 
     def _line(self, key: str, width: int, base: Style) -> Strip:
@@ -323,5 +353,9 @@ class Grid(ScrollView, can_focus=True):
             cell = cells.get(column.key)
             text = fit(visible(cell.text), size, column.right, column.middle) if cell else " " * size
             ink = self._style("grid--muted" if self.stale else cell.style if cell else "")
-            segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
+            if ink.reverse:  # the words, not the rest of the cell
+                words = text.rstrip()
+                segments += [Segment(words, base + ink + cursor), Segment(" " * (len(text) - len(words) + GAP), fill)]
+            else:
+                segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
         return Strip(segments).adjust_cell_length(width, fill)

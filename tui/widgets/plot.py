@@ -15,10 +15,11 @@ def spark(values: Values, width: int) -> str:
     return plot(values, width, 1)[0]
 
 
-def plot(values: Values, width: int, height: int) -> list[str]:
-    """A plot of `height` lines, from the top; unknown values are dots at the bottom, zero is a thin line."""
+def plot(values: Values, width: int, height: int, top: float = 0.0) -> list[str]:
+    """A plot of `height` lines, from the top; unknown values are dots at the bottom, zero is a thin line. `top` is the
+    value at its upper edge; 0 means the highest value."""
     shown = list(values)[-width:] if width > 0 else []
-    top = peak(shown)
+    top = top or peak(shown)
     rows = range(height - 1, -1, -1)
     return ["".join(_cell(value, top, row, height) for value in shown).rjust(width) for row in rows]
 

@@ -37,4 +37,10 @@ def style_class(state: str) -> str:
 def css(widget: str) -> str:
     """The CSS rules for the states in a widget."""
     rules = [f"{widget} > .{name} {{ color: $state-{name.removeprefix('state--')}; }}" for name in CLASSES.values()]
-    return "\n".join([*rules, f"{widget} > .{CLASSES['FAILED']} {{ text-style: bold; }}"])
+    return "\n".join([*rules, f"{widget} > .{CLASSES['FAILED']} {{ text-style: $state-failed-style; }}"])
+
+
+def ink(state: str) -> str:
+    """The style of a state in a text; a failure stands out without colours, too."""
+    name = style_class(state).removeprefix("state--")
+    return f"$state-failed-style $state-{name}" if state == "FAILED" else f"bold $state-{name}"

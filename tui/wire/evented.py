@@ -19,8 +19,8 @@ from tui.errors import NotFound, refusal
 from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
 
 # Without this httpx imports its command line (click, pygments), which delays the first paint.
-sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-import httpx  # noqa: E402
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # prevents the import
+import httpx  # noqa: E402 - after the line before
 
 if sys.modules["httpx._main"] is None:
     del sys.modules["httpx._main"]

@@ -77,7 +77,7 @@ class _Batch(Sequence[RecordT], Generic[RecordT]):
     def __eq__(self, other: object) -> bool:
         return self.records == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python does for classes with __eq__
 
 
 class SourceBatch(_Batch[SourceRecord]):

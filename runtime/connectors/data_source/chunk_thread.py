@@ -5,24 +5,31 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
-from runtime.connectors.data_source.micro_batches import BatchPosition
-from runtime.connectors.data_source.readers import MicroBatchReader, ReaderOffset
+from runtime.api.task import Offset, Partition
+from runtime.connectors.data_source.readers import MicroBatchReader, ReaderOffset, Rows
 
 _log = logging.getLogger(__name__)
 _WAITING = 4  # chunks
 
 
 class RowChunk(NamedTuple):
-    """Some rows of a micro-batch: their number (`size`), the position before the first and after the last."""
+    """Some rows of a source partition. `offset_of(n)`: the source offset after the n-th row, counted from 0."""
 
     columns: Sequence[Sequence[Any]]
     size: int
-    before: BatchPosition
-    after: BatchPosition
+    partition: Partition
+    offset_of: Callable[[int], Offset]
+
+
+class OffsetMark(NamedTuple):
+    """Offsets that no row has, after the rows before. `soon`: the next step waits for their commit."""
+
+    offsets: Sequence[tuple[Partition, Offset]]
+    soon: bool
 
 
 class _StoppedError(Exception):
@@ -30,24 +37,30 @@ class _StoppedError(Exception):
 
 
 class ChunkThread:
-    """Calls a reader, whose methods may take any time, without blocking the task."""
+    """Calls a reader, whose methods may take any time, without blocking the task. The methods of the second part are
+    called on the thread itself, by `read`; they raise an exception that `read` must not catch when the task stops."""
 
-    def __init__(self, reader: MicroBatchReader, position: BatchPosition | None, size: int, interval: float) -> None:
-        """`position`: where to begin, None for the reader's initial offset. `size`: rows of a chunk. `interval`:
-        seconds between two questions for new data."""
-        self._reader, self._position = reader, position
-        self._size, self._interval = size, interval
-        self._chunks: queue.Queue[RowChunk | BaseException] = queue.Queue(_WAITING)
+    def __init__(
+        self,
+        reader: MicroBatchReader,
+        read: Callable[[ChunkThread], None],
+        size: int,
+        wake: Callable[[], None],
+    ) -> None:
+        """`read` decides what is read, until an exception ends it. `size`: rows of a chunk. `wake` is called when
+        there is a chunk or a mark."""
+        self._reader, self._read, self._size, self._wake = reader, read, size, wake
+        self._items: queue.Queue[RowChunk | OffsetMark | BaseException] = queue.Queue(_WAITING)
         self._stopped = threading.Event()
         self._committed: ReaderOffset | None = None
         context = copy_context()  # log lines carry the task's name
         self._thread = threading.Thread(target=context.run, args=(self._run,), name="data-source", daemon=True)
         self._thread.start()
 
-    def next(self, seconds: float) -> RowChunk | None:
-        """The next chunk; None if there is none within this time. Raises the reader's error."""
+    def next(self) -> RowChunk | OffsetMark | None:
+        """The next chunk or mark; None if there is none yet. Raises the reader's error."""
         try:
-            found = self._chunks.get(timeout=seconds)
+            found = self._items.get_nowait()
         except queue.Empty:
             return None
         if isinstance(found, BaseException):
@@ -63,9 +76,44 @@ class ChunkThread:
         self._stopped.set()
         self._thread.join(seconds)
 
+    # For `read`
+
+    def hand_over(
+        self, rows: Rows, skip: int, partition: Partition, offset_after: Callable[[int, bool], Offset]
+    ) -> bool:
+        """Hands rows over, without the first `skip`; returns whether there were any. `offset_after(count, last)`: the
+        source offset after `count` rows, `last` if there are no more."""
+        pieces = _pieces(rows, self._size, skip)
+        piece, found = next(pieces, None), False
+        while piece is not None:
+            following = next(pieces, None)
+            size = len(piece[0]) if piece else 0
+            self._put(RowChunk(piece, size, partition, _offsets(offset_after, skip, size, following is None)))
+            self.commit_reader()
+            skip, piece, found = skip + size, following, True
+        return found
+
+    def mark(self, offsets: Sequence[tuple[Partition, Offset]], soon: bool) -> None:
+        """Hands offsets over that no row has."""
+        self._put(OffsetMark(offsets, soon))
+
+    def wait(self, seconds: float) -> None:
+        """Waits, and tells the reader what has been committed."""
+        if self._stopped.wait(seconds):
+            raise _StoppedError
+        self.commit_reader()
+
+    def commit_reader(self) -> None:
+        """Tells the reader what has been committed."""
+        if self._stopped.is_set():
+            raise _StoppedError
+        committed, self._committed = self._committed, None
+        if committed is not None:
+            self._reader.commit(committed)
+
     def _run(self) -> None:
         try:
-            self._read_all()
+            self._read(self)
         except _StoppedError:
             pass
         except BaseException as error:  # raised again on the task's thread
@@ -73,41 +121,14 @@ class ChunkThread:
         finally:
             self._stop_reader()
 
-    def _read_all(self) -> None:
-        at = self._position if self._position is not None else BatchPosition(self._reader.initial())
-        if at.end is not None:
-            at = self._batch(at, self._reader.rows(at.start, at.end))
-        while True:
-            self._commit_reader()
-            end, rows = self._reader.following(at.start)
-            if dict(end) == dict(at.start):
-                if self._stopped.wait(self._interval):
-                    raise _StoppedError
-                continue
-            at = self._batch(BatchPosition(at.start, end), self._reader.rows(at.start, end) if rows is None else rows)
-
-    def _batch(self, at: BatchPosition, rows: Iterator[Any]) -> BatchPosition:
-        """Hands the rows of a micro-batch over, after those that have been read already. The position after it."""
-        assert at.end is not None
-        end = BatchPosition(at.end)
-        pieces = _pieces(rows, self._size, at.records)
-        piece = next(pieces, None)
-        while piece is not None:
-            following = next(pieces, None)
-            count = len(piece[0]) if piece else 0
-            after = end if following is None else at._replace(records=at.records + count)
-            self._put(RowChunk(piece, count, at, after))
-            self._commit_reader()
-            at, piece = after, following
-        return end
-
-    def _put(self, item: RowChunk | BaseException) -> None:
+    def _put(self, item: RowChunk | OffsetMark | BaseException) -> None:
         while not self._stopped.is_set():
             try:
-                self._chunks.put(item, timeout=0.1)
-                return
+                self._items.put(item, timeout=0.1)
             except queue.Full:
                 continue
+            self._wake()
+            return
         raise _StoppedError
 
     def _hand_over_error(self, error: BaseException) -> None:
@@ -116,18 +137,15 @@ class ChunkThread:
         except _StoppedError:
             return
 
-    def _commit_reader(self) -> None:
-        if self._stopped.is_set():
-            raise _StoppedError
-        committed, self._committed = self._committed, None
-        if committed is not None:
-            self._reader.commit(committed)
-
     def _stop_reader(self) -> None:
         try:
             self._reader.stop()
-        except Exception:
+        except Exception:  # third-party code
             _log.exception("The reader's stop() failed")
+
+
+def _offsets(offset_after: Callable[[int, bool], Offset], first: int, size: int, last: bool) -> Callable[[int], Offset]:
+    return lambda n: offset_after(first + n + 1, last and n == size - 1)
 
 
 def _pieces(rows: Iterator[Any], size: int, skip: int) -> Iterator[list[Sequence[Any]]]:

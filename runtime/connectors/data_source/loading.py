@@ -65,7 +65,7 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
     module, _, cls = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), cls)
-    except Exception as error:
+    except Exception as error:  # third-party code
         raise ConfigError(
             f"Invalid value {name} for configuration {CLASS}: {type(error).__name__}: {error}. Install the package of "
             "the data source in the environment of the worker"
@@ -75,7 +75,7 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
     options = {key[len(OPTION_PREFIX) :]: text for key, text in config.items() if key.startswith(OPTION_PREFIX)}
     try:
         return found(CaseInsensitiveDict(options))  # as Spark calls it
-    except Exception as error:
+    except Exception as error:  # third-party code
         raise ConfigError(f"{name} refuses its options: {type(error).__name__}: {error}") from error
 
 

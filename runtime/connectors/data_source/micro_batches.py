@@ -3,6 +3,8 @@
     {"offset": "{…}"}                                everything before this offset of the reader has been read
     {"offset": "{…}", "end": "{…}", "records": 50}   and 50 records of the micro-batch from `offset` to `end`
 
+See shared_batches.py for micro-batches that several tasks read.
+
 The reader's offsets are JSON texts, because the values of a Connect offset are simple.
 """
 
@@ -39,24 +41,26 @@ class BatchPosition(NamedTuple):
             raise ConnectError(f"The '{RECORDS}' of the offset must be a number of records: {records!r}")
         if (records > 0) != (END in offset):
             raise ConnectError(f"'{END}' and '{RECORDS}' of the offset need each other")
-        return cls(_decoded(offset, OFFSET), _decoded(offset, END) if END in offset else None, records)
+        return cls(decoded(offset, OFFSET), decoded(offset, END) if END in offset else None, records)
 
     def offset(self) -> Mapping[str, Any]:
         """The source offset."""
-        found: dict[str, Any] = {OFFSET: _encoded(self.start)}
+        found: dict[str, Any] = {OFFSET: encoded(self.start)}
         if self.end is not None and self.records:
-            found |= {END: _encoded(self.end), RECORDS: self.records}
+            found |= {END: encoded(self.end), RECORDS: self.records}
         return found
 
 
-def _encoded(offset: ReaderOffset) -> str:
+def encoded(offset: ReaderOffset) -> str:
+    """A reader's offset as JSON text; ConnectError if it is not JSON."""
     try:
         return orjson.dumps(offset).decode()
     except TypeError as error:
         raise ConnectError(f"The reader's offset cannot be written as JSON: {error}") from error
 
 
-def _decoded(offset: Offset, name: str) -> ReaderOffset:
+def decoded(offset: Offset, name: str) -> ReaderOffset:
+    """The reader's offset in this item of a source offset; ConnectError if it is invalid."""
     text = offset[name]
     try:
         found = orjson.loads(text) if isinstance(text, str) else None

@@ -63,7 +63,7 @@ class DataSourceSinkTask(SinkTask):
         self._batch = max(self._batch + 1, sum(offsets.values()))
         try:
             self._writer.commit(list(self._messages), self._batch)
-        except Exception as error:
+        except Exception as error:  # third-party code
             self._abort()
             raise ConnectError(f"The writer's commit() failed: {type(error).__name__}: {error}") from error
         self._messages = []
@@ -107,7 +107,7 @@ class DataSourceSinkTask(SinkTask):
         rows, self._rows = self._rows, []
         try:
             self._messages.append(self._writer.write(self._input(rows)))
-        except Exception as error:
+        except Exception as error:  # third-party code
             self._abort()
             raise ConnectError(f"The writer's write() failed: {type(error).__name__}: {error}") from error
 
@@ -126,5 +126,5 @@ class DataSourceSinkTask(SinkTask):
         if self._writer is not None and messages:
             try:
                 self._writer.abort(messages, self._batch + 1)
-            except Exception:
+            except Exception:  # third-party code
                 _log.exception("The writer's abort() failed")

@@ -10,13 +10,14 @@ from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition
 from runtime.connectors.data_source.connect_schema import connect_struct
 from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source, read_schema
-from runtime.connectors.data_source.micro_batches import BatchPosition
-from runtime.connectors.data_source.source_config import KEY, SOURCE_KEYS
-from runtime.connectors.data_source.source_task import PARTITION, DataSourceTask
+from runtime.connectors.data_source.readers import has_partitions
+from runtime.connectors.data_source.shared_batches import SOURCE, TASK, ShareProgress, position_of
+from runtime.connectors.data_source.source_config import KEY, SOURCE_KEYS, TASK_COUNT, TASK_NUMBER
+from runtime.connectors.data_source.source_task import DataSourceTask
 
 
 class DataSourceConnector(SourceConnector):
-    """Runs one task, which reads the partitions of the data source with several threads."""
+    """Divides the partitions of each micro-batch among its tasks; a simple reader has one task."""
 
     java_name = "headrace.DataSourceConnector"
     task_class = DataSourceTask
@@ -38,7 +39,8 @@ class DataSourceConnector(SourceConnector):
         self._config = dict(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
+        count = max_tasks if has_partitions(load_data_source(self._config)) else 1
+        return [{**self._config, TASK_NUMBER: str(task), TASK_COUNT: str(count)} for task in range(count)]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED
@@ -46,13 +48,17 @@ class DataSourceConnector(SourceConnector):
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
-        """Accepts the partition `{"data.source": "package.Class"}` and offsets as in `BatchPosition`."""
-        expected = {PARTITION: config.get(CLASS)}
+        """Accepts the partition `{"data.source": "package.Class"}` with a position, and the same partition with `task`
+        with the progress of a share; see micro_batches.py and shared_batches.py."""
+        expected = {SOURCE: config.get(CLASS)}
         for partition, offset in offsets:
-            if offset is not None:
-                if partition is None or dict(partition) != expected:
-                    raise ConnectError(f"The source partition of this configuration is {expected}, not {partition}")
-                BatchPosition.of(offset)
+            if offset is None:
+                continue
+            found = dict(partition or {})
+            task = found.pop(TASK, None)
+            if found != expected or not (task is None or type(task) is int):
+                raise ConnectError(f"The source partition of this configuration is {expected}, not {partition}")
+            _ = position_of(offset) if task is None else ShareProgress.of(offset)
         return True
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from runtime.connectors.config_keys import topic_key
 from runtime.connectors.data_source.loading import GROUP, class_key, schema_key
 
 TOPIC, KEY, INTERVAL = "topic", "key.field", "data.source.poll.interval.ms"
 THREADS, BATCH = "data.source.threads", "data.source.batch.size"
+TASK_NUMBER, TASK_COUNT = "data.source.task", "data.source.tasks"
+"""In the configurations of tasks only: the number of the task, and how many tasks there are."""
 
 
 def _number(name: str, default: int, doc: str, order: int) -> ConfigKey:
@@ -20,17 +23,7 @@ def _number(name: str, default: int, doc: str, order: int) -> ConfigKey:
 SOURCE_KEYS = ConfigDef(
     class_key(),
     schema_key("Schema of the records as Spark's DDL, such as `id INT, name STRING`; by default the data source's."),
-    ConfigKey(
-        TOPIC,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="Topic for the records.",
-        validator=validators.satisfies(bool, "String must be non-empty"),
-        group=GROUP,
-        order_in_group=3,
-        width=Width.MEDIUM,
-        display_name="Topic",
-    ),
+    topic_key(GROUP, 3),
     ConfigKey(
         KEY,
         ConfigType.STRING,
@@ -44,6 +37,6 @@ SOURCE_KEYS = ConfigDef(
         "Key field",
     ),
     _number(INTERVAL, 1000, "Time between two questions for new data, if there is none.", 5),
-    _number(THREADS, 1, "Partitions of a micro-batch that are read at the same time.", 6),
+    _number(THREADS, 1, "Partitions of a micro-batch that a task reads at the same time.", 6),
     _number(BATCH, 1000, "Maximum number of records in a batch.", 7),
 )

@@ -11,15 +11,24 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
-from runtime.connectors.data_source.chunk_thread import ChunkThread, RowChunk
+from runtime.connectors.data_source.chunk_thread import ChunkThread, OffsetMark, RowChunk
 from runtime.connectors.data_source.connect_schema import Convert, connect_struct
 from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source, read_schema
-from runtime.connectors.data_source.micro_batches import BatchPosition
+from runtime.connectors.data_source.micro_batches import OFFSET
 from runtime.connectors.data_source.readers import open_reader
-from runtime.connectors.data_source.source_config import BATCH, INTERVAL, KEY, SOURCE_KEYS, THREADS, TOPIC
+from runtime.connectors.data_source.reading import BatchPlanner, ShareReader, Shares
+from runtime.connectors.data_source.shared_batches import SOURCE, position_of
+from runtime.connectors.data_source.source_config import (
+    BATCH,
+    INTERVAL,
+    KEY,
+    SOURCE_KEYS,
+    TASK_COUNT,
+    TASK_NUMBER,
+    THREADS,
+    TOPIC,
+)
 
-PARTITION = "data.source"
-_WAIT = 0.1  # seconds that poll() waits for rows
 _STOP_WAIT = 0.5  # seconds
 _COMMIT_INTERVAL = 1.0  # seconds between two reads of the committed offset
 
@@ -27,10 +36,10 @@ _log = logging.getLogger(__name__)
 
 
 class DataSourceTask(SourceTask):
-    """Reads one data source; the reader is called by a thread of its own."""
+    """Reads one data source, or its share of it; the reader is called by a thread of its own."""
 
     timestamps_are_now = True
-    idle_poll = 0.02
+    idle_poll = 1.0  # the thread wakes the worker
     _thread: ChunkThread | None = None
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,31 +55,45 @@ class DataSourceTask(SourceTask):
         self._schema, self._converts = connect_struct(schema)
         self._topic: str = settings[TOPIC]
         self._key: str | None = settings[KEY] or None
-        self._partition = {PARTITION: settings[CLASS]}
-        stored = self.context.offsets.offset(self._partition)
-        position = None if stored is None else BatchPosition.of(stored)
-        reader = open_reader(source, schema, settings[THREADS])
-        self._thread = ChunkThread(reader, position, settings[BATCH], settings[INTERVAL] / 1000)
-        self._told: object = stored and stored.get("offset")
+        self._source = {SOURCE: settings[CLASS]}
+        stored = self.context.offsets.offset(self._source)
+        position = None if stored is None else position_of(stored)
+        self._passed_on: object = stored and stored.get(OFFSET)
+        task, tasks = int(config.get(TASK_NUMBER, "0")), int(config.get(TASK_COUNT, "1"))
+        self._plans = task == 0
+        reader, interval = open_reader(source, schema, settings[THREADS]), settings[INTERVAL] / 1000
+        shares = Shares(reader, self._source, self.context.offsets, task, tasks, interval)
+        read = (
+            BatchPlanner(reader, self._source, position, shares, tasks, interval).read
+            if self._plans
+            else ShareReader(shares).read
+        )
+        self._thread = ChunkThread(reader, read, settings[BATCH], self.context.wake)
 
     def poll(self) -> Sequence[SourceRecord] | None:
         assert self._thread is not None, "start() has not been called"
-        chunk = self._thread.next(_WAIT)
-        return None if chunk is None else self._batch(chunk)
+        found = self._thread.next()
+        if not isinstance(found, OffsetMark):
+            return None if found is None else self._batch(found)
+        if found.offsets:
+            self.context.add_offsets(found.offsets)
+        if found.soon:
+            self.context.request_commit()
+        return None
 
     def commit(self) -> None:
         """Tells the reader which offset has been committed. Reading it takes a request, so not after each commit."""
-        if self._clock() < self._next_commit:
+        if not self._plans or self._clock() < self._next_commit:
             return
         self._next_commit = self._clock() + _COMMIT_INTERVAL
         try:
-            committed = self.context.offsets.offset(self._partition)
+            committed = self.context.offsets.offset(self._source)
         except ConnectError as error:  # the next commit() tells the reader
             _log.debug("The reader is not told what has been committed: %s", error)
             return
-        if committed is not None and self._thread is not None and committed.get("offset") != self._told:
-            self._told = committed.get("offset")
-            self._thread.commit(BatchPosition.of(committed).start)
+        if committed is not None and self._thread is not None and committed.get(OFFSET) != self._passed_on:
+            self._passed_on = committed.get(OFFSET)
+            self._thread.commit(position_of(committed).start)
 
     def stop(self) -> None:
         if self._thread is not None:
@@ -85,13 +108,8 @@ class DataSourceTask(SourceTask):
         columns = {
             name: _converted(self._converts[name], column) for name, column in zip(names, chunk.columns, strict=True)
         }
-        before, after, last = chunk.before, chunk.after, chunk.size - 1
-
-        def offset_of(n: int) -> Mapping[str, object]:
-            return after.offset() if n == last else before._replace(records=before.records + n + 1).offset()
-
         values = ValueBatch.struct(self._schema, columns, chunk.size)
-        batch = SourceBatch(self._partition, offset_of, self._topic, values, int(time.time() * 1000))
+        batch = SourceBatch(chunk.partition, chunk.offset_of, self._topic, values, int(time.time() * 1000))
         if self._key is not None:
             batch.keys = ValueBatch(self._schema.field(self._key), columns[self._key])
         return batch

@@ -12,14 +12,17 @@ from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
-from runtime.api.errors import ConfigError, ConnectError
+from runtime.api.errors import ConfigError
 from runtime.api.task import Offset, Partition, SourceTask
+from runtime.connectors.config_keys import topic_key
 from runtime.connectors.datagen.record_generator import RecordGenerator, field_generators, fields_from_json
 from runtime.connectors.datagen.templates import TEMPLATES
+from runtime.connectors.numbered_offsets import NumberedOffsets
 
 TOPIC, TEMPLATE, FIELDS, KEY_FIELD, SCHEMA_NAME = "topic", "template", "fields", "key.field", "schema.name"
 RATE, COUNT, SEED, BATCH_SIZE = "rate", "count", "seed", "batch.size"
 TASK, RECORDS = "task", "records"
+_OFFSETS = NumberedOffsets(TASK, RECORDS, "a number of records")
 _TASK_ID = "datagen.task"  # set by the connector
 _CATCH_UP = 1.0  # seconds of records that a task generates at once after a delay
 _LONGEST_WAIT = 1.0  # seconds between two polls
@@ -45,7 +48,8 @@ class DatagenSourceTask(SourceTask):
         self._batch_size: int = settings[BATCH_SIZE]
         self._rate: float = settings[RATE]
         self._end: float = settings[COUNT] if settings[COUNT] >= 0 else float("inf")
-        self._next = _number(self.context.offsets.offset(self._partition))
+        offset = self.context.offsets.offset(self._partition)
+        self._next = 0 if offset is None else _OFFSETS.number(offset)
         self._from, self._since = self._next, self._clock()
 
     def poll(self) -> Sequence[SourceRecord] | None:
@@ -84,17 +88,7 @@ class DatagenSourceConnector(SourceConnector):
     java_name = "headrace.DatagenSourceConnector"
     task_class = DatagenSourceTask
     config_def = ConfigDef(
-        ConfigKey(
-            TOPIC,
-            ConfigType.STRING,
-            importance=Importance.HIGH,
-            doc="Topic for the records.",
-            validator=validators.satisfies(bool, "String must be non-empty"),
-            group="Records",
-            order_in_group=1,
-            width=Width.MEDIUM,
-            display_name="Topic",
-        ),
+        topic_key("Records", 1),
         ConfigKey(
             TEMPLATE,
             ConfigType.STRING,
@@ -220,28 +214,8 @@ class DatagenSourceConnector(SourceConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         """Accepts the partition `{"task": 0}` and the offset `{"records": 1000}`: continue after 1000 records."""
-        for partition, offset in offsets:
-            if partition is None or set(partition) != {TASK} or not _whole(partition[TASK]):
-                raise ConnectError(f'A source partition must be {{"{TASK}": <number of the task>}}, not {partition}')
-            if offset is not None:
-                _number(offset)
-                if set(offset) != {RECORDS}:
-                    raise ConnectError(f'A source offset must be {{"{RECORDS}": <number of records>}}, not {offset}')
+        _OFFSETS.check(offsets)
         return True
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _number(offset: Offset | None) -> int:
-    """The number of records that an offset stands for; ConnectError if it is invalid."""
-    if offset is None:
-        return 0
-    found = offset.get(RECORDS)
-    if not _whole(found):
-        raise ConnectError(f"The offset has an invalid '{RECORDS}', which must be a number of records: {found!r}")
-    return int(found)  # type: ignore[arg-type]  # checked by _whole()
 
 
 def _check_fields(text: str) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
 from runtime.api.config.types import Password, invalid
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import grouped_key
 
 URL, FSSPEC_OPTIONS = "url", "fsspec.options"
 MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
@@ -47,17 +48,7 @@ def _json_object(name: str, value: Any) -> None:
 
 
 def _key(name: str, kind: ConfigType, doc: str, order: int, **more: Any) -> ConfigKey:
-    return ConfigKey(
-        name,
-        kind,
-        more.pop("default", None),
-        more.pop("importance", Importance.MEDIUM),
-        doc,
-        group=_GROUP,
-        order_in_group=order,
-        width=Width.MEDIUM,
-        **more,
-    )
+    return grouped_key(name, kind, more.pop("default", None), doc, _GROUP, order, width=Width.MEDIUM, **more)
 
 
 def location_keys(doc: str) -> tuple[ConfigKey, ...]:

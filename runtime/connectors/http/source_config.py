@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import topic_key
 from runtime.connectors.http.json_values import check_pointer
 from runtime.connectors.http.pages import PaginationKind
 from runtime.connectors.http.settings import (
@@ -68,17 +68,7 @@ SOURCE_KEYS = ConfigDef(
         width=Width.LONG,
         display_name="Url",
     ),
-    ConfigKey(
-        TOPIC,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="Topic for the records.",
-        validator=validators.satisfies(bool, "String must be non-empty"),
-        group="Records",
-        order_in_group=2,
-        width=Width.MEDIUM,
-        display_name="Topic",
-    ),
+    topic_key("Records", 2),
     number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll.", "Records", 3),
     _text(RECORDS, "", "JSON pointer to the records in an answer; empty: the answer itself.", "Records", 4),
     text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", "Records", 5, check_pointer),

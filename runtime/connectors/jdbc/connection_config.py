@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Recommender, Width
 from runtime.api.config.types import Password, invalid
 from runtime.api.config.validators import at_least, one_of_ignoring_case
 
@@ -51,6 +51,26 @@ def time_zone(name: str, value: Any) -> None:
 def zone_of(name: str) -> dt.tzinfo:
     """The time zone of this name; datetime.UTC itself for UTC, so that it is compared fast."""
     return dt.UTC if name.upper() in ("UTC", "ETC/UTC", "Z") else ZoneInfo(name)
+
+
+def key(
+    name: str,
+    type_: ConfigType,
+    default: Any,
+    importance: Importance,
+    doc: str,
+    group: str,
+    order: int,
+    display: str,
+    validator: Any = None,
+    width: Width = Width.MEDIUM,
+    recommender: Recommender | None = None,
+    dependents: tuple[str, ...] = (),
+) -> ConfigKey:
+    """A key with these values of ConfigKey, in the order of their use here."""
+    return ConfigKey(
+        name, type_, default, importance, doc, validator, group, order, width, display, dependents, recommender
+    )
 
 
 def connection_keys(*dependents: str) -> tuple[ConfigKey, ...]:

@@ -74,6 +74,7 @@ class Database:
         if connection is None:
             return
         try:
+            _forget_rows(connection)
             connection.invalidate()
             connection.close()
         except Exception as error:  # the connection is given up in any case
@@ -100,6 +101,10 @@ class Database:
             if self.dialect == "postgresql":
                 connection.execute(text("SET TIME ZONE 'UTC'"))
                 connection.commit()
+            elif self.dialect in ("mysql", "mariadb"):  # whose default isolation level hides new rows
+                connection.execute(text("SET time_zone = '+00:00'"))
+                connection.execute(text("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+                connection.commit()
         except BaseException:
             connection.close()
             raise
@@ -122,6 +127,13 @@ def _engine(url: URL, timeout: int) -> Engine:
         ) from None
     except (ArgumentError, ImportError, ValueError) as error:
         raise ConfigError(f"connection.url cannot be used: {message_of(error, _passwords(url))}") from None
+
+
+def _forget_rows(connection: Connection) -> None:
+    """PyMySQL otherwise reads the rest of an unfinished result from the closed connection, and prints the error."""
+    result = getattr(connection.connection.driver_connection, "_result", None)
+    if connection.dialect.driver == "pymysql" and result is not None:
+        result.unbuffered_active = False
 
 
 def _arguments(url: URL, timeout: int) -> dict[str, object]:

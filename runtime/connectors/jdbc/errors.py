@@ -20,7 +20,13 @@ _RETRIABLE_STATES = (
 )
 _ROW_STATES = ("21000", "22", "23", "44")  # cardinality, data, constraint, check option
 _CHANGED_STATES = ("42P01", "42703")  # undefined table or column
-_MYSQL_RETRIABLE = {1040, 1205, 1213, 2003, 2006, 2013}
+_MYSQL_DRIVERS = frozenset({"pymysql", "MySQLdb", "mysql", "mariadb"})
+_MYSQL_FAULTS_OF_ROWS = frozenset({
+    1048, 1062, 1138, 1216, 1217, 1264, 1265, 1292, 1364, 1366, 1367, 1406, 1411, 1451, 1452, 1557, 1586, 1690, 3140,
+    3819, 4025, 4078, 4161,
+})  # fmt: skip
+"""Nulls, duplicates, foreign keys, checks, and values that do not fit."""
+_MYSQL_CHANGED = frozenset({1054, 1146})  # unknown column or table
 
 
 class Fault(Enum):
@@ -41,6 +47,11 @@ def fault_of(error: BaseException) -> Fault:
     if isinstance(state, str):
         return _of_state(state)
     name = type(original).__name__
+    if type(original).__module__.partition(".")[0] in _MYSQL_DRIVERS and original.args:
+        if original.args[0] in _MYSQL_FAULTS_OF_ROWS:
+            return Fault.ROW
+        if original.args[0] in _MYSQL_CHANGED:
+            return Fault.CHANGED
     if isinstance(original, sqlite3.OperationalError):
         return _of_sqlite(str(original))
     if isinstance(error, IntegrityError | SqlDataError) or name in ("IntegrityError", "DataError"):
@@ -51,8 +62,6 @@ def fault_of(error: BaseException) -> Fault:
         return Fault.ROW if "bind" in str(original) or "type" in str(original) else Fault.OTHER
     if name == "ProgrammingError" and "adapt" in str(original):
         return Fault.ROW
-    if original.args and original.args[0] in _MYSQL_RETRIABLE:
-        return Fault.RETRIABLE
     return Fault.RETRIABLE if name in ("OperationalError", "InterfaceError") else Fault.OTHER
 
 

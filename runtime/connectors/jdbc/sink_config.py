@@ -17,6 +17,7 @@ from runtime.connectors.jdbc.connection_config import (
     TIME_ZONE,
     ConnectionSettings,
     connection_keys,
+    key,
     non_blank,
     zone_of,
 )
@@ -139,25 +140,6 @@ def _distinct(name: str, value: Any) -> None:
         raise invalid(name, value, "names a field twice")
 
 
-def _key(
-    name: str,
-    type_: ConfigType,
-    default: Any,
-    importance: Importance,
-    doc: str,
-    group: str,
-    order: int,
-    display: str,
-    validator: Any = None,
-    width: Width = Width.MEDIUM,
-    recommender: Recommender | None = None,
-    dependents: tuple[str, ...] = (),
-) -> ConfigKey:
-    return ConfigKey(
-        name, type_, default, importance, doc, validator, group, order, width, display, dependents, recommender
-    )
-
-
 def sink_keys(choices: Recommender) -> tuple[ConfigKey, ...]:
     """All keys of JdbcSink. `choices` lists the values of a key that has a fixed set of them, and tells which keys
     apply."""
@@ -166,38 +148,38 @@ def sink_keys(choices: Recommender) -> tuple[ConfigKey, ...]:
     short, long = Width.SHORT, Width.LONG
     return (
         *connection_keys(),
-        _key(INSERT_MODE, text, "insert", high, "How rows are written: insert adds them, upsert also replaces the "
+        key(INSERT_MODE, text, "insert", high, "How rows are written: insert adds them, upsert also replaces the "
              "columns of rows with the same primary key, update only does the latter.", _WRITES, 1, "Insert mode",
              one_of_ignoring_case(*InsertMode), short, choices, (PK_MODE,)),
-        _key(DELETE, flag, "false", medium, "Whether a record with a null value deletes the row of its key; needs "
+        key(DELETE, flag, "false", medium, "Whether a record with a null value deletes the row of its key; needs "
              "pk.mode=record_key. Otherwise such a record is an error.", _WRITES, 2, "Delete rows", None, short,
              choices),
-        _key(BATCH_SIZE, ConfigType.INT, 10_000, medium, "Maximum number of rows in a statement. All rows that the "
+        key(BATCH_SIZE, ConfigType.INT, 10_000, medium, "Maximum number of rows in a statement. All rows that the "
              "worker delivers together are written in one transaction.", _WRITES, 3, "Rows per statement",
              at_least(1), short),
-        _key(TABLE_FORMAT, text, "${topic}", medium, "The name of a topic's table, with or without its schema; "
+        key(TABLE_FORMAT, text, "${topic}", medium, "The name of a topic's table, with or without its schema; "
              "${topic} is the name of the topic.", _MAPPING, 1, "Table name", non_blank, long),
-        _key(PK_MODE, text, "none", high, "Where the primary key comes from: none, kafka (topic, partition and "
+        key(PK_MODE, text, "none", high, "Where the primary key comes from: none, kafka (topic, partition and "
              "offset of the record), record_key or record_value.", _MAPPING, 2, "Primary key mode",
              one_of_ignoring_case(*KeyMode), Width.MEDIUM, choices, (PK_FIELDS, DELETE)),
-        _key(PK_FIELDS, names, "", medium, "Fields of the primary key, or the name of the column for a key that is "
+        key(PK_FIELDS, names, "", medium, "Fields of the primary key, or the name of the column for a key that is "
              "not a struct. By default all fields of the struct.", _MAPPING, 3, "Primary key fields", _distinct, long,
              choices),
-        _key(INCLUDE, names, "", medium, "Fields of the value to write; by default all. Those of the primary key are "
+        key(INCLUDE, names, "", medium, "Fields of the value to write; by default all. Those of the primary key are "
              "always written.", _MAPPING, 4, "Fields", _distinct, long),
-        _key(WHITELIST, names, "", low, "Another name of fields.include.list.", _MAPPING, 5, "Fields (old name)",
+        key(WHITELIST, names, "", low, "Another name of fields.include.list.", _MAPPING, 5, "Fields (old name)",
              _distinct, long),
-        _key(DATE_ZONE, text, "DB_TIMEZONE", low, "Whether dates of timestamps that are written to DATE columns are "
+        key(DATE_ZONE, text, "DB_TIMEZONE", low, "Whether dates of timestamps that are written to DATE columns are "
              "those in db.timezone (DB_TIMEZONE) or in UTC (UTC).", _MAPPING, 6, "Time zone of dates",
              one_of_ignoring_case("DB_TIMEZONE", "UTC"), short, choices),
-        _key(DEFAULTS, flag, "true", medium, "Whether a null is replaced by the default of its field.", _MAPPING, 7,
+        key(DEFAULTS, flag, "true", medium, "Whether a null is replaced by the default of its field.", _MAPPING, 7,
              "Replace null with default", None, short),
-        _key(CREATE, flag, "false", medium, "Whether a missing table is created from the schemas of the first "
+        key(CREATE, flag, "false", medium, "Whether a missing table is created from the schemas of the first "
              "records.", _TABLES, 1, "Create tables", None, short),
-        _key(EVOLVE, flag, "false", medium, "Whether missing columns are added to a table. New fields must be optional "
+        key(EVOLVE, flag, "false", medium, "Whether missing columns are added to a table. New fields must be optional "
              "or have a default.", _TABLES, 2, "Add columns", None, short),
-        _key(RETRIES, ConfigType.INT, 10, medium, "How often a batch is written again in a row after a failure that "
+        key(RETRIES, ConfigType.INT, 10, medium, "How often a batch is written again in a row after a failure that "
              "may pass, such as a lost connection or a deadlock.", _RETRIES, 1, "Retries", at_least(0), short),
-        _key(RETRY_BACKOFF, ConfigType.INT, 3000, medium, "Milliseconds before a batch is written again.", _RETRIES,
+        key(RETRY_BACKOFF, ConfigType.INT, 3000, medium, "Milliseconds before a batch is written again.", _RETRIES,
              2, "Retry back-off (ms)", at_least(0), short),
     )  # fmt: skip

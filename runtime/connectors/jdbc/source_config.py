@@ -12,7 +12,14 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Conf
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of
 from runtime.api.errors import ConfigError
-from runtime.connectors.jdbc.connection_config import QUOTE, TIME_ZONE, ConnectionSettings, connection_keys, zone_of
+from runtime.connectors.jdbc.connection_config import (
+    QUOTE,
+    TIME_ZONE,
+    ConnectionSettings,
+    connection_keys,
+    key,
+    zone_of,
+)
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
 from runtime.connectors.jdbc.tables import TableFilter, parse_table
 
@@ -136,25 +143,6 @@ def _names(name: str, value: Any) -> None:
             raise invalid(name, value, str(error)) from None
 
 
-def _key(
-    name: str,
-    type_: ConfigType,
-    default: Any,
-    importance: Importance,
-    doc: str,
-    group: str,
-    order: int,
-    display: str,
-    validator: Any = None,
-    width: Width = Width.MEDIUM,
-    recommender: Recommender | None = None,
-    dependents: tuple[str, ...] = (),
-) -> ConfigKey:
-    return ConfigKey(
-        name, type_, default, importance, doc, validator, group, order, width, display, dependents, recommender
-    )
-
-
 def source_keys(tables: Recommender, columns: Recommender, choices: Recommender) -> tuple[ConfigKey, ...]:
     """All keys of JdbcSource. `tables` recommends names of tables, `columns` tells which columns the mode needs,
     `choices` lists the values of a key that has a fixed set of them."""
@@ -162,57 +150,57 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
     text, names, whole = ConfigType.STRING, ConfigType.LIST, ConfigType.LONG
     return (
         *connection_keys(WHITELIST, BLACKLIST),
-        _key(WHITELIST, names, "", medium, "Names of the tables to read, such as orders or sales.orders.", _TABLES, 1,
+        key(WHITELIST, names, "", medium, "Names of the tables to read, such as orders or sales.orders.", _TABLES, 1,
              "Tables", _names, Width.LONG, tables),
-        _key(BLACKLIST, names, "", medium, "Names of tables not to read.", _TABLES, 2, "Excluded tables", _names,
+        key(BLACKLIST, names, "", medium, "Names of tables not to read.", _TABLES, 2, "Excluded tables", _names,
              Width.LONG, tables),
-        _key(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or without "
+        key(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or without "
              "the schema; a name must match completely.", _TABLES, 3, "Table patterns", _expressions, Width.LONG),
-        _key(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.", _TABLES, 4,
+        key(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.", _TABLES, 4,
              "Excluded table patterns", _expressions, Width.LONG),
-        _key(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
+        key(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
              "PARTITIONED TABLE, MATERIALIZED VIEW and FOREIGN TABLE.", _TABLES, 5, "Table types"),
-        _key(SCHEMA_PATTERN, text, None, medium, "Pattern for the schemas whose tables are read; % matches any text, "
+        key(SCHEMA_PATTERN, text, None, medium, "Pattern for the schemas whose tables are read; % matches any text, "
              "_ any character. By default all schemas but the system's.", _TABLES, 6, "Schema pattern"),
-        _key(CATALOG_PATTERN, text, None, low, "Pattern for the name of the database. No table is read if it does "
+        key(CATALOG_PATTERN, text, None, low, "Pattern for the name of the database. No table is read if it does "
              "not match.", _TABLES, 7, "Catalog pattern"),
-        _key(TABLE_POLL_INTERVAL, whole, 60_000, low, "Milliseconds between two checks for new and dropped tables.",
+        key(TABLE_POLL_INTERVAL, whole, 60_000, low, "Milliseconds between two checks for new and dropped tables.",
              _TABLES, 8, "Interval of table checks (ms)", at_least(1), Width.SHORT),
-        _key(MODE, text, "bulk", high, "How new rows are found: bulk reads all rows each time, incrementing those "
+        key(MODE, text, "bulk", high, "How new rows are found: bulk reads all rows each time, incrementing those "
              "with a larger number, timestamp those changed later, timestamp+incrementing uses both.", _MODE, 1,
              "Mode", one_of(*Mode), Width.MEDIUM, choices, (INCREMENTING, TIMESTAMPS, NON_NULL)),
-        _key(INCREMENTING, text, "", medium, "Column whose value grows with each new row.", _MODE, 2,
+        key(INCREMENTING, text, "", medium, "Column whose value grows with each new row.", _MODE, 2,
              "Incrementing column", None, Width.MEDIUM, columns),
-        _key(TIMESTAMPS, names, "", medium, "Columns with the time of the last change of a row. With several, the "
+        key(TIMESTAMPS, names, "", medium, "Columns with the time of the last change of a row. With several, the "
              "first that is not null counts.", _MODE, 3, "Timestamp columns", None, Width.MEDIUM, columns),
-        _key(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with timestamps: "
+        key(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with timestamps: "
              "milliseconds since 1970, or -1 for the current time. By default all rows are read.", _MODE, 4,
              "First timestamp (ms)", None, Width.MEDIUM, columns),
-        _key(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
+        key(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
              "transactions with earlier timestamps can commit.", _MODE, 5, "Delay (ms)", at_least(0), Width.SHORT,
              columns),
-        _key(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may be "
+        key(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may be "
              "null. Rows in which they are null are never read.", _MODE, 6, "Require NOT NULL", None, Width.SHORT,
              columns),
-        _key(QUERY, text, "", medium, "A SELECT statement to read instead of tables. In modes with columns these "
+        key(QUERY, text, "", medium, "A SELECT statement to read instead of tables. In modes with columns these "
              "must be part of its result; conditions for them are added around the statement.", _MODE, 7, "Query",
              None, Width.LONG),
-        _key(SUFFIX, text, "", low, "Text for the end of each statement, such as FOR SHARE.", _MODE, 8,
+        key(SUFFIX, text, "", low, "Text for the end of each statement, such as FOR SHARE.", _MODE, 8,
              "Query suffix", None, Width.MEDIUM),
-        _key(QUERY_ATTEMPTS, ConfigType.INT, -1, low, "How often a statement is tried again in a row after a failure "
+        key(QUERY_ATTEMPTS, ConfigType.INT, -1, low, "How often a statement is tried again in a row after a failure "
              "that may pass, such as a lost connection. -1: without limit.", _MODE, 9, "Query retries",
              at_least(-1), Width.SHORT),
-        _key(TOPIC_PREFIX, text, "", high, "Text before a table's name in the name of its topic; the whole name of "
+        key(TOPIC_PREFIX, text, "", high, "Text before a table's name in the name of its topic; the whole name of "
              "the topic for a query.", _OUTPUT, 1, "Topic prefix", None, Width.MEDIUM),
-        _key(POLL_INTERVAL, whole, 5000, high, "Milliseconds between two statements for a table.", _OUTPUT, 2,
+        key(POLL_INTERVAL, whole, 5000, high, "Milliseconds between two statements for a table.", _OUTPUT, 2,
              "Poll interval (ms)", at_least(1), Width.SHORT),
-        _key(MAX_ROWS, ConfigType.INT, 5000, low, "Maximum number of rows in a batch.", _OUTPUT, 3, "Rows per batch",
+        key(MAX_ROWS, ConfigType.INT, 5000, low, "Maximum number of rows in a batch.", _OUTPUT, 3, "Rows per batch",
              at_least(1), Width.SHORT),
-        _key(NUMERIC, text, "none", low, "Fields for NUMERIC columns: none keeps Decimal, precision_only uses "
+        key(NUMERIC, text, "none", low, "Fields for NUMERIC columns: none keeps Decimal, precision_only uses "
              "integers for columns without fraction, best_fit also FLOAT64 for up to 18 digits, "
              "best_fit_eager_double FLOAT64 for every column with a fraction.", _OUTPUT, 4, "Numeric mapping",
              one_of(*NumericMapping), Width.SHORT, choices),
-        _key(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has milliseconds; "
+        key(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has milliseconds; "
              "the others keep microseconds, as a number or text.", _OUTPUT, 5, "Timestamp granularity",
              one_of(*Granularity), Width.MEDIUM, choices),
     )  # fmt: skip

@@ -68,7 +68,7 @@ class TableMonitor:
             found = self._catalog.tables(
                 connection, settings.table_types, settings.schema_pattern, settings.catalog_pattern
             )
-        except Exception as error:
+        except Exception as error:  # drivers raise errors of their own types
             raise self._database.translated(error, "Cannot read the list of tables") from None
         selected = settings.filter.selected(found)
         by_name: dict[str, TableId] = {}
@@ -97,7 +97,7 @@ def table_names(
         return sorted(table.text for table in tables)
     except ConnectError:
         raise
-    except Exception as error:
+    except Exception as error:  # drivers raise errors of their own types
         raise database.translated(error, "Cannot read the list of tables") from None
     finally:
         database.close()

@@ -12,8 +12,9 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, struct_schema
-from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition, SourceTask
+from runtime.connectors.config_keys import topic_key
+from runtime.connectors.numbered_offsets import NumberedOffsets
 from runtime.connectors.verifiable.lines import log_line, task_number
 
 TOPIC, THROUGHPUT, COMPLETE = "topic", "throughput", "complete.record.data"
@@ -27,6 +28,7 @@ COMPLETE_SCHEMA = struct_schema(
         SEQNO: INT64_SCHEMA,
     }
 )
+_OFFSETS = NumberedOffsets(ID, SEQNO, "the last number sent")
 _BATCH = 100  # records of one poll
 
 _log = logging.getLogger("org.apache.kafka.connect.tools.VerifiableSourceTask")
@@ -50,7 +52,7 @@ class VerifiableSourceTask(SourceTask):
         self._name, self._id = config.get("name", ""), task_number(config)
         self._partition = {ID: self._id}
         offset = self.context.offsets.offset(self._partition)
-        self._first = self._next = 0 if offset is None else _seqno(offset) + 1
+        self._first = self._next = 0 if offset is None else _OFFSETS.number(offset) + 1
         self._since = self._clock()
         _log.info(
             "Started VerifiableSourceTask %s-%d producing to topic %s resuming from seqno %d",
@@ -94,17 +96,7 @@ class VerifiableSourceConnector(SourceConnector):
     java_name = "org.apache.kafka.connect.tools.VerifiableSourceConnector"
     task_class = VerifiableSourceTask
     config_def = ConfigDef(
-        ConfigKey(
-            TOPIC,
-            ConfigType.STRING,
-            importance=Importance.HIGH,
-            doc="Topic for the records.",
-            validator=validators.satisfies(bool, "String must be non-empty"),
-            group="Records",
-            order_in_group=1,
-            width=Width.MEDIUM,
-            display_name="Topic",
-        ),
+        topic_key("Records", 1),
         ConfigKey(
             THROUGHPUT,
             ConfigType.LONG,
@@ -144,22 +136,5 @@ class VerifiableSourceConnector(SourceConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         """Accepts the partition `{"id": 0}` and the offset `{"seqno": 999}`: continue with 1000."""
-        for partition, offset in offsets:
-            if partition is None or set(partition) != {ID} or not _whole(partition[ID]):
-                raise ConnectError(f'A source partition must be {{"{ID}": <number of the task>}}, not {partition}')
-            if offset is not None:
-                _seqno(offset)
-                if set(offset) != {SEQNO}:
-                    raise ConnectError(f'A source offset must be {{"{SEQNO}": <last number sent>}}, not {offset}')
+        _OFFSETS.check(offsets)
         return True
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _seqno(offset: Offset) -> int:
-    found = offset.get(SEQNO)
-    if not _whole(found):
-        raise ConnectError(f"The offset has an invalid '{SEQNO}', which must be the last number sent: {found!r}")
-    return int(found)  # type: ignore[arg-type]  # checked by _whole()

@@ -109,7 +109,7 @@ class AvroConverter(Converter):
             return self._writer(topic, schema, written).write(value)
         except (DataError, RetriableError):
             raise
-        except Exception as error:
+        except Exception as error:  # fastavro raises errors of many types
             raise DataError(f"Failed to serialize Avro data from topic {topic} :") from error
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
@@ -125,7 +125,7 @@ class AvroConverter(Converter):
             return reader.schema, reader.read(data)
         except (DataError, RetriableError):
             raise
-        except Exception as error:
+        except Exception as error:  # fastavro raises errors of many types
             raise DataError(f"Failed to deserialize data for topic {topic} to Avro: ") from error
 
     def _written_as(self, schema: Schema) -> _Written:

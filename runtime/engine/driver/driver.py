@@ -22,18 +22,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, spark_properties, write_files
+from runtime.engine.driver.packages import PACKAGES, with_packages
+from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session.server import SessionServer
+from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings, SlotSettings
 from runtime.engine.slot.slot import serve
+from runtime.java.install.errors import InstallError
+from runtime.java.jvm.errors import JarsError, JavaError
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
 MAX_PAUSE = 10.0
 MAX_REASON = 8000
+DIED, CANCELLED = "Python worker exited unexpectedly", "cancelled part of cancelled job group"  # in Spark's errors
+SESSION_THREADS = 4  # requests of Spark connectors that run at the same time
 NO_JAVA = (
     "Java was not found. Spark needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
 )
@@ -66,6 +75,8 @@ class Driver:
         if self._settings.record:
             self._record(context)
         self._context = context
+        if self._settings.local:
+            self._serve_session(context)
         self._start_keepers()
         self._gateway.proc.wait()
         self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
@@ -79,6 +90,8 @@ class Driver:
         if self._settings.local:
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
             os.environ[PRELOAD] = self._settings.runner.partition(":")[0]
+            os.environ[SOCKET] = str(self._session_socket())
+            os.environ[ROWS] = self._settings.folder
         from pyspark import SparkConf, SparkContext
         from pyspark.java_gateway import launch_gateway
 
@@ -87,6 +100,15 @@ class Driver:
         )
         self._gateway = launch_gateway()
         return SparkContext(gateway=self._gateway, conf=SparkConf(_jvm=self._gateway.jvm))
+
+    def _serve_session(self, context: Any) -> None:
+        session = SharedSession(context)
+        operations = SessionOperations(session)
+        SessionServer(self._session_socket(), operations.execute, session.cancel, SESSION_THREADS).start()
+
+    def _session_socket(self) -> Path:
+        """Beside the slots' socket, since the path of a socket must be short."""
+        return Path(self._settings.socket).with_name(f"spark{self._settings.generation}.sock")
 
     def _report_ready(self, version: str) -> None:
         archive = archive_path() if self._settings.local and self._settings.archive else None
@@ -107,7 +129,17 @@ class Driver:
             options = record_options(folder / "spark.jsa")
         elif settings.archive:
             options = use_options(archive_path())
-        return write_files(folder, spark_properties(settings.conf, settings.master, folder, options))
+        return write_files(folder, spark_properties(self._conf(), settings.master, folder, options))
+
+    def _conf(self) -> dict[str, str]:
+        if packages := self._settings.conf.get(PACKAGES):
+            self._log("INFO", f"Jars for Spark are taken from the cache or downloaded: {packages}")
+        try:
+            return with_packages(self._settings.conf)
+        except (InstallError, JavaError, JarsError) as error:
+            self._log("ERROR", f"The packages of {PACKAGES} could not be installed: {error}")
+            self.leave()
+            raise
 
     def _start_keepers(self) -> None:
         with self._slots:
@@ -130,7 +162,7 @@ class Driver:
         while self._is_wanted(slot):
             attempt += 1
             started = time.monotonic()
-            context.setJobDescription(f"slot {slot}, attempt {attempt}")
+            context.setJobGroup(_group(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             reason = self._run_job(context, slot, attempt)
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
@@ -140,13 +172,17 @@ class Driver:
 
     def _run_job(self, context: Any, slot: int, attempt: int) -> str | None:
         """Run the job until it ends. Returns the error, except for the death of the slot, which the worker notices
-        itself."""
+        itself, and for a restart that the worker has requested."""
         ours = self._settings
-        settings = SlotSettings(ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder)
+        settings = SlotSettings(
+            ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder,
+            ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path),
+        )  # fmt: skip
         try:
             context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
-        except Exception as error:
-            return None if "Python worker exited unexpectedly" in str(error) else _without_java_frames(str(error))
+        except Exception as error:  # Spark's and Py4J's errors have no common type
+            expected = any(cause in str(error) for cause in (DIED, CANCELLED))
+            return None if expected else _without_java_frames(str(error))
         return None
 
     def _record(self, context: Any) -> None:
@@ -169,7 +205,18 @@ class Driver:
                 self._wanted = set(message["slots"])
             if self._context is not None:
                 self._start_keepers()
+                for slot in message["restart"]:
+                    self._restart(slot)
         self.leave()
+
+    def _restart(self, slot: int) -> None:
+        """Cancel the Spark job of a slot that does not connect, unless the job waits for a free core."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(_group(slot))]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        if any(stage is not None and stage.numActiveTasks for stage in stages):
+            self._log("WARN", f"Slot {slot} has not connected to the worker in time and is started again")
+            self._context.cancelJobGroup(_group(slot))
 
     def leave(self) -> None:
         """End the JVM and everything else in this process group, this process last. Does not return."""
@@ -192,6 +239,11 @@ class Driver:
     def _report(self, message: FromDriver) -> None:
         with contextlib.suppress(OSError):  # the worker has died: _watch_worker ends this process
             self._reports.write(json.dumps(message) + "\n")
+
+
+def _group(slot: int) -> str:
+    """The name of the job group of a slot."""
+    return f"slot-{slot}"
 
 
 def _without_java_frames(text: str) -> str:
@@ -219,7 +271,7 @@ def main() -> None:
     driver = Driver(settings)
     try:
         driver.run()
-    except BaseException:
+    except BaseException:  # every exit goes through leave()
         traceback.print_exc()
         driver.leave()
 

@@ -56,6 +56,9 @@ MUTED = (
     "org.apache.spark.api.python.PythonRunner",
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.sql.execution.datasources.FileFormatWriter",  # its errors are answers to the tasks
+    "org.apache.spark.sql.execution.datasources.v2.DataWritingSparkTask",
+    "org.apache.spark.sql.execution.datasources.v2.OverwriteByExpressionExec",
     "org.apache.spark.util.Utils",
 )
 

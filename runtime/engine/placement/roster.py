@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from runtime.api.errors import ConnectError
 from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.extra_slots import EnvironmentCell, ExtraSlots
 from runtime.engine.placement.start_history import StartHistory
-from runtime.engine.placement.suspects import Suspects
+from runtime.engine.placement.suspects import MAX_LONELY_ENDS, Suspects
 from runtime.engine.port import SlotInfo
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.descriptors import needed
@@ -34,8 +35,10 @@ class TaskRun:
     member_id: str | None = None  # the group member id of its consumer
     revoked_at: float | None = None
     failed: bool = False  # reported by the task
+    condemned: str | None = None  # the trace with which the task fails instead of being placed again
     handed_back: str | None = None  # the reason why the task ends and must be placed again
     lost: bool = False  # its slot has died
+    reported_waiting: bool = False  # to the herder, because no slot could start it for a while
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -62,7 +65,9 @@ class SlotLink:
     room: float = math.inf  # file descriptors available to its tasks in total
     cell: LeaseCell | None = None
     leased: bool = False
-    memory: int = 0  # bytes, as last reported
+    memory: int = 0  # bytes, as last reported, with those of its JVM
+    java_memory: int = 0  # bytes of its JVM
+    java_heap: int = 0  # bytes of the heap in use of its JVM
     max_tasks: float = math.inf
     silence: Delay | None = None  # scheduling delay since the last answer
     starved: bool = False  # silent because the slot did not get processor time
@@ -122,7 +127,7 @@ class SlotLink:
     def info(self) -> SlotInfo:
         """The slot as the herder sees it."""
         tasks = tuple(sorted(task.spec.id for task in self.tasks.values()))
-        return SlotInfo(self.slot, self.attempt, self.process.pid, tasks)
+        return SlotInfo(self.slot, self.attempt, self.process.pid, tasks, self.memory, self.java_memory, self.java_heap)
 
 
 class Roster:
@@ -167,7 +172,11 @@ class Roster:
     @property
     def waiting(self) -> int:
         """The number of tasks that wait for a slot."""
-        return sum(task.waiting for queue in self._queues for task in queue.values())
+        return len(self.waiting_tasks())
+
+    def waiting_tasks(self) -> list[TaskRun]:
+        """The tasks that wait for a slot, oldest first in each queue."""
+        return [task for queue in self._queues for task in queue.values() if task.waiting]
 
     def placements(self) -> Iterator[tuple[TaskRun, SlotLink]]:
         """Waiting tasks, oldest first, each with the slot that it is placed on. The caller must send the task there.
@@ -187,6 +196,8 @@ class Roster:
             for task in list(queue.values()):
                 if not task.waiting or self.tasks.get(task.spec.id) is not task:
                     del queue[task.key]
+                    continue
+                if self.suspects.rests(task.spec.id, self._clock()):
                     continue
                 number = None if cell is None else self._slot_of(cell)
                 if number is None and isinstance(cell, EnvironmentCell):
@@ -257,6 +268,15 @@ class Roster:
         if self.extras.is_private(link.slot) and not any(task.spec.dedicated for task in link.tasks.values()):
             self.extras.remove(link.slot)
         return suspects
+
+    def java_ended(self, link: SlotLink, runs: Sequence[Key], reason: str, at_fault: bool) -> None:
+        """The JVM of a slot has ended, and these runs of tasks are about to be handed back."""
+        tasks = {task.spec.id: task for key in runs if (task := link.tasks.get(key)) is not None}
+        for condemned in self.suspects.java_ended(list(tasks), at_fault, self._clock()):
+            tasks[condemned].condemned = (
+                f"{ConnectError.java_name}: The task host JVM has ended {MAX_LONELY_ENDS} times in a row while only "
+                f"this task used it. The last time: {reason}\n"
+            )
 
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""

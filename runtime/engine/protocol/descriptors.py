@@ -11,12 +11,14 @@ import math
 import resource
 from pathlib import Path
 
+from runtime.java.target import is_java_target
 from runtime.model.states import ConnectorType
 from runtime.model.task_spec import TaskSpec
 
 _OPEN = Path("/proc/self/fd")
 _OF_CONSUMER = 10  # a consumer, or a producer that only this task uses: sockets, pipes, files
 _OF_SOURCE = 2
+_OF_JAVA = 1  # the link to an object in the task host
 _ROOM = 32  # a task with its own consumer, and the files and sockets of its plugin
 
 
@@ -34,7 +36,8 @@ def raise_limit() -> None:
 
 def needed(spec: TaskSpec) -> int:
     """The number of descriptors that a task is expected to use."""
-    return _OF_CONSUMER if spec.type == ConnectorType.SINK or not spec.producer_shared else _OF_SOURCE
+    own = _OF_CONSUMER if spec.type == ConnectorType.SINK or not spec.producer_shared else _OF_SOURCE
+    return own + _OF_JAVA * sum(map(is_java_target, [spec.task_class, *spec.targets.values()]))
 
 
 def room(which: int = 0) -> int | None:

@@ -74,6 +74,13 @@ class LevelsMessage(TypedDict):
     levels: dict[str, str]  # by logger
 
 
+class EndJavaMessage(TypedDict):
+    """The slot ends its JVM."""
+
+    op: Literal["end_java"]
+    reason: str
+
+
 class LeaveMessage(TypedDict):
     op: Literal["leave"]
 
@@ -87,6 +94,7 @@ ToSlot = (
     | OffsetsStored
     | OffsetsReply
     | LevelsMessage
+    | EndJavaMessage
     | LeaveMessage
 )
 
@@ -104,8 +112,12 @@ class HelloMessage(TypedDict):
 
 
 class AliveMessage(TypedDict):
+    """Memory in bytes: of the slot and its JVM, of the JVM alone, and the heap in use of the JVM."""
+
     op: Literal["alive"]
-    memory: int  # bytes
+    memory: int
+    java_memory: int
+    java_heap: int
 
 
 class LogMessage(TypedDict):
@@ -178,6 +190,16 @@ class MetersMessage(TypedDict):
     tasks: list[MeterPart]
 
 
+class JavaEndedMessage(TypedDict):
+    """The JVM of the slot has ended unexpectedly, and these tasks had plugins in it. `at_fault`: code in the JVM has
+    ended it. The tasks report later that they have to be placed again."""
+
+    op: Literal["java_ended"]
+    tasks: list[RunPart]
+    reason: str
+    at_fault: bool
+
+
 RunReport = (
     RunEvent
     | StateMessage
@@ -192,7 +214,7 @@ RunReport = (
 )
 """Messages about one run of a task."""
 
-TaskReport = RunReport | MetersMessage
+TaskReport = RunReport | MetersMessage | JavaEndedMessage
 """Messages about tasks."""
 
 FromSlot = AliveMessage | LogMessage | TaskReport
@@ -202,9 +224,10 @@ FromSlot = AliveMessage | LogMessage | TaskReport
 
 
 class SlotsMessage(TypedDict):
-    """To the driver: the numbers of the slots to keep."""
+    """To the driver: the numbers of the slots to keep, and of those to start again because they do not connect."""
 
     slots: list[int]
+    restart: list[int]
 
 
 class DriverLogMessage(TypedDict):

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 MAX_DEFAULT_SLOTS = 8
 MAX_EXTRA_SLOTS = 32  # each is a process of about 40 MB
+DEFAULT_JAVA_HEAP = 256
+"""MB of heap of a task host JVM."""
+
 _LOCAL = re.compile(r"local\[(\d+)(?:,\d+)?\]")
 
 
@@ -27,10 +30,19 @@ class EngineSettings:
     lease_ttl: float = 10.0
     runner: str = "runtime.pipeline.runner:TaskRunner"
     driver_start_timeout: float = 90.0  # for Spark to start; then another driver is started
+    slot_start_timeout: float = 60.0  # for a slot to connect; then it is started again
     slot_wait: float = 3.0  # for which tasks wait for missing slots before the connected slots take all tasks
     stuck_after: float = 60.0  # after which a poll, put, start or stop is reported as stuck
     slot_memory: int = 0  # bytes of memory after which a slot is replaced; 0: no limit
+    java_heap: int = DEFAULT_JAVA_HEAP  # MB, of the JVM of each slot that runs Java plugins
+    java_options: tuple[str, ...] = ()  # further options of that JVM
+    plugin_path: tuple[str, ...] = ()  # whose Java plugins may load each other by name
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
+
+    @property
+    def start_timeout(self) -> float:
+        """Seconds for Spark to start; more if packages may have to be downloaded."""
+        return self.driver_start_timeout * (10 if "spark.packages" in self.spark_conf else 1)
 
     @property
     def master(self) -> str:
@@ -62,6 +74,9 @@ class DriverSettings:
     lease_ttl: float
     runner: str
     archive: bool  # start from the class-data-sharing archive
+    java_heap: int
+    java_options: list[str]
+    plugin_path: list[str]
     record: bool  # write the archive and keep no slots
 
     @property
@@ -81,3 +96,6 @@ class SlotSettings:
     lease_ttl: float
     runner: str
     folder: str
+    java_heap: int = DEFAULT_JAVA_HEAP
+    java_options: tuple[str, ...] = ()
+    plugin_path: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from runtime.engine.protocol.messages import FromSlot, LogMessage
+from runtime.engine.protocol.messages import AliveMessage, FromSlot, LogMessage
 from runtime.system.memory import resident
 
 MAX_LOG_LINES = 1000
@@ -22,11 +22,17 @@ class Outbox:
     """
 
     def __init__(
-        self, send: Callable[[FromSlot], None], alive_every: float, clock: Callable[[], float] = time.monotonic
+        self,
+        send: Callable[[FromSlot], None],
+        alive_every: float,
+        clock: Callable[[], float] = time.monotonic,
+        alive: Callable[[], AliveMessage] = lambda: alive_message(),
     ) -> None:
+        """`alive` makes the sign of life."""
         self._send = send
         self._every = alive_every
         self._clock = clock
+        self._alive = alive
         self._queue: queue.SimpleQueue[FromSlot] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._lines = 0
@@ -54,7 +60,7 @@ class Outbox:
         try:
             while True:
                 if (now := self._clock()) >= due:
-                    self._send({"op": "alive", "memory": resident()})
+                    self._send(self._alive())
                     due = now + self._every
                 try:
                     message = self._queue.get(timeout=max(due - now, 0.001))
@@ -72,6 +78,11 @@ class Outbox:
             dropped, self._dropped = self._dropped, 0
         if dropped:
             self._send(_line("WARN", __name__, f"{dropped} log lines were dropped: the worker could not keep up", ""))
+
+
+def alive_message(java_memory: int = 0, java_heap: int = 0) -> AliveMessage:
+    """The memory of this process and of its JVM, in bytes."""
+    return {"op": "alive", "memory": resident() + java_memory, "java_memory": java_memory, "java_heap": java_heap}
 
 
 def _line(level: str, logger: str, message: str, context: str) -> LogMessage:

@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -15,13 +16,14 @@ from runtime.engine.protocol.channel import BlockingChannel
 from runtime.engine.protocol.descriptors import NoRoomError, check_room, room
 from runtime.engine.protocol.lease import Lease, dump_stacks_on_request
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.protocol.messages import CallPart, RunPart, ToSlot
+from runtime.engine.protocol.messages import AliveMessage, CallPart, RunPart, ToSlot
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
 from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.error_reports import ErrorReports
+from runtime.engine.slot.java_tasks import JavaTasks
 from runtime.engine.slot.meter_reports import MeterReports
-from runtime.engine.slot.outbox import Outbox
+from runtime.engine.slot.outbox import Outbox, alive_message
 from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.task_spec import TaskSpec
@@ -67,7 +69,8 @@ class Slot:
         self._tasks: dict[Key, TaskThread] = {}
         self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
         self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
-        self._outbox = Outbox(channel.send, settings.lease_ttl / 3)
+        self._outbox = Outbox(channel.send, settings.lease_ttl / 3, alive=self._alive)
+        self._java = JavaTasks(settings, lambda: list(self._tasks.values()), self._outbox.put)
         self._host = ChannelHost(self._outbox, self._lease, lambda: channel.closed)
         self._errors = ErrorReports(lambda: list(self._tasks.values()), self._outbox.put)
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
@@ -92,6 +95,7 @@ class Slot:
         Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
         self._errors.start()
         self._meters.start()
+        self._java.start()
         while (message := self._channel.receive()) is not None:
             self._handle(message)
 
@@ -113,8 +117,11 @@ class Slot:
                 self._host.offsets_read(message["number"], message["error"] or message["offsets"])
             case "levels":
                 set_levels(message["levels"])
+                self._java.set_levels(message["levels"])
             case "stack":
-                self._with_task(message, lambda task: self._stack_of(task, message["number"]))
+                self._with_task(message, lambda task: self._send_stack(task, message["number"]))
+            case "end_java":
+                self._java.end(message["reason"])
             case "leave":
                 os._exit(0)
             case other:
@@ -151,9 +158,19 @@ class Slot:
     def _stuck(self, task: TaskThread, call: PluginCall | None) -> None:
         self._outbox.put({"op": "stuck", **about(task.spec), **_described(call)})
 
+    def _alive(self) -> AliveMessage:
+        return alive_message(self._java.memory, self._java.heap)
+
+    def _send_stack(self, task: TaskThread, number: int) -> None:
+        if self._java.is_running:  # which may not answer
+            threading.Thread(target=self._stack_of, args=(task, number), name="stack", daemon=True).start()
+        else:
+            self._stack_of(task, number)
+
     def _stack_of(self, task: TaskThread, number: int) -> None:
         call = task.call
         stack = stack_of(task.thread) if call is None or call.stack is None else call.stack()
+        stack += self._java.stacks(task.thread or 0)
         self._outbox.put({"op": "stack", **about(task.spec), "number": number, "stack": stack, **_described(call)})
 
     def _with_task(self, message: RunPart, action: Callable[[TaskThread], None]) -> None:

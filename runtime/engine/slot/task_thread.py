@@ -40,6 +40,8 @@ class Runner(Protocol):
 
     def revoke(self) -> None: ...
 
+    def move(self, reason: str) -> None: ...
+
     def forget_topics(self) -> None: ...
 
 
@@ -98,6 +100,10 @@ class TaskThread:
     def revoke(self) -> None:
         """Make the task end without further put, produce or commit."""
         self._request(lambda runner: runner.revoke())
+
+    def move(self, reason: str) -> None:
+        """Ask the task to stop gracefully and to be placed again."""
+        self._request(lambda runner: runner.move(reason))
 
     def forget_topics(self) -> None:
         """Make the task report its topics again."""

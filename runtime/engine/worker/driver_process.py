@@ -66,10 +66,10 @@ class DriverProcess:
             pump.cancel()
         shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
 
-    def request_slots(self, slots: Sequence[int]) -> None:
-        """Tell the driver which slots to keep from now on."""
+    def request_slots(self, slots: Sequence[int], restart: Sequence[int] = ()) -> None:
+        """Tell the driver which slots to keep from now on, and which of them to start again."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
-            message: SlotsMessage = {"slots": list(slots)}
+            message: SlotsMessage = {"slots": list(slots), "restart": list(restart)}
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def leave(self) -> None:

@@ -49,6 +49,11 @@ class DriverKeeper:
         """The pid of the current driver; None before its start."""
         return self._child.pid if self._child else None
 
+    @property
+    def ready(self) -> bool:
+        """Whether Spark has started, so that the driver can start slots."""
+        return self._ready.is_set()
+
     async def run(self) -> None:
         """Keep a driver running until close(); then no process remains. Must not be cancelled: a driver needs time to
         end."""
@@ -73,6 +78,11 @@ class DriverKeeper:
             if self._child is not None:
                 self._child.request_slots(slots)
 
+    def restart_slots(self, slots: Sequence[int]) -> None:
+        """Have slots that do not connect started again."""
+        if self._child is not None:
+            self._child.request_slots(self._slots, slots)
+
     def close(self) -> None:
         """Tell the driver to end; run() returns when it has ended."""
         self._closing.set()
@@ -86,9 +96,7 @@ class DriverKeeper:
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
         child = self._child = DriverProcess(settings, self._report, self._print)
-        watchdog = asyncio.get_running_loop().call_later(
-            self._settings.driver_start_timeout, self._give_up_start, child
-        )
+        watchdog = asyncio.get_running_loop().call_later(self._settings.start_timeout, self._give_up_start, child)
         try:
             await child.run()
         finally:
@@ -98,7 +106,7 @@ class DriverKeeper:
 
     def _give_up_start(self, child: DriverProcess) -> None:
         if not self._ready.is_set():
-            _log.error("Spark did not start within %g s; its driver is restarted", self._settings.driver_start_timeout)
+            _log.error("Spark did not start within %g s; its driver is restarted", self._settings.start_timeout)
             child.kill()
 
     def _driver_settings(self, record: bool) -> DriverSettings:
@@ -112,6 +120,9 @@ class DriverKeeper:
             socket=socket_path(self._worker_folder),
             lease_ttl=settings.lease_ttl,
             runner=settings.runner,
+            java_heap=settings.java_heap,
+            java_options=list(settings.java_options),
+            plugin_path=list(settings.plugin_path),
             archive=settings.archive and not self._stale_archive,
             record=record,
         )

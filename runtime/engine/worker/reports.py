@@ -43,6 +43,9 @@ class TaskReports:
         """Handle a message about one task, or the meters of all tasks that have changed."""
         if message["op"] == "meters":
             self._meters(link, message)
+        elif message["op"] == "java_ended":
+            runs = [key_of(run) for run in message["tasks"]]
+            self._roster.java_ended(link, runs, message["reason"], message["at_fault"])
         elif (task := link.tasks.get(key_of(message))) is not None:
             self._of_task(task, link, message)
 
@@ -86,7 +89,10 @@ class TaskReports:
         link.remove(task)
         task.ended.set()
         self._place_more()
-        if current and task.handed_back is not None:
+        if current and task.condemned is not None:
+            task.failed = True
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, task.condemned)
+        elif current and task.handed_back is not None:
             del self._roster.tasks[task.spec.id]
             self._listener.task_lost(task.spec.id, task.spec.epoch, task.member_id, task.handed_back)
         elif current and not task.failed:
@@ -110,7 +116,7 @@ class TaskReports:
         error = None
         try:
             offsets = await self._listener.read_offsets(task.spec.id, message["partitions"])
-        except Exception as e:
+        except Exception as e:  # reported to the task
             error = str(e) or type(e).__name__
         link.send({"op": "offsets_read", "number": message["number"], "offsets": offsets, "error": error})
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from runtime.engine.placement.roster import Roster, SlotLink
+from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.system.scheduling import Delay
 
@@ -28,6 +28,7 @@ class SlotWatch:
     settings: EngineSettings
     clock: Callable[[], float]
     next_crowded_line: float = math.inf
+    absent_since: dict[int, float] = field(default_factory=dict)
 
     @property
     def every(self) -> float:
@@ -74,6 +75,10 @@ class SlotWatch:
         limit = self.settings.slot_memory
         return [link for link in self.roster.links.values() if 0 < limit < link.memory]
 
+    def has_large_jvm(self, link: SlotLink) -> bool:
+        """Whether a slot that is too large is so because of its JVM, so that it can keep its process."""
+        return link.java_memory > 0 and link.memory - link.java_memory <= self.settings.slot_memory
+
     def replace_stuck(self) -> None:
         """Replace slots whose only remaining tasks are revoked and do not end."""
         for link in self.roster.links.values():
@@ -94,8 +99,19 @@ class SlotWatch:
             if number in links:
                 links[number].leave()
 
-    def check_waiting(self) -> None:
-        """Log from time to time that tasks are waiting for a slot, and why."""
+    def not_connecting(self, spark_runs: bool) -> Sequence[int]:
+        """Slots that have not connected for slot_start_timeout, each again after the same time. Their processes may be
+        frozen: such a process holds no connection that could end, and no lease that could expire."""
+        now, links = self.clock(), self.roster.links
+        missing = [slot for slot in self.roster.extras.numbers if slot not in links] if spark_runs else []
+        self.absent_since = {slot: self.absent_since.get(slot, now) for slot in missing}
+        late = [slot for slot, since in self.absent_since.items() if now - since > self.settings.slot_start_timeout]
+        for slot in late:
+            self.absent_since[slot] = now
+        return late
+
+    def check_waiting(self) -> Sequence[TaskRun]:
+        """Log from time to time that tasks are waiting for a slot, and why. Returns each task that waits then, once."""
         now, waiting = self.clock(), self.roster.waiting
         if not waiting or not self.roster.links:
             self.next_crowded_line = math.inf
@@ -110,6 +126,11 @@ class SlotWatch:
                 waiting,
                 running,
             )
+            unreported = [task for task in self.roster.waiting_tasks() if not task.reported_waiting]
+            for task in unreported:
+                task.reported_waiting = True
+            return unreported
+        return ()
 
     def lift_limits(self) -> None:
         """Raise the task limit of slots that died while starting tasks, step by step while they stay up."""

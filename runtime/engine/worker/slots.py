@@ -24,7 +24,7 @@ from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.worker_folder import make_folder, socket_path
-from runtime.model.states import TaskId
+from runtime.model.states import State, TaskId
 from runtime.system.processes import is_below
 
 _log = logging.getLogger(__name__)
@@ -133,10 +133,21 @@ class Slots:
         for link, silence in watch.dead():
             self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
         for link in watch.too_large():
-            self._drop(link, f"it used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb", kill=True)
+            used = f"used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb"
+            if watch.has_large_jvm(link):
+                reason = (
+                    f"The slot {used}; its task host JVM, which used {link.java_memory >> 20} MB of that, was ended"
+                )
+                link.send({"op": "end_java", "reason": reason})
+                link.memory, link.java_memory = link.memory - link.java_memory, 0  # until the slot reports it again
+            else:
+                self._drop(link, f"it {used}", kill=True)
         watch.replace_stuck()
         watch.check_extras()
-        watch.check_waiting()
+        if self.driver is not None and (late := watch.not_connecting(self.driver.ready)):
+            self.driver.restart_slots(late)
+        for task in watch.check_waiting():
+            self._listener.task_state(task.spec.id, task.spec.epoch, State.UNASSIGNED, None)
         watch.lift_limits()
         self.request_slots()
 
@@ -183,6 +194,7 @@ class Slots:
         match message["op"]:
             case "alive":
                 link.memory, link.heard = message["memory"], self._clock()
+                link.java_memory, link.java_heap = message["java_memory"], message["java_heap"]
                 self._check_leases()
             case "log":
                 self._listener.log(message["level"], message["logger"], message["message"], message["context"])

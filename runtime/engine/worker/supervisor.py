@@ -90,12 +90,15 @@ class SparkEngine:
         former = self._roster.tasks.pop(spec.id, None)
         if former is not None:
             self._revoke(former)
+            self._forgive(former)
         self._former_members.pop(spec.id, None)
         self._roster.add(TaskRun(spec))
         self._place_soon(0.0)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
         stopping = self._roster.tasks.pop(task, None)
+        if stopping is not None:
+            self._forgive(stopping)
         if stopping is None or stopping.link is None or stopping.ended.is_set():
             return True
         stopping.link.send({"op": "stop", **about(stopping.spec)})
@@ -130,6 +133,10 @@ class SparkEngine:
 
     def member_id(self, task: TaskId) -> str | None:
         return self._former_members.get(task)
+
+    def _forgive(self, task: TaskRun) -> None:
+        if task.failed:
+            self._roster.suspects.forgive(task.spec.id)
 
     def _revoke(self, task: TaskRun) -> None:
         if task.link is not None and not task.ended.is_set():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from runtime.api.config.types import parse, to_text
@@ -12,7 +11,8 @@ from runtime.api.errors import ConfigError
 from runtime.config.worker_config import WorkerConfig
 from runtime.definitions.render import definition
 from runtime.herder.configs import topic_creation
-from runtime.herder.configs.override_policy import OverridePolicy
+from runtime.herder.configs.file_paths import FilePathLimit
+from runtime.herder.configs.override_policy import policy_of
 from runtime.herder.configs.task_specs import DEDICATED, ISOLATION, SHARED
 from runtime.kafka.clients.definitions import client_keys
 from runtime.kafka.formats import java_ordered
@@ -23,7 +23,6 @@ _GROUP = "consumer.override.group.id"
 _OFFSETS, _ELSEWHERE = "offsets.storage.topic", "producer.override.bootstrap.servers"
 _READERS = ("admin.override.bootstrap.servers", "consumer.override.bootstrap.servers")
 _CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
-_FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,8 @@ class WorkerChecks:
 
     def __init__(self, worker: WorkerConfig) -> None:
         self._worker = worker
-        self._policy = OverridePolicy.of(worker.originals)
-        self._paths = tuple(Path(p).resolve() for p in worker.file_paths)
+        self._policy = policy_of(worker)
+        self._paths = FilePathLimit(worker.file_paths)
 
     def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
         """Add errors to `answer`. `config` belongs to a connector of this kind (source, sink), with variables
@@ -54,7 +53,7 @@ class WorkerChecks:
     def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
         """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
         at = _converters_at(answer["configs"])
-        found = [entry for client in _clients(kind, config) for entry in self._overrides(client, config)]
+        found = [entry for client in _clients(kind, config) for entry in self._overrides(kind, client, config)]
         answer["configs"][at:at] = found
         answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
 
@@ -84,14 +83,16 @@ class WorkerChecks:
                 f"{' and '.join(missing)} to {elsewhere}",
             )
 
-    def _overrides(self, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    def _overrides(self, kind: str, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Only types are checked here; a value that the client rejects fails the task, as in Java."""
         prefix = f"{client}.override."
         known = client_keys(client)
         ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
         given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
+        connector, cls = config.get("name", ""), config.get("connector.class", "")
+        refused = self._policy.refusals(connector, kind, cls, client, given) if given else {}
         for name, text in given.items():
-            key, value, error = known.get(name), text, self._policy.refusal(name)
+            key, value, error = known.get(name), text, refused.get(name)
             try:
                 value = to_text(parse(name, text, key.type)) if key is not None else text
             except ConfigError as e:
@@ -113,14 +114,8 @@ class WorkerChecks:
 
     def _file(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         """`headrace.file.paths`: the folders below which file connectors may name files."""
-        cls = config.get("connector.class", "").rpartition(".")[2].removesuffix("Connector")
-        if not self._paths or cls not in _FILE_CONNECTORS:
-            return
-        file = config.get("file", "")
-        if not any(Path(file).resolve().is_relative_to(path) for path in self._paths):
-            yield ConfigIssue(
-                "file", f"Invalid value {file} for configuration file: not below one of headrace.file.paths"
-            )
+        for key, problem in self._paths.refused(config):
+            yield ConfigIssue(key, f"Invalid value {config.get(key, '')} for configuration {key}: {problem}")
 
 
 def _clients(kind: str, config: Mapping[str, str]) -> list[str]:

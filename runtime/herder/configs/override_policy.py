@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.api.errors import ConfigError
+from runtime.config.foreign_plugins import ClientPolicy
+from runtime.config.worker_config import WorkerConfig
 
 KEY = "connector.client.config.override.policy"
 ALLOWLIST_KEY = "connector.client.config.override.allowlist"
 _PACKAGE, _SUFFIX = "org.apache.kafka.connect.connector.policy.", "ConnectorClientConfigOverridePolicy"
 _PRINCIPAL = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
+
+
+def policy_of(worker: WorkerConfig) -> ClientPolicy:
+    """The worker's policy. ConfigError for a class that this worker does not have."""
+    return worker.client_policy or OverridePolicy.of(worker.originals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +35,17 @@ class OverridePolicy:
         listed = frozenset(k.strip() for k in props.get(ALLOWLIST_KEY, "").split(",") if k.strip())
         known = {"All": None, "None": frozenset[str](), "Principal": _PRINCIPAL, "Allowlist": listed}
         if name not in known:
-            raise ConfigError(f"{KEY}={given}: this worker does not have this policy; choose from {', '.join(known)}")
+            raise ConfigError(
+                f"{KEY}={given}: this worker does not have this policy; add its jars, with an entry in "
+                f"META-INF/services, to plugin.path, or choose from {', '.join(known)}"
+            )
         return cls(name, known[name])
+
+    def refusals(
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
+    ) -> dict[str, str]:
+        """As ClientPolicy.refusals()."""
+        return {setting: reason for setting in settings if (reason := self.refusal(setting)) is not None}
 
     def refusal(self, setting: str) -> str | None:
         """The reason why this client setting may not be overridden; None if overriding is allowed."""

@@ -64,7 +64,8 @@ class ResolvingHost:
             resolved, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
             scrub = self._secrets.scrubber(hidden)
             answer = await self._scrubbed(self._host.validate({**config, **resolved}), scrub, hidden)
-            self._checks.apply((await self._host.resolve(resolved["connector.class"])).type, resolved, answer)
+            kind = (await self._host.resolve(resolved["connector.class"])).type
+            await asyncio.to_thread(self._checks.apply, kind, resolved, answer)  # may ask a Java policy
             for entry in answer["configs"]:
                 value, given = entry["value"], config.get(entry["value"]["name"])
                 if (entry["definition"] or {}).get("type") == "PASSWORD" and given:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
@@ -12,6 +12,7 @@ from runtime.config.providers import has_variables
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
+from runtime.java.target import JavaTarget, is_java_target
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.model.states import ConnectorType
@@ -21,6 +22,7 @@ ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
 """Headrace's connector property for tasks that run in slots of their own."""
 
 GROUP, OFFSETS_TOPIC = "consumer.override.group.id", "offsets.storage.topic"
+ISOLATION_LEVEL = "consumer.override.isolation.level"
 
 _epochs = itertools.count(1)
 _ID_KINDS = {"admin": "adminclient"}
@@ -71,7 +73,7 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         task=order.task,
         epoch=next(_epochs),
         type=order.info.type,
-        task_class=order.info.task_python_class,
+        task_class=_task_class(order),
         config=dict(order.task_config),
         key_converter=_converter(worker, config, "key"),
         value_converter=_converter(worker, config, "value"),
@@ -101,6 +103,14 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         environment=order.info.environment,
         targets=dict(order.info.targets),
     )
+
+
+def _task_class(order: TaskRequest) -> str:
+    """A Java connector may choose the class when it creates the task's config."""
+    target, named = order.info.task_target, order.task_config.get("task.class")
+    if named and is_java_target(target):
+        return str(replace(JavaTarget.parse(target), cls=named))
+    return target
 
 
 def _transactional_producer(worker: WorkerConfig, order: TaskRequest, own_topic: str | None) -> dict[str, object]:

@@ -158,7 +158,7 @@ class ConnectorLoop:
                 if self._tasks.may_run():  # regained during the rest of the step
                     self.lease_regained()
                 continue
-            except Exception as e:
+            except Exception as e:  # the step is repeated
                 self._requests.add(requested)
                 unexpected = not isinstance(e, _EXPECTED)
                 log.warning("%s: %s; retrying in %.1f s", self.name, e, delay, exc_info=unexpected)

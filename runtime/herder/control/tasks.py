@@ -23,7 +23,7 @@ from runtime.kafka.groups import Groups
 from runtime.model.states import ConnectorType, State, TaskId
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.storage.configs import StoredConnector
-from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.statuses import StatusStore
 
 log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class Tasks:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
             first = replace(orders[0], connector_config=resolved)
             offsets = await self._prepare(first, [order.task for order in orders])
-        except (ConfigError, FencingFailed) as e:
+        except (ConfigError, FencingFailed, OffsetTopicUnusable) as e:
             for order in orders:
                 self._fail_task(order, paused, e)
             return
@@ -237,14 +237,14 @@ class Tasks:
         resolved = replace(order, connector_config=config, task_config=task)
         return task_specs.spec(self._services.worker, resolved, offsets, paused)
 
-    def _fail_task(
-        self, order: TaskRequest, paused: bool, why: ConfigError | ClientConfigError | FencingFailed
-    ) -> None:
+    def _fail_task(self, order: TaskRequest, paused: bool, why: Exception) -> None:
         """Report FAILED; the task remains FAILED until it is restarted or its configuration changes."""
         self._running[order.task] = AssignedTask(0, order.task_config, order.connector_config, paused, failed=True)
         trace = f"{ConfigError.java_name}: {why}\n"
         if isinstance(why, FencingFailed):
             trace = f"{ConnectError.java_name}: Failed to perform zombie fencing: {why}\n"
+        if isinstance(why, OffsetTopicUnusable):
+            trace = f"{ConnectError.java_name}: {why}, then restart the task\n"
         self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
 
     async def _offsets(self) -> list[SourceOffset]:

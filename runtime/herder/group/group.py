@@ -45,7 +45,7 @@ class GroupWorkerInfo:
     load_at: float = 0.0
     state: WorkerState = WorkerState.ACTIVE
     process: Mapping[str, Any] = field(default_factory=dict)
-    """The identity of its process on its machine (kafka.group.process_identity); empty if unknown."""
+    """The identity of its process on its machine (system.process_identity); empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

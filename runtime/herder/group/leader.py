@@ -14,8 +14,8 @@ import orjson
 
 from runtime.herder.group.assignor import Decision, GroupWorker, Situation, Unit, assign
 from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo, WorkerState
-from runtime.kafka.group.process_identity import name_of
 from runtime.kafka.group.protocol import Assignment, Work, WorkerMetadata, refusals
+from runtime.system.process_identity import name_of
 
 FOREIGN_CAPACITY = 2.0
 """Slots assumed for a member of another implementation, which does not report its capacity."""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.worker_group import WorkerGroup
 from runtime.kafka.errors import KafkaProblem
-from runtime.kafka.group import process_identity
+from runtime.system import process_identity
 from runtime.system.repeating import repeat
 
 _log = logging.getLogger(__name__)

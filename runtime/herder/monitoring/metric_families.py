@@ -34,7 +34,7 @@ class MetricFamilies:
             return
         name = short if short.startswith("headrace_") else PREFIX + short
         if name not in self._heads:
-            self._heads[name] = f"# HELP {name} {help_text}\n# TYPE {name} {kind}\n"
+            self._heads[name] = f"# HELP {name} {_help(help_text)}\n# TYPE {name} {kind}\n"
             self._samples[name] = []
         inner = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items())
         self._samples[name].append(f"{name}{{{inner}}} {_number(value)}\n" if inner else f"{name} {_number(value)}\n")
@@ -42,6 +42,10 @@ class MetricFamilies:
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.3f}"
+
+
+def _help(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n")
 
 
 def _escaped(text: str) -> str:

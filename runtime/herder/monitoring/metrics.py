@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +14,7 @@ from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.metric_families import Labels, MetricFamilies
 from runtime.herder.monitoring.stalls import Stalls
-from runtime.herder.status.meter_board import FALLBACKS, TaskMeter
+from runtime.herder.status.meter_board import FALLBACKS, PluginMetric, TaskMeter
 from runtime.herder.status.status_board import StatusBoard
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
@@ -69,7 +70,12 @@ class Metrics:
                 f.counter(f"worker_metrics_{kind}_startup_{result}_total", {}, count, f"Starts of a {kind}: {result}.")
         f.gauge("headrace_slots", {}, len(slots), "Slots that are up.")
         for slot in slots:
-            f.gauge("headrace_slot_task_count", {"slot": slot.slot}, len(slot.tasks), "Tasks that a slot runs.")
+            own = {"slot": slot.slot}
+            f.gauge("headrace_slot_task_count", own, len(slot.tasks), "Tasks that a slot runs.")
+            f.gauge("headrace_slot_memory_bytes", own, slot.memory, "Memory of a slot and its JVM for Java plugins.")
+            if slot.java_memory:
+                f.gauge("headrace_slot_java_memory_bytes", own, slot.java_memory, "Memory of a slot's JVM.")
+                f.gauge("headrace_slot_java_heap_bytes", own, slot.java_heap, "Heap in use of a slot's JVM.")
 
     def _connector(self, f: MetricFamilies, stored: StoredConnector, kind: str) -> None:
         name, labels = stored.name, {"connector": stored.name}
@@ -79,6 +85,8 @@ class Metrics:
             f.gauge(
                 "connector_metrics_status", {**labels, **more, "status": _lower(status)}, 1, "State of a connector."
             )
+        if status is not None and status.state is State.RUNNING:
+            add_plugin_metrics(f, labels, self._board.meters.connector_metrics.get(name, ()))
         counts = Counter(task.state for task in tasks.values())
         total = "worker_metrics_connector_total_task_count"
         f.gauge(total, labels, len(tasks), "Tasks of a connector.")
@@ -126,9 +134,27 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
             f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
     if transactions := meter.total("transactions"):
         _transactions(f, labels, meter, transactions)
+    if runs:
+        add_plugin_metrics(f, labels, meter.plugins)
     if sink and runs:  # after a task has ended, its last report no longer applies
         f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
         f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")
+
+
+def add_plugin_metrics(f: MetricFamilies, labels: Labels, metrics: Iterable[PluginMetric]) -> None:
+    """Of plugins that register metrics (KIP-877)."""
+    seen = set()
+    for name, own, value, text in metrics:
+        metric = f"plugins_{_word(name)}"
+        every = {**labels, **{_word(label): content for label, content in own.items()}}
+        if (key := (metric, *every.items())) not in seen:
+            seen.add(key)
+            f.gauge(metric, every, value, text)
+
+
+def _word(name: str) -> str:
+    """A name as Prometheus accepts it."""
+    return re.sub("[^a-zA-Z0-9_]", "_", name)
 
 
 def _transactions(f: MetricFamilies, labels: Labels, meter: TaskMeter, count: float) -> None:

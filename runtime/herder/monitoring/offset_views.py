@@ -32,10 +32,12 @@ class OffsetViews:
     async def detail(self, name: str) -> DetailedOffsetsAnswer:
         """GET /connectors/{name}/offsets?detail=true: the offsets, the `stalled` tasks, and when a stopped sink's
         offsets expire on the brokers (`expires_at`, milliseconds since 1970)."""
-        group = await self._offset_requests.group(name, self._herder.stored(name).config)
+        config = self._herder.stored(name).config
+        group = await self._offset_requests.group(name, config)
         entries = await self._offsets.read(name, group)
+        isolation = await self._offset_requests.isolation(config) if group is not None else None
         return {
-            "offsets": await self._progress.detail(name, group is not None, entries),
+            "offsets": await self._progress.detail(name, group is not None, entries, isolation),
             "stalled": sorted(self._stalls.stalled(name)),
             "expires_at": await self._expiry.expires_at(name) if group is not None and entries else None,
         }

@@ -21,32 +21,39 @@ CACHE_SECONDS = 1.0
 class OffsetProgress:
     """Adds lag or age to offsets. Event loop only; concurrent requests for a connector share one query of Kafka."""
 
-    def __init__(self, positions: Positions, store: OffsetStore) -> None:
-        self._positions, self._store = positions, store
+    def __init__(self, positions: Positions, store: OffsetStore, isolation: str) -> None:
+        """`isolation` is the `isolation.level` of sinks that do not set their own."""
+        self._positions, self._store, self._isolation = positions, store, isolation
         self._queries: dict[str, tuple[float, asyncio.Task[list[DetailedOffset]]]] = {}  # with their start times
 
-    async def detail(self, name: str, sink: bool, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
-        """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources.
+    async def detail(
+        self, name: str, sink: bool, entries: Sequence[OffsetEntry], isolation: str | None = None
+    ) -> list[DetailedOffset]:
+        """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources. `isolation`
+        is the sink's own `isolation.level`.
 
-        `ms` is the age of the next record to read in milliseconds; null if the record has no timestamp."""
+        `records` is 0 if the sink can read none of them: markers of transactions have offsets, too. `ms` is the age of
+        the next record to read in milliseconds; null if the record has no timestamp."""
         self._forget_old()
         if name not in self._queries:
-            query = self._of_sink(entries) if sink else self._of_source(name, entries)
+            query = self._of_sink(entries, isolation or self._isolation) if sink else self._of_source(name, entries)
             self._queries[name] = time.monotonic(), asyncio.create_task(query)
         return await asyncio.shield(self._queries[name][1])
 
-    async def _of_sink(self, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
+    async def _of_sink(self, entries: Sequence[OffsetEntry], isolation: str) -> list[DetailedOffset]:
         committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
         ends = await self._positions.ends(list(committed))
         behind = {at: o for at, o in committed.items() if o < ends.get(at, 0)}
-        written = await self._positions.timestamps(behind)
+        following = await self._positions.next_records(behind, isolation)
         now = int(time.time() * 1000)
 
         def lag(at: TopicPartition) -> LagAnswer | None:
             if at not in ends:
                 return None
-            since = written.get(at, -1) if at in behind else now
-            return {"records": max(ends[at] - committed[at], 0), "ms": max(now - since, 0) if since >= 0 else None}
+            written = following.get(at, -1) if at in behind else None
+            if written is None:
+                return {"records": 0, "ms": 0}
+            return {"records": ends[at] - committed[at], "ms": max(now - written, 0) if written >= 0 else None}
 
         return [
             {"partition": partition, "offset": offset, "end": ends.get(at), "lag": lag(at)}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from runtime.herder.answers import LagAnswer, ProgressAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
+from runtime.herder.monitoring.progress_history import ProgressHistory
 from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import TaskMeter
@@ -36,6 +37,7 @@ class ProgressWatch:
         self._watching: asyncio.Task[None] | None = None
         self._elsewhere: Mapping[str, Mapping[str, ProgressAnswer]] = {}  # by worker and connector
         self._next_expiry = 0.0
+        self.history = ProgressHistory(every)
 
     def start(self) -> None:
         """Start the periodic checks."""
@@ -87,6 +89,9 @@ class ProgressWatch:
     def publish_changes(self) -> None:
         """Publish the progress of connectors that have changed since the last call."""
         changed, self._board.meters.changed = self._board.meters.changed | self._stalls.check(), set()
+        self.history.keep(self._board.meters.connectors())
+        for name in changed.intersection(self._board.meters.connectors()):
+            self.history.add(name, self._now(), self.of(name))
         known = {name: self.everywhere(name) for name in sorted(changed) if self._has_progress(name)}
         if known:
             self._events.publish_latest("progress", {"time": self._now(), "connectors": known})

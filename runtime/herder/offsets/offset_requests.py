@@ -203,6 +203,11 @@ class OffsetRequests:
             own = await self._host.value(config, task_specs.GROUP)
         return task_specs.group_id(name, {} if own is None else {task_specs.GROUP: own})
 
+    async def isolation(self, config: Mapping[str, str]) -> str | None:
+        """The `isolation.level` that a sink's configuration sets for its consumers."""
+        own = await self._host.value(config, task_specs.ISOLATION_LEVEL)
+        return None if own is None else own.strip().lower()
+
     async def resolved(self, name: str) -> Mapping[str, str]:
         """The configuration of a connector with variables resolved; never to be shown to clients."""
         with _unresolved(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,10 @@ TOTALS = (
     "read", "written", "batches", "batch_ms", "commits", "commit_failures", "transactions", "transaction_records",
     *(f"fallbacks_{plugin}" for plugin in FALLBACKS),
 )  # fmt: skip
+
+
+PluginMetric = tuple[str, Mapping[str, str], float, str]
+"""Name, labels, value and description of a metric that a plugin has registered."""
 
 
 @dataclass(slots=True)
@@ -42,6 +46,11 @@ class TaskMeter:
         return None if found is None else float(found)
 
     @property
+    def plugins(self) -> Sequence[PluginMetric]:
+        """The metrics of plugins in the newest run."""
+        return [(name, labels, value, text) for name, labels, value, text in self.now.get("plugins", ())]
+
+    @property
     def waiting(self) -> int:
         """Records that wait for the task: a sink's lag, or records read but not yet acknowledged."""
         return int(self.now.get("lag") or 0) or int(self.now.get("active") or 0)
@@ -53,6 +62,7 @@ class MeterBoard:
     def __init__(self) -> None:
         self._tasks: dict[str, dict[int, TaskMeter]] = {}
         self.changed: set[str] = set()  # connectors with reports that have not been published yet
+        self.connector_metrics: dict[str, Sequence[PluginMetric]] = {}  # that connectors have registered themselves
         self.startups: Counter[tuple[str, bool]] = Counter()  # by kind (connector, task) and success
         self.restarts: Counter[TaskId] = Counter()  # starts of a task after its first one
         self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it has started or failed
@@ -81,6 +91,7 @@ class MeterBoard:
     def forget(self, connector: str) -> None:
         """The connector has been deleted."""
         self._tasks.pop(connector, None)
+        self.connector_metrics.pop(connector, None)
         for task in [task for task in self._runs if task.connector == connector]:
             del self._runs[task]
             self.restarts.pop(task, None)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ class ScanCache:
         """The plugins that were found before; None if there is no result for the present files."""
         try:
             stored = json.loads(self._file(location).read_bytes())
-            if stored["state"] != _state(class_path):
+            if stored["state"] != state_of(class_path):
                 return None
             return [_plugin(location, entry) for entry in stored["plugins"]]
         except (OSError, ValueError, KeyError, TypeError):
@@ -41,18 +41,25 @@ class ScanCache:
         fresh = file.with_name(f".{file.name}.{os.getpid()}")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(json.dumps({"state": _state(class_path), "plugins": [_entry(p) for p in plugins]}))
+            fresh.write_text(json.dumps({"state": state_of(class_path), "plugins": [_entry(p) for p in plugins]}))
             fresh.replace(file)
         except OSError as error:
             _log.debug("the plugins of %s are not cached: %s", location, error)
             with suppress(OSError):
                 fresh.unlink(missing_ok=True)
 
+    def update(self, location: Path, class_path: Sequence[Path], change: Callable[[JavaPlugin], JavaPlugin]) -> None:
+        """Change each plugin of a location whose result is valid."""
+        found = self.find(location, class_path)
+        if found is not None:
+            self.store(location, class_path, [change(plugin) for plugin in found])
+
     def _file(self, location: Path) -> Path:
         return self._folder / f"{hashlib.sha256(str(location).encode()).hexdigest()[:24]}.json"
 
 
-def _state(class_path: Sequence[Path]) -> list[Any]:
+def state_of(class_path: Sequence[Path]) -> list[Any]:
+    """Changes when a file of these jars or class folders changes in path, size or time. Raises OSError."""
     files: list[Path] = []
     for path in class_path:
         files += sorted(path.rglob("*")) if path.is_dir() else [path]

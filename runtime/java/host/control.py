@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from runtime.java.errors import HostLostError
+from runtime.java.host.class_names import ClassNames
 from runtime.java.host.link import receive_frame, send_frame
 from runtime.java.wire.reader import FrameReader, SchemaReader
 from runtime.java.wire.writer import FrameWriter
@@ -30,15 +32,25 @@ def _gone() -> str:
 
 class ControlLink:
     """Serves the control link until it ends. Calls run on threads of their own, in the context of the thread that has
-    opened the link of the plugin: its log lines belong to the same task."""
+    opened the link of the plugin: its log lines belong to the same task.
 
-    def __init__(self, connection: socket.socket) -> None:
+    Orders to the JVM are sent by a thread of their own, since the JVM may not read."""
+
+    def __init__(self, connection: socket.socket, names: ClassNames, levels: Mapping[str, str]) -> None:
+        """`levels` of loggers. HostLostError if the JVM has ended."""
         self._connection = connection
         self._writing = threading.Lock()
+        self._ordering = threading.Condition()
+        self._orders: dict[tuple[str, int | str], list[int | str]] = {}  # a later one for the same thing replaces it
+        self._ended = False
         self._contexts: dict[int, tuple[contextvars.Context, ContextCall]] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "java-context")
-        self._thread = threading.Thread(target=self._serve, name="java-control", daemon=True)
-        self._thread.start()
+        classes = {name: list(found) for name, found in names.classes.items()}
+        self._send([classes, {location: list(jars) for location, jars in names.jars.items()}])
+        for logger, level in levels.items():
+            self._send(["level", logger, level])
+        threading.Thread(target=self._serve, name="java-control", daemon=True).start()
+        threading.Thread(target=self._send_orders, name="java-orders", daemon=True).start()
 
     def register(self, link: int, call: ContextCall) -> None:
         """Answer the calls of a link, on behalf of this thread."""
@@ -49,11 +61,13 @@ class ControlLink:
         self._contexts.pop(link, None)
 
     def interrupt(self, link: int) -> None:
-        """Interrupt the thread of a link in the JVM."""
-        try:
-            self._send(["interrupt", link])
-        except HostLostError:
-            _log.debug("The JVM has ended; nothing to interrupt")
+        """Interrupt the thread of a link in the JVM. Does not wait."""
+        self._order("interrupt", link)
+
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers in the JVM, by name. Does not wait."""
+        for logger, level in levels.items():
+            self._order("level", logger, level)
 
     def close(self) -> None:
         """End the link, and with it the JVM."""
@@ -61,6 +75,23 @@ class ControlLink:
             self._connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             _log.debug("The control link has already ended")
+
+    def _order(self, name: str, subject: int | str, *arguments: str) -> None:
+        with self._ordering:
+            self._orders.pop((name, subject), None)
+            self._orders[name, subject] = [name, subject, *arguments]
+            self._ordering.notify()
+
+    def _send_orders(self) -> None:
+        with contextlib.suppress(HostLostError):
+            while True:
+                with self._ordering:
+                    self._ordering.wait_for(lambda: self._orders or self._ended)
+                    if self._ended:
+                        return
+                    orders, self._orders = list(self._orders.values()), {}
+                for order in orders:
+                    self._send(order)
 
     def _send(self, message: Any) -> None:
         with self._writing:
@@ -80,6 +111,9 @@ class ControlLink:
         except HostLostError:
             self._pool.shutdown(wait=False)
             self._connection.close()
+            with self._ordering:
+                self._ended = True
+                self._ordering.notify()
 
     def _answer(self, number: int, link: int, name: str, argument: Any) -> None:
         answer = None

@@ -9,13 +9,13 @@ import hashlib
 import importlib.util
 import os
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
 from runtime.api.errors import ConnectError
+from runtime.system.process_folder import work_folder
 
 _COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
 _TIMEOUT = 120.0
@@ -31,9 +31,9 @@ def glue_jar(java: Path, classpath: Sequence[Path], cache: Path) -> Path:
     jar = cache / "java-host" / f"glue-{_digest(sources, classpath)}.jar"
     if not jar.is_file():
         jar.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=jar.parent) as work:
-            classes = compile_sources(java, classpath, sources, Path(work))
-            draft = Path(work) / jar.name
+        with work_folder(jar.parent) as work:
+            classes = compile_sources(java, classpath, sources, work)
+            draft = work / jar.name
             _pack(classes, draft)
             draft.replace(jar)
     return jar

@@ -1,127 +1,153 @@
-"""A task host: the JVM, its control link, and the links to plugin objects."""
+"""The task host of a process: JVMs that run plugin code, normally one."""
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
 from runtime.java.errors import HostLostError
-from runtime.java.host.control import ContextCall, ControlLink
-from runtime.java.host.link import Link
-from runtime.java.host.process import HostProcess, JvmSettings
+from runtime.java.host.control import ContextCall
+from runtime.java.host.jvm import JavaClass, PluginObject, TaskHostJvm
+from runtime.java.host.process import JvmEnd, JvmSettings
 
+__all__ = ["JavaClass", "JavaHost", "PluginObject"]
 
-@dataclass(frozen=True, slots=True)
-class JavaClass:
-    """A class in a location of `plugin.path`: a folder of jars or a single jar, with its class loader in the JVM.
+OnEnd = Callable[[JvmEnd, "frozenset[int]"], None]
+"""Called when a JVM has ended, with the threads that own objects in it; on any thread."""
 
-    Without a location the class is one of Kafka's own."""
-
-    name: str
-    location: str | None = None
-    jars: Sequence[str] = field(default=())
-
-
-class PluginObject:
-    """An object in the JVM: an instance of a plugin's class, whose methods are called over a link of its own."""
-
-    def __init__(self, link: Link, version: str | None, reports: bool, closed: Callable[[], None]) -> None:
-        """`reports`: the class is a source task whose commitRecord() does something."""
-        self.link, self.version, self.reports = link, version, reports
-        self.call, self.exchange = link.call, link.exchange
-        self._closed = closed
-
-    def close(self) -> None:
-        """End the object. If a call is under way, its thread in the JVM is interrupted, and the call raises
-        HostLostError here."""
-        self.link.close()
-        self._closed()
+_STOPPED = JvmEnd("The task host was stopped", planned=True)
 
 
 class JavaHost:
-    """The task host of this process. The JVM starts with the first object, and again after it has ended."""
+    """The task host of this process. A JVM starts with the first object, and again after it has ended. Thread-safe.
 
-    def __init__(self, settings: JvmSettings) -> None:
-        self._settings = settings
+    While a JVM is being replaced, its objects remain in it until they are closed, and new objects are created in a new
+    JVM."""
+
+    def __init__(
+        self, settings: JvmSettings | Callable[[], JvmSettings], on_end: OnEnd = lambda end, owners: None
+    ) -> None:
+        """A function for the settings is called whenever a JVM starts."""
+        self._settings, self._on_end = settings, on_end
         self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._process: HostProcess | None = None
-        self._control: ControlLink | None = None
-        self._admin: Link | None = None
+        self._starting = threading.Lock()
+        self._current: TaskHostJvm | None = None
+        self._retired: list[TaskHostJvm] = []
+        self._levels: dict[str, str] = {}
+        self._revoked: set[int] = set()  # threads whose tasks must end
 
     @property
     def pid(self) -> int | None:
-        """The process id of the JVM; None while there is none."""
-        process = self._process
-        return None if process is None or process.ended.is_set() else process.pid
+        """The process id of the JVM that gets new objects; None while there is none."""
+        current = self._current
+        return None if current is None or not current.alive else current.process.pid
+
+    @property
+    def jvms(self) -> list[TaskHostJvm]:
+        """All running JVMs, the current one last."""
+        with self._lock:
+            found = [*self._retired, *([self._current] if self._current is not None else [])]
+        return [jvm for jvm in found if jvm.alive]
+
+    def holds(self, plugin: PluginObject) -> bool:
+        """Whether an object is in a running JVM; false when the end of its JVM is reported."""
+        return self._jvm_of(plugin) is not None
+
+    def is_retired(self, jvm: TaskHostJvm) -> bool:
+        """Whether a JVM gets no more objects."""
+        return jvm is not self._current
 
     def create(self, kind: str, plugin: JavaClass, thread: str, context: ContextCall | None = None) -> PluginObject:
         """A new object: `kind` is source_task, sink_task, connector, transformation, predicate, converter or
         header_converter. `thread` names its thread; `context` answers the calls of its context.
 
-        Raises the exception of the class's constructor, or HostLostError."""
-        process, control = self._running()
-        link = Link(process.connect(), next(self._numbers), process.reason)
-        number = link.number
-        control.register(number, context or _no_context)
-
-        def closed() -> None:
-            control.interrupt(number)
-            control.forget(number)
-
-        try:
-            version, reports = link.call(
-                kind, number, thread, plugin.location, list(plugin.jars), plugin.name, str(number)
-            )
-        except BaseException:
-            link.close()
-            control.forget(number)
-            raise
-        return PluginObject(link, version, reports, closed)
+        Raises the exception of the class's constructor, HostLostError or CallTimeoutError."""
+        if threading.get_ident() in self._revoked:
+            raise HostLostError("The task was revoked")
+        return self._running().create(kind, plugin, thread, context or _no_context)
 
     def stack(self, plugin: PluginObject) -> str | None:
-        """The stack of the object's thread in the JVM."""
-        found: str | None = self._ask("stack", plugin.link.number)
-        return found
+        """The stack of the object's thread in the JVM; None if it has ended. HostLostError if the JVM has ended."""
+        jvm = self._jvm_of(plugin)
+        return None if jvm is None else jvm.stack(plugin.link.number)
+
+    def stacks(self, thread: int) -> list[str]:
+        """The Java stacks of the calls that wait on a thread of this process: usually none or one."""
+        return [
+            jvm.stack(made.link.number) or ""
+            for jvm in self.jvms
+            for made in jvm.objects
+            if made.link.caller == thread
+        ]  # fmt: skip
 
     def used_heap(self) -> int:
-        """Bytes of the heap in use."""
-        return int(self._ask("memory"))
+        """Bytes of the heap in use, of all JVMs."""
+        return sum(jvm.status().heap for jvm in self.jvms)
 
-    def set_level(self, logger: str, level: str) -> None:
-        """Set the level of a logger in the JVM and of those below it; `root` for all."""
-        self._ask("level", logger, level)
+    def set_levels(self, levels: Mapping[str, str]) -> None:
+        """Set the levels of loggers, by name, in present and future JVMs; `root` for all."""
+        self._levels = {**self._levels, **levels}
+        for jvm in self.jvms:
+            jvm.set_levels(levels)
+
+    def release(self, thread: int, ended: bool = False) -> None:
+        """Close all objects that a thread owns; calls under way are interrupted and raise HostLostError. Unless the
+        task of the thread has `ended`, it cannot create objects any more."""
+        if ended:
+            self._revoked.discard(thread)
+        else:
+            self._revoked.add(thread)
+        for jvm in self.jvms:
+            for made in jvm.objects:
+                if made.owner == thread:
+                    made.close()
+
+    def retire(self, jvm: TaskHostJvm) -> None:
+        """The JVM gets no more objects. Its owner ends it."""
+        with self._lock:
+            if self._current is jvm:
+                self._current = None
+                self._retired.append(jvm)
 
     def stop(self) -> None:
-        """End the JVM at once. Objects should have been closed before."""
+        """End all JVMs at once. Objects should have been closed before."""
+        running = self.jvms
         with self._lock:
-            process, self._process = self._process, None
-            if self._control is not None:
-                self._control.close()
-            self._admin = None
-        if process is not None and not process.ended.wait(2.0):
-            process.kill()
-            process.ended.wait()
+            self._current, self._retired = None, []
+        for jvm in running:
+            jvm.end(_STOPPED)
+        for jvm in running:
+            jvm.process.ended.wait()
 
-    def _ask(self, name: str, *arguments: Any) -> Any:
-        process, _ = self._running()
+    def _jvm_of(self, plugin: PluginObject) -> TaskHostJvm | None:
+        return next((jvm for jvm in self.jvms if plugin in jvm.objects), None)
+
+    def _running(self) -> TaskHostJvm:
+        current = self._current
+        if current is not None and current.alive:
+            return current
+        with self._starting:
+            current = self._current
+            if current is None or not current.alive:
+                settings = self._settings if isinstance(self._settings, JvmSettings) else self._settings()
+                current = TaskHostJvm(settings, self._levels, self._ended)
+                with self._lock:
+                    self._current = current
+            return current
+
+    def _ended(self, jvm: TaskHostJvm) -> None:
         with self._lock:
-            if self._admin is None:
-                self._admin = Link(process.connect(), next(self._numbers), process.reason)
-                self._admin.call("admin", self._admin.number, "admin", None, [], "", "0")
-            admin = self._admin
-        return admin.call(name, *arguments)
-
-    def _running(self) -> tuple[HostProcess, ControlLink]:
-        with self._lock:
-            if self._process is None or self._control is None or self._process.ended.is_set():
-                self._process = HostProcess(self._settings)
-                self._control, self._admin = ControlLink(self._process.connect()), None
-            return self._process, self._control
+            if self._current is jvm:
+                self._current = None
+            if jvm in self._retired:
+                self._retired.remove(jvm)
+        self._on_end(jvm.process.end, owners(jvm.objects))
 
 
-def _no_context(name: str, argument: Any) -> Any:
+def owners(objects: Iterable[PluginObject]) -> frozenset[int]:
+    """The threads that own these objects."""
+    return frozenset(made.owner for made in objects)
+
+
+def _no_context(name: str, argument: object) -> None:
     raise HostLostError(f"{name} is not available to this plugin")

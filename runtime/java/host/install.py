@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from runtime.java.host.archive import with_archive
 from runtime.java.host.coordinates import HOST
 from runtime.java.host.glue import glue_jar
 from runtime.java.host.process import JvmSettings
@@ -19,4 +20,6 @@ def host_settings(java: Java, heap_mb: int = 256, lease: Path | None = None, mor
     Raises JarsError or GlueError."""
     folder = jars.fetch("java-host", HOST, java)
     kafka = sorted(folder.glob("*.jar"))
-    return JvmSettings(java.program, [glue_jar(java.program, kafka, cache_folder()), *kafka], heap_mb, more, lease)
+    cache = cache_folder()
+    settings = JvmSettings(java.program, [glue_jar(java.program, kafka, cache), *kafka], heap_mb, more, lease)
+    return with_archive(settings, cache / "java-host")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
-from runtime.java.errors import HostLostError, java_error
+from runtime.java.errors import CallTimeoutError, HostLostError, java_error
+from runtime.java.host.deadline import deadline
 from runtime.java.wire.reader import FrameReader, SchemaReader
 from runtime.java.wire.writer import FrameWriter
 
@@ -25,30 +27,91 @@ class Link:
         self._connection, self._lost = connection, lost
         self._writer, self._schemas = FrameWriter(), SchemaReader()
         self._turn = threading.Lock()
+        self.posted = False
+        """A call has been sent whose answer has not been collected."""
+        self._early: FrameReader | None = None  # that answer, if another call had to receive it
         self.closed = False
+        self._limited = False
+        self.caller = 0
+        """The thread that is in a call; 0: none."""
 
     def call(self, name: str, *arguments: Any, batch: Batch | None = None) -> Any:
-        """The value that a call returns. Raises the exception of the plugin, or HostLostError."""
+        """The value that a call returns. Raises the exception of the plugin, HostLostError, or CallTimeoutError if it
+        has not returned by the `deadline`."""
         return self.exchange(name, *arguments, batch=batch)[0]
 
     def exchange(self, name: str, *arguments: Any, batch: Batch | None = None) -> tuple[Any, FrameReader]:
         """The value that a call returns, and the reader of the batch behind it. Raises as call()."""
         with self._turn:
+            self.caller = threading.get_ident()
             try:
-                self._writer.value([name, *arguments])
-                if batch is not None:
-                    batch(self._writer)
-            except BaseException:
-                self._writer.abandon()
-                raise
+                return self._exchange(name, arguments, batch)
+            finally:
+                self.caller = 0
+
+    def post(self, name: str, *arguments: Any) -> None:
+        """Send a call without waiting for its answer: collect() returns it. Other calls may follow meanwhile. Raises
+        HostLostError."""
+        with self._turn:
+            self._send(name, arguments, None)
+            self.posted = True
+
+    def collect(self) -> tuple[Any, FrameReader]:
+        """The result of the call that was posted, as of exchange()."""
+        with self._turn:
+            self.caller = threading.get_ident()
+            try:
+                frame, self._early = self._early or self._receive("poll"), None
+                self.posted = False
+            finally:
+                self.caller = 0
+        return self._result(frame)
+
+    def _exchange(self, name: str, arguments: tuple[Any, ...], batch: Batch | None) -> tuple[Any, FrameReader]:
+        if self.posted and self._early is None:
+            self._early = self._receive(name)
+        self._send(name, arguments, batch)
+        return self._result(self._receive(name))
+
+    def _send(self, name: str, arguments: tuple[Any, ...], batch: Batch | None) -> None:
+        try:
+            self._writer.value([name, *arguments])
+            if batch is not None:
+                batch(self._writer)
+        except BaseException:
+            self._writer.abandon()
+            raise
+        self._limit(deadline.get())
+        try:
             send_frame(self._connection, self._writer.frame(), self._why)
+        except TimeoutError:
+            raise self._late(name) from None
+
+    def _receive(self, name: str) -> FrameReader:
+        """The next answer, with its schemas read: they may be used by the one that follows."""
+        try:
             frame = FrameReader(receive_frame(self._connection, self._why), self._schemas)
-            self._schemas.read(frame)
-            failed = frame.u8()
-            value = frame.value()
+        except TimeoutError:
+            raise self._late(name) from None
+        self._schemas.read(frame)
+        return frame
+
+    def _late(self, name: str) -> CallTimeoutError:
+        self._connection.shutdown(socket.SHUT_RDWR)  # the answer must not be taken for that of another call
+        return CallTimeoutError(f"A Java plugin did not return from {name} in time")
+
+    @staticmethod
+    def _result(frame: FrameReader) -> tuple[Any, FrameReader]:
+        failed = frame.u8()
+        value = frame.value()
         if failed:
             raise java_error(value)
         return value, frame
+
+    def _limit(self, until: float | None) -> None:
+        if until is not None or self._limited:
+            self._connection.settimeout(None if until is None else max(until - time.monotonic(), 0.001))
+            self._limited = until is not None
 
     def close(self) -> None:
         """End the link. A call that is under way on another thread raises HostLostError."""
@@ -64,15 +127,17 @@ class Link:
 
 
 def send_frame(connection: socket.socket, frame: bytes, why: Callable[[], str]) -> None:
-    """Sends a complete frame. HostLostError if the peer is gone."""
+    """Sends a complete frame. HostLostError if the peer is gone, TimeoutError as the socket."""
     try:
         connection.sendall(frame)
+    except TimeoutError:
+        raise
     except OSError as error:
         raise HostLostError(why()) from error
 
 
 def receive_frame(connection: socket.socket, why: Callable[[], str]) -> bytes:
-    """The body of the next frame. HostLostError if the peer is gone."""
+    """The body of the next frame. HostLostError if the peer is gone, TimeoutError as the socket."""
     return bytes(_receive(connection, int.from_bytes(_receive(connection, 4, why), "little"), why))
 
 
@@ -82,6 +147,8 @@ def _receive(connection: socket.socket, size: int, why: Callable[[], str]) -> by
     while rest:
         try:
             count = connection.recv_into(rest)
+        except TimeoutError:
+            raise
         except OSError as error:
             raise HostLostError(why()) from error
         if not count:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.java.errors import HostLostError
+from runtime.java.host.class_names import ClassNames
+from runtime.system.process_folder import make_folder
 from runtime.system.processes import die_with_parent
 
 _log = logging.getLogger(__name__)
 
 _LINES = 20  # of the output, for the message when the JVM ends
+_LINE = 1000  # characters; a longer line of the output becomes several
+_SOCKET = "link"
 _BACKLOG = 128
+_LEASE_PASSED = 70  # exit code; see Lease.java
+_OUT_OF_MEMORY = "OutOfMemoryError"
+_COLLECTOR = re.compile(r"-XX:\+Use\w*GC")  # the JVM accepts only one
+_READ_TIMEOUT = 0.5  # seconds for the last lines of the output
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +42,47 @@ class JvmSettings:
     heap_mb: int = 256
     options: Sequence[str] = ()
     lease: Path | None = None
+    names: ClassNames = field(default_factory=ClassNames)
+    archive: Path | None = None  # see archive.py
 
     def command(self) -> list[str]:
         """The command line. C1 only: it needs a third of the memory, and records cost more on our side anyway."""
         return [
             str(self.java),
             f"-Xmx{self.heap_mb}m",
-            *("-Xms16m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+            *(() if any(map(_COLLECTOR.fullmatch, self.options)) else ("-XX:+UseSerialGC",)),
+            *("-Xms16m", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+            *((f"-XX:SharedArchiveFile={self.archive}", "-Xlog:cds=off") if self.archive else ()),
             *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", *self.options),
             *("-cp", os.pathsep.join(map(str, self.classpath)), "headrace.Main"),
             str(self.lease or ""),
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class JvmEnd:
+    """Why a JVM has ended. `at_fault`: its code has ended it, or has made it unusable. `planned`: it was not needed any
+    more, or was replaced."""
+
+    reason: str
+    at_fault: bool = False
+    planned: bool = False
+
+
 class HostProcess:
     """A running JVM. It ends with this process, also if this process is killed."""
 
-    def __init__(self, settings: JvmSettings) -> None:
-        """Starts the JVM; returns at once. HostLostError if it cannot be started."""
-        self._folder = tempfile.mkdtemp(prefix="headrace-java-")
-        self._path = str(Path(self._folder, "link"))
+    def __init__(self, settings: JvmSettings, on_end: Callable[[], None] = lambda: None) -> None:
+        """Starts the JVM; returns at once. HostLostError if it cannot be started. `on_end` is called when it has ended,
+        on another thread, before any call of a plugin fails because of that."""
+        self._folder = make_folder(_SOCKET)
+        self._path = str(Path(self._folder, _SOCKET))
+        self._on_end = on_end
         self._output: deque[str] = deque(maxlen=_LINES)
         self._started = threading.Event()
         self._failed: OSError | None = None
         self._process: subprocess.Popen[str] | None = None
+        self._end: JvmEnd | None = None
         self.ended = threading.Event()
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -86,17 +111,29 @@ class HostProcess:
             raise HostLostError(self.reason()) from error
         return connection
 
-    def kill(self) -> None:
-        """Send SIGKILL."""
+    def kill(self, end: JvmEnd | None = None) -> None:
+        """Send SIGKILL. `end` explains it."""
         assert self._process is not None
+        self._end = self._end or end
         self._process.kill()
 
     def reason(self) -> str:
         """Why the JVM has ended, with the last lines of its output."""
         self.ended.wait(2.0)
+        return self.end.reason
+
+    @property
+    def end(self) -> JvmEnd:
+        """Why the JVM has ended, or is about to end."""
+        if self._end is not None:
+            return self._end
         code = self._process.poll() if self._process is not None else None
         last = "; ".join(self._output)
-        return f"The task host JVM has ended{_meaning(code)}" + (f": {last}" if last else "")
+        reason = f"The task host JVM has ended{_meaning(code)}" + (f": {last}" if last else "")
+        if _OUT_OF_MEMORY in last:
+            reason += ". Raise headrace.java.heap.mb, or use fewer or smaller tasks"
+        killed = code is None or code in (-signal.SIGKILL, -signal.SIGTERM, _LEASE_PASSED)
+        return JvmEnd(reason, at_fault=not killed)
 
     def _run(self, settings: JvmSettings, listener: socket.socket) -> None:
         """The thread that starts the JVM lives as long as the JVM: Linux kills a child when the thread ends that has
@@ -105,19 +142,31 @@ class HostProcess:
             process = self._process = subprocess.Popen(
                 settings.command(), stdin=listener.fileno(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", preexec_fn=die_with_parent(signal.SIGKILL), cwd=self._folder,
+                process_group=0,  # Ctrl-C in the terminal is for the worker, which stops the plugins
+
             )  # fmt: skip
         except OSError as error:
             self._failed = error
             self._started.set()
             shutil.rmtree(self._folder, ignore_errors=True)
             return
+        reader = threading.Thread(target=self._read, args=(process,), name="java-output", daemon=True)
+        reader.start()
         self._started.set()
-        for line in process.stdout or ():
-            self._output.append(line.strip())
-            _log.info("%s", line.rstrip())
         process.wait()
+        reader.join(_READ_TIMEOUT)  # a process that a plugin has started may keep the output open
+        try:
+            self._on_end()
+        except Exception:  # the calls that wait for the end must be released
+            _log.exception("The end of a task host could not be reported")
         self.ended.set()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        while line := process.stdout.readline(_LINE):
+            self._output.append(line.strip())
+            _log.info("%s", line.rstrip())
 
 
 def _meaning(code: int | None) -> str:

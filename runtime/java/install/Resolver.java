@@ -6,7 +6,9 @@ import java.util.List;
 import org.apache.maven.model.Repository;
 import org.apache.maven.model.io.xpp3.MavenXpp3Reader;
 import org.apache.maven.repository.internal.MavenRepositorySystemUtils;
+import org.eclipse.aether.AbstractRepositoryListener;
 import org.eclipse.aether.DefaultRepositorySystemSession;
+import org.eclipse.aether.RepositoryEvent;
 import org.eclipse.aether.RepositorySystem;
 import org.eclipse.aether.artifact.Artifact;
 import org.eclipse.aether.artifact.DefaultArtifact;
@@ -29,7 +31,8 @@ import org.eclipse.aether.util.repository.JreProxySelector;
 
 /**
  * Resolves one artifact, with its runtime dependencies if it is a jar, and prints lines of fields separated by tabs:
- * "file" with coordinate and path for each result, "got" with name and bytes for each download, "error" with a message.
+ * "file" with coordinate and path for each result, "got" with name and bytes for each download, "unreadable" with
+ * coordinate and reason for each POM that Maven ignores, "error" with a message.
  *
  * Arguments: local repository, "online" or "offline", repository URL or "" for Maven's own default, the coordinate as
  * group:artifact:extension:classifier:version, and group:artifact patterns of what the worker provides.
@@ -39,12 +42,14 @@ public class Resolver {
         List provided = Arrays.asList(arguments).subList(4, arguments.length);
         RepositorySystem system = new RepositorySystemSupplier().get();
         DefaultRepositorySystemSession session = MavenRepositorySystemUtils.newSession();
+        session.setSystemProperties(System.getProperties()); // profiles of POMs depend on Java's version
         session.setLocalRepositoryManager(
             system.newLocalRepositoryManager(session, new LocalRepository(new File(arguments[0]))));
         session.setOffline(arguments[1].equals("offline"));
         session.setChecksumPolicy(RepositoryPolicy.CHECKSUM_POLICY_FAIL);
         session.setProxySelector(new JreProxySelector());
         session.setTransferListener(new Progress());
+        session.setRepositoryListener(new Unreadable());
         session.setDependencySelector(
             new AndDependencySelector(new DependencySelector[] {session.getDependencySelector(), new Needed(provided, false)}));
         List repositories = new ArrayList();
@@ -104,6 +109,17 @@ public class Resolver {
         public void transferSucceeded(TransferEvent event) {
             String name = event.getResource().getResourceName();
             line("got", name.substring(name.lastIndexOf('/') + 1), String.valueOf(event.getTransferredBytes()));
+        }
+    }
+
+    /** Reports POMs that are missing or cannot be read: Maven ignores their dependencies. */
+    public static class Unreadable extends AbstractRepositoryListener {
+        public void artifactDescriptorInvalid(RepositoryEvent event) {
+            line("unreadable", event.getArtifact().toString(), reason(event.getException()));
+        }
+
+        public void artifactDescriptorMissing(RepositoryEvent event) {
+            line("unreadable", event.getArtifact().toString(), "it is missing");
         }
     }
 

@@ -91,6 +91,11 @@ def _follow(lines: Iterable[str], progress: TextIO) -> tuple[list[Path], str]:
             files.append(Path(second))
         elif kind == "error":
             error = first
+        elif kind == "unreadable":
+            print(
+                f"  the POM of {first} cannot be read, so its dependencies are not installed: {second[:300]}",
+                file=progress,
+            )
         elif kind == "got":
             downloads, size = downloads + 1, size + int(second)
             _show(f"{downloads} files, {size / 1_000_000:.1f} MB", downloads, progress)

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +20,7 @@ from runtime.java.jvm.errors import JarsError
 from runtime.java.jvm.java import Java
 from runtime.system.cache import cache_folder
 from runtime.system.locks import exclusive
+from runtime.system.process_folder import work_folder
 from runtime.system.processes import die_with_parent
 
 SETTINGS = """\
@@ -58,8 +58,8 @@ def _fetch_into(folder: Path, name: str, coordinates: Sequence[str], java: Java,
     work.mkdir(exist_ok=True)
     (work / "settings.xml").write_text(SETTINGS)
     (work / "ivy.xml").write_text(_module(coordinates))
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".retrieve-") as temporary:
-        target = Path(temporary) / "jars"
+    with work_folder(folder.parent) as temporary:
+        target = temporary / "jars"
         _run_ivy(work, target, name, len(coordinates), java, progress)
         missing = [c for c in coordinates if not (target / _file_name(c)).is_file()]
         if missing:

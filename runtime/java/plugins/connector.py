@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from runtime.api.config.definition import REQUIRED, ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue
 from runtime.api.config.types import Password
 from runtime.api.connector import Connector, ExactlyOnceSupport, SinkConnector, SourceConnector, SourceConnectorContext
 from runtime.api.data.record import TopicPartition
@@ -14,6 +14,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
 from runtime.java.errors import HostLostError, java_error
 from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.plugins.definition import definition_of
 from runtime.java.plugins.source_task import read_offsets
 
 
@@ -22,7 +23,8 @@ class JavaConnector(Connector):
 
     def __init__(self, host: JavaHost, plugin: JavaClass) -> None:
         """Raises the exception of the Java constructor, or HostLostError."""
-        self.plugin = host.create("connector", plugin, "connector", self._context_call)
+        self._host = host
+        self.metrics_owner = self.plugin = host.create("connector", plugin, "connector", self._context_call)
         self._definition: ConfigDef | None = None
 
     def version(self) -> str:
@@ -30,10 +32,15 @@ class JavaConnector(Connector):
 
     @property
     def definition(self) -> ConfigDef:
-        """The keys of the connector. Its validators remain in Java: use validate()."""
+        """The keys of the connector."""
         if self._definition is None:
-            self._definition = definition_of(self.plugin.call("definition"))
+            self._definition = definition_of(lambda: contextlib.nullcontext(self.plugin))
         return self._definition
+
+    @property
+    def lost(self) -> bool:
+        """Whether the JVM of this connector has ended."""
+        return not self._host.holds(self.plugin)
 
     @property
     def task_name(self) -> str:
@@ -41,7 +48,7 @@ class JavaConnector(Connector):
         name: str = self.plugin.call("task_class")
         return name
 
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+    def validate(self, config: Mapping[str, str | None]) -> list[ConfigValue]:
         types = {key.name: key.type for key in self.definition}
         return [
             ConfigValue(name, _typed(value, types.get(name)), recommended, errors, visible)
@@ -62,6 +69,10 @@ class JavaConnector(Connector):
                 self.plugin.call("stop")
         finally:
             self.plugin.close()
+
+    def close(self) -> None:
+        """Release an instance that was not started. A running call is interrupted and raises HostLostError."""
+        self.plugin.close()
 
     def _context_call(self, name: str, argument: Any) -> Any:
         if name == "reconfigure":
@@ -98,28 +109,6 @@ class JavaSinkConnector(JavaConnector, SinkConnector):
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         triples = [[*partition, offset] for partition, offset in offsets.items()]
         return bool(self.plugin.call("alter_sink_offsets", dict(config), triples))
-
-
-def definition_of(keys: Sequence[Sequence[Any]]) -> ConfigDef:
-    """The definition that the JVM has described."""
-    return ConfigDef(
-        *(
-            ConfigKey(
-                name,
-                ConfigType(kind),
-                REQUIRED if required else default,
-                Importance(importance),
-                doc or "",
-                None,
-                group,
-                order,
-                Width(width),
-                shown,
-                tuple(dependents or ()),
-            )
-            for name, kind, required, default, importance, doc, group, order, width, shown, dependents in keys
-        )
-    )
 
 
 def _typed(value: Any, kind: ConfigType | None) -> Any:

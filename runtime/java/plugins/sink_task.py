@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError
-from runtime.api.task import PendingReport, SinkTask
+from runtime.api.task import OffsetAndMetadata, PendingReport, SinkTask
 from runtime.java.errors import HostLostError, java_error
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.wire.records import write_sink
@@ -27,7 +27,7 @@ class JavaSinkTask(SinkTask):
     def __init__(self, host: JavaHost, plugin: JavaClass, thread: str = "task") -> None:
         """Raises the exception of the Java constructor, or HostLostError."""
         super().__init__()
-        self.plugin = host.create("sink_task", plugin, thread, self._context_call)
+        self.metrics_owner = self.plugin = host.create("sink_task", plugin, thread, self._context_call)
         self._put = _PutRecords()
         self._reports = _Reports()
         self._reporting = False
@@ -41,13 +41,15 @@ class JavaSinkTask(SinkTask):
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         number = self._put.add(records) if self._reporting else 0
-        self.plugin.call("put", number, batch=lambda frame: write_sink(frame, records))
+        collected = self.plugin.call("put", number, batch=lambda frame: write_sink(frame, records))
+        if collected:
+            self._put.release(collected)
 
     def pre_commit(self, offsets: _Offsets) -> _Offsets:
         given = [[*partition, offset] for partition, offset in offsets.items()]
         safe = {
-            TopicPartition(topic, partition): offset
-            for topic, partition, offset in self.plugin.call("pre_commit", given)
+            TopicPartition(topic, partition): OffsetAndMetadata(offset, metadata) if metadata else offset
+            for topic, partition, offset, metadata in self.plugin.call("pre_commit", given)
         }
         if self._reporting:
             self._put.forget(safe)
@@ -93,20 +95,31 @@ class JavaSinkTask(SinkTask):
             raise ConnectError(f"{name} is not available to a sink task")
         return None
 
-    def _report(self, batch: int, place: int, error: list[Any]) -> int:
-        reporter, record = self.context.errant_record_reporter, self._put.record(batch, place)
+    def _report(self, batch: int | list[Any], place: int | None, error: list[Any]) -> int:
+        """`batch` and `place` of a record, or its position in Kafka if the task has created it."""
+        reporter = self.context.errant_record_reporter
+        if isinstance(batch, list):
+            topic, partition, offset = batch
+            record = self._put.at(TopicPartition(topic, partition), offset)
+        else:
+            record = self._put.record(batch, place or 0)
         if reporter is None or record is None:
-            raise ConnectError("The record cannot be reported any more: its offset has been committed")
+            raise ConnectError(
+                "The record cannot be reported any more: its offset has been committed, "
+                "or the task does not hold it any more"
+            )
         return self._reports.add(reporter.report(record, java_error(error)))
 
 
 class _PutRecords:
-    """The records that may still be reported: those whose offsets have not been committed."""
+    """The records that may still be reported: their offsets have not been committed, and the task holds a record of
+    their batch. A task may also create a record for a report; for these the last batches are kept in any case."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._batches: dict[int, Sequence[SinkRecord]] = {}
         self._ends: dict[int, dict[TopicPartition, int]] = {}
+        self._released: dict[int, None] = {}
 
     def add(self, records: Sequence[SinkRecord]) -> int:
         """The number of the batch."""
@@ -119,11 +132,31 @@ class _PutRecords:
         records = self._batches.get(batch)
         return None if records is None else records[place]
 
+    def at(self, partition: TopicPartition, offset: int) -> SinkRecord | None:
+        """The record that was read from this position; None if it has been forgotten."""
+        for number, ends in list(self._ends.items()):  # the task's thread may add batches meanwhile
+            if ends.get(partition, -1) >= offset:
+                for record in self._batches.get(number, ()):
+                    tp = TopicPartition(record.original_topic, record.original_kafka_partition)
+                    if tp == partition and record.original_kafka_offset == offset:
+                        return record
+        return None
+
     def forget(self, committed: _Offsets) -> None:
         """Forget batches all of whose offsets are committed."""
         for number, ends in list(self._ends.items()):
             if all(committed.get(partition, -1) > last for partition, last in ends.items()):
-                del self._ends[number], self._batches[number]
+                self._remove(number)
+
+    def release(self, numbers: Sequence[int]) -> None:
+        """Forget batches whose records the JVM has collected, except the last ones."""
+        self._released.update((number, None) for number in numbers if number in self._batches)
+        while len(self._released) > _KEPT_BATCHES:
+            self._remove(next(iter(self._released)))
+
+    def _remove(self, number: int) -> None:
+        del self._ends[number], self._batches[number]
+        self._released.pop(number, None)
 
 
 def _ends(records: Sequence[SinkRecord]) -> dict[TopicPartition, int]:
@@ -169,3 +202,4 @@ class _Reports:
 
 
 _PRUNE = 1000
+_KEPT_BATCHES = 20

@@ -39,14 +39,17 @@ class JavaSourceTask(SourceTask):
         calls = _ContextCalls()
         found = host.create("source_task", plugin, thread, calls)
         made = object.__new__(_reporting(cls) if found.reports else cls)
-        made.plugin, made._calls = found, calls
+        made.plugin = made.metrics_owner = found
+        made._calls = calls
         return made
 
     plugin: PluginObject
+    metrics_owner: PluginObject
     _calls: _ContextCalls
 
     def __init__(self, host: JavaHost, plugin: JavaClass, thread: str = "task") -> None:
         super().__init__()
+        self._polls_ahead = False
 
     def version(self) -> str:
         return self.plugin.version or "undefined"
@@ -54,17 +57,25 @@ class JavaSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         self._calls.task = self
         self.plugin.call("start", dict(config), self.context.transactions is not None)
+        observes = self.plugin.reports or self.plugin.commits or self.context.transactions is not None
+        self._polls_ahead = not observes
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        facts, frame = self.plugin.exchange("poll")
+        """While the records of a poll are sent, the next poll is under way, unless the task observes commits or
+        transactions."""
+        link = self.plugin.link
+        facts, frame = link.collect() if link.posted else link.exchange("poll")
         count, batch, *requests = facts
+        if count and self._polls_ahead:
+            link.post("poll")
         records = self._records(frame, count, batch) if count else []
         if requests:
             self._request(records, requests)
         return records
 
     def commit(self) -> None:
-        self.plugin.call("commit")
+        if self.plugin.commits:
+            self.plugin.call("commit")
 
     def stop(self) -> None:
         """A task whose JVM has ended has nothing to release."""

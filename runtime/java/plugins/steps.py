@@ -8,42 +8,54 @@ from typing import Any, cast
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError
 from runtime.api.transformation import Predicate, Record, RecordT, Transformation
+from runtime.java.errors import java_error
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
+from runtime.java.plugins.converters import close_plugin
+from runtime.java.step_run import FailedStep, RunStep
 from runtime.java.wire.records import RecordColumns, in_order, read_groups, source_records, write_sink, write_source
 from runtime.java.wire.writer import FrameWriter
 
 
 class JavaTransformation(Transformation):
-    """A Java transformation. Each call crosses to the JVM, so that a chain of our own transformations is faster."""
+    """A Java transformation. A chain crosses to the JVM once for consecutive steps in Java: see apply_run()."""
 
     def __init__(self, host: JavaHost, plugin: JavaClass) -> None:
         """Raises the exception of the Java constructor, or HostLostError."""
-        self.plugin = host.create("transformation", plugin, "transformation")
+        self.plugin: PluginObject = host.create("transformation", plugin, "transformation")
+        self.place: object = self.plugin.jvm
+        self.metrics_owner = self.plugin
 
     def configure(self, config: Mapping[str, str]) -> None:
         self.plugin.call("configure", dict(config))
 
     def apply(self, record: RecordT) -> RecordT | None:
-        return self.apply_all([record])[0]
+        (result,) = self.apply_run([(self, None, False)], [record], True)
+        if isinstance(result, FailedStep):
+            raise result.error
+        return cast("RecordT | None", result)
 
-    def apply_all(self, records: Sequence[RecordT]) -> list[RecordT | None]:
-        """The results of apply() for records of one class, in one call of the JVM. If the transformation raises for one
-        of them, there is no result for the others either."""
+    def apply_run(self, steps: Sequence[RunStep], records: Sequence[Any], stops: bool) -> list[Any]:
+        """See RemoteTransformation."""
         sink = isinstance(records[0], SinkRecord)
-        places, frame = self.plugin.exchange("apply", sink, batch=lambda writer: _write(writer, records))
-        found: list[RecordT | None] = [None] * len(records)
+        described = [[_number(step), _number(predicate), negate] for step, predicate, negate in steps]
+        (tried, places, failures), frame = self.plugin.exchange(
+            "run", sink, described, stops, batch=lambda writer: _write(writer, records)
+        )
+        found: list[Any] = [None] * tried
+        if places is None:
+            places = range(tried)
+        places = [*places, *(place for place, _, _ in failures)]
         if places:
             groups, group_of = read_groups(frame, len(places))
             parts = [_sink_values(group) if sink else source_records(group) for group in groups]
             for place, result in zip(places, in_order(parts, group_of), strict=True):
                 found[place] = _of_sink(records[place], result) if sink else result
+        for place, step, error in failures:
+            found[place] = FailedStep(found[place], step, java_error(error))
         return found
 
     def close(self) -> None:
-        try:
-            self.plugin.call("close")
-        finally:
-            self.plugin.close()
+        close_plugin(self.plugin)
 
 
 class JavaPredicate(Predicate):
@@ -52,20 +64,28 @@ class JavaPredicate(Predicate):
     def __init__(self, host: JavaHost, plugin: JavaClass) -> None:
         """Raises the exception of the Java constructor, or HostLostError."""
         self.plugin: PluginObject = host.create("predicate", plugin, "predicate")
+        self.place: object = self.plugin.jvm
+        self.metrics_owner = self.plugin
 
     def configure(self, config: Mapping[str, str]) -> None:
         self.plugin.call("configure", dict(config))
 
     def test(self, record: Record) -> bool:
-        sink = isinstance(record, SinkRecord)
-        found: bool = self.plugin.call("test", sink, batch=lambda writer: _write(writer, [record]))[0]
+        return self.test_all([record])[0]
+
+    def test_all(self, records: Sequence[Record]) -> Sequence[bool]:
+        """The result of test() for each record, in one call of the JVM."""
+        sink = isinstance(records[0], SinkRecord)
+        found: list[bool] = self.plugin.call("test", sink, batch=lambda writer: _write(writer, records))
         return found
 
     def close(self) -> None:
-        try:
-            self.plugin.call("close")
-        finally:
-            self.plugin.close()
+        close_plugin(self.plugin)
+
+
+def _number(step: Any) -> int:
+    """The number of a step's object in the JVM; 0 for no predicate."""
+    return 0 if step is None else int(step.plugin.link.number)
 
 
 def _write(frame: FrameWriter, records: Sequence[Any]) -> None:

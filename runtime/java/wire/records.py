@@ -40,12 +40,12 @@ def _headers(frame: FrameReader, count: int) -> Column:
     names = frame.column(total)
     schemas = [frame.schema() for _ in range(total)]
     values = frame.column(total)
-    each = zip(names, schemas, map(_logical, values, schemas), strict=True)
+    each = zip(names, schemas, map(of_schema, values, schemas), strict=True)
     return [[next(each) for _ in range(size)] or None for size in sizes]
 
 
-def _logical(value: Any, schema: Schema | None) -> Any:
-    """A header's date or time of the class that its schema requires."""
+def of_schema(value: Any, schema: Schema | None) -> Any:
+    """A value that was read without its schema: a date or time of the class that its schema requires."""
     if schema is None or schema.name is None or not hasattr(value, "tzinfo"):
         return value
     from runtime.api.data.logical import DATE, TIME
@@ -203,20 +203,25 @@ def _write_each(frame: FrameWriter, values: Sequence[tuple[Schema | None, Any]])
 
 def _write_sink_batch(frame: FrameWriter, batch: SinkBatch) -> None:
     messages = batch.messages
-    stamps = [message.timestamp() for message in messages]
-    topics = batch.topics()
-    _write_common(
-        frame, topics, batch.partitions(), [time for _, time in stamps], batch.keys, batch.values, batch.headers
-    )
-    frame.column(batch.offsets())
-    frame.column([kind - 1 for kind, _ in stamps])
+    kinds, times = zip(*[message.timestamp() for message in messages], strict=True)
+    topics, partitions, offsets = batch.topics(), _repeated(batch.partitions()), batch.offsets()
+    _write_common(frame, topics, partitions, times, batch.keys, batch.values, batch.headers)
+    frame.longs(offsets)
+    kind = _repeated(kinds)
+    frame.column(ConstantColumn(kind.value - 1, len(kind)) if type(kind) is ConstantColumn else [k - 1 for k in kind])
     original = messages[0].topic()
     moved = topics.value != original if type(topics) is ConstantColumn else any(topic != original for topic in topics)
     frame.u8(moved)
     if moved:
         frame.column(ConstantColumn(original, len(messages)))
-        frame.column(batch.partitions())
-        frame.column(batch.offsets())
+        frame.column(partitions)
+        frame.longs(offsets)
+
+
+def _repeated(values: Column) -> Column:
+    """A ConstantColumn if all values are equal."""
+    first = values[0]
+    return ConstantColumn(first, len(values)) if values.count(first) == len(values) else values
 
 
 def _write_sink_part(frame: FrameWriter, part: Sequence[SinkRecord]) -> None:

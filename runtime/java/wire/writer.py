@@ -160,6 +160,10 @@ class FrameWriter:
         else:
             self.column(values.rows, schema)
 
+    def longs(self, values: Sequence[int]) -> None:
+        """A column of integers of 64 bits."""
+        self._array(tags.INT64, values)
+
     def column(self, values: Column, schema: Schema | None = None) -> None:
         """A column. DataError if a value does not match its schema."""
         if type(values) is ConstantColumn:
@@ -217,12 +221,16 @@ class FrameWriter:
 
     def _longs(self, values: Column, schema: Schema | None) -> None:
         """Integers without a schema may have any size."""
-        if schema is None and (min(values) < -(1 << 63) or max(values) >= 1 << 63):
+        start = len(self._parts)
+        try:
+            self._array(tags.INT64, values)
+        except OverflowError:
+            if schema is not None:
+                raise
+            del self._parts[start:]
             self.u8(tags.BIGINT)
             for value in values:
                 self._integer(value)
-        else:
-            self._array(tags.INT64, values)
 
     def _integer(self, value: int) -> None:
         data = value.to_bytes((8 + (value if value >= 0 else -1 - value).bit_length()) // 8, "big", signed=True)

@@ -18,7 +18,6 @@ from typing import Any
 from runtime.kafka.clients.kafka_python import ask, describe, evict
 from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
-from runtime.kafka.group import process_identity
 from runtime.kafka.group.lease_proof import MembershipProof
 from runtime.kafka.group.ownership import Ownership, Unit
 from runtime.kafka.group.protocol import (
@@ -29,6 +28,7 @@ from runtime.kafka.group.protocol import (
     WorkerMetadata,
     decode_metadata,
 )
+from runtime.system import process_identity
 
 _log = logging.getLogger(__name__)
 
@@ -181,7 +181,7 @@ class GroupMember:
                     self._wake.clear()
         except GroupOccupied as error:
             self._post(self._events.on_refused, error)
-        except Exception as error:
+        except Exception as error:  # the thread must not end without a report
             _log.exception("The membership in group %s ended", self.group_id)
             self._post(self._events.on_refused, GroupOccupied(f"membership in group {self.group_id} ended: {error}"))
         finally:

@@ -55,7 +55,7 @@ class Details:
 
     `loads` are processor cores by task number (as text) by connector, without idle tasks; `load` is their sum. `slots`
     is the number of slots, 0 until one is up. A `draining` worker gives up its work and gets no new work. `process`
-    identifies the worker's process on its machine (see `process_identity`)."""
+    identifies the worker's process on its machine (see `system.process_identity`)."""
 
     version: str = ""
     slots: int = 0

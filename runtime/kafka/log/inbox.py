@@ -51,7 +51,7 @@ class LoopInbox:
                 call, args = self._calls.popleft()
             try:
                 call(*args)
-            except Exception as error:
+            except Exception as error:  # the other calls must be made
                 self._loop.call_exception_handler({"message": f"{call!r} raised", "exception": error})
             if self._clock() >= until:
                 break

@@ -49,15 +49,16 @@ class TopicLogs:
 
     `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security), of all clients or of each
     kind. `watch_every`: seconds between two checks whether a topic was deleted. `fetch_wait`: milliseconds for which a
-    fetch waits for records (FETCH_WAIT, or FETCH_WAIT_TRANSACTIONS for topics that are written in transactions)."""
+    fetch waits for records (FETCH_WAIT, or FETCH_WAIT_TRANSACTIONS for topics that are written in transactions).
+    `await_rights`: start() waits for rights that are missing instead of failing with RightMissing."""
 
     def __init__(
         self, settings: Mapping[str, Any] | LogClients, timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL,
-        fetch_wait: int = FETCH_WAIT,
+        fetch_wait: int = FETCH_WAIT, await_rights: bool = True,
     ) -> None:  # fmt: skip
         self._clients = settings if isinstance(settings, LogClients) else LogClients.alike(settings)
         self._settings, self._watch_every = dict(self._clients.admin), watch_every
-        self._fetch_wait = fetch_wait
+        self._fetch_wait, self._await_rights = fetch_wait, await_rights
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
         self._positions: dict[Position, int] = {}
@@ -94,7 +95,8 @@ class TopicLogs:
     async def start(self) -> None:
         """Wait for Kafka as long as necessary, create or check the topics, and read them to their ends.
 
-        StorageTopicError if a topic cannot be used."""
+        StorageTopicError if a topic cannot be used, NotAuthorizedError if it may not be created, or without the right
+        to read it unless start() waits for rights."""
         self._loop = asyncio.get_running_loop()
         self._inbox = LoopInbox(self._loop)
         post = self._inbox.post
@@ -107,7 +109,7 @@ class TopicLogs:
             lost=partial(post, self._lose),
         )
         specs = [log.spec for log in self._logs.values()]
-        self._reader = Reader(self._clients, specs, events, self._watch_every, self._fetch_wait)
+        self._reader = Reader(self._clients, specs, events, self._watch_every, self._fetch_wait, self._await_rights)
         self._reader.start()
         await asyncio.to_thread(self._writer.start)
         await self._loaded
@@ -282,7 +284,7 @@ class TopicLog:
         """Pass records to the topic's owner; an exception is logged."""
         try:
             self._apply(records)
-        except Exception:
+        except Exception:  # one topic must not stop the reading of others
             _log.exception("Records of topic %s could not be applied", self.spec.topic)
 
 

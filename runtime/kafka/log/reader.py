@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.denials import denial, is_denial
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
@@ -73,9 +73,11 @@ class Reader:
         events: ReaderEvents,
         watch_every: float = CHECK_INTERVAL,
         fetch_wait: int = FETCH_WAIT,
+        await_rights: bool = True,
     ) -> None:
-        """`watch_every`: seconds between two checks of the topics' ids. `fetch_wait`: milliseconds."""
-        self._watch_every, self._fetch_wait = watch_every, fetch_wait
+        """`watch_every`: seconds between two checks of the topics' ids. `fetch_wait`: milliseconds. `await_rights`:
+        wait for rights that are missing at the start instead of failing with RightMissing."""
+        self._watch_every, self._fetch_wait, self._await_rights = watch_every, fetch_wait, await_rights
         self._settings, self._consumer_settings = dict(clients.admin), dict(clients.consumer)
         self._specs = list(specs)
         self._events = events
@@ -121,7 +123,7 @@ class Reader:
                 self._follow()
         except KafkaProblem as e:
             self._events.failed(e)
-        except Exception as e:
+        except Exception as e:  # the thread must not end without a report
             _log.exception("The storage topics' reader ended")
             self._events.failed(e)
 
@@ -147,6 +149,8 @@ class Reader:
                 admin.poll(0)  # calls _on_error with a more specific error
                 self._report(self._last_error or e.args[0].str())
             except BrokerUnavailable as e:
+                if isinstance(e, RightMissing) and not self._await_rights:
+                    raise
                 self._report(str(e))
             if self._trouble and time.monotonic() - logged_at >= _LOG_INTERVAL:
                 logged_at = time.monotonic()
@@ -180,6 +184,8 @@ class Reader:
         consumer = self._retried(lambda: self._consumer(wait=10))
         while consumer is not None and left and not self._closing.is_set():
             left -= self._step(consumer)
+            if self._denied and not self._await_rights:
+                raise RightMissing(next(iter(self._denied.values())))
         if consumer is not None:
             consumer.close()
 

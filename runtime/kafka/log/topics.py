@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.denials import denial, is_denial, principal
-from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, StorageTopicError
+from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request
@@ -79,7 +79,7 @@ def _check_visible(admin: Any, settings: Mapping[str, Any], topic: str) -> None:
     """A topic that exists but was not listed has just been created by another worker, or may not be described."""
     found = admin.list_topics(topic, timeout=_TIMEOUT).topics[topic]
     if found.error is not None and is_denial(found.error):
-        raise BrokerUnavailable(denial(settings, "DESCRIBE", f"topic {topic}"))
+        raise RightMissing(denial(settings, "DESCRIBE", f"topic {topic}"))
 
 
 def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) -> Exception:

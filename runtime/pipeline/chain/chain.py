@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, Transformation
+from runtime.java.step_run import place_of
 from runtime.pipeline.chain.column_steps import B, apply_to_batches, batch_step
+from runtime.pipeline.chain.remote_run import RemoteRun, run_ends
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.failure import Failure, Stage
-from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.tolerance import Tolerance, plugin_name
+
+if TYPE_CHECKING:
+    from runtime.java.step_run import RemotePredicate
 
 Results = list[Record | None]
 """The result for each record of a batch, None if it was dropped; shorter than the batch if the task fails."""
@@ -54,9 +58,16 @@ class Chain:
         self, steps: Sequence[ChainStep], tolerance: Tolerance, where: Callable[[Record], tuple[Any, str]]
     ) -> None:
         """`where` returns, for the report of a failure, the record as it was read, and a description of its source."""
-        self._stages = [(_loop(step, tolerance.fallbacks), self._error_handler(step)) for step in steps]
+        self._handlers = [self._error_handler(step) for step in steps]
+        self._stages = [_loop(step, tolerance) for step in steps]
+        self._run_ends = run_ends(steps)
         self._batch_steps = [batch_step(step) for step in steps]
         self._steps, self._tolerance, self._where = list(steps), tolerance, where
+
+    @property
+    def steps(self) -> Sequence[ChainStep]:
+        """The steps, in order."""
+        return self._steps
 
     @property
     def bundled(self) -> bool:
@@ -87,18 +98,37 @@ class Chain:
     def run(self, records: list[Any], first: int = 0) -> ChainResult:
         """Run records through all steps, or those from `first` on."""
         outcome = ChainResult(records)
-        for loop, on_error in self._stages[first:]:
-            loop(outcome, on_error)
-            if not outcome.records:
-                break
+        while first < len(self._steps) and outcome.records:
+            end = self._run_ends[first]
+            if end > first:
+                self._run_remote(outcome, first, end)
+                first = end
+            else:
+                self._stages[first](outcome, self._handlers[first])
+                first += 1
         return outcome
+
+    def _run_remote(self, outcome: ChainResult, first: int, end: int) -> None:
+        """The steps from `first` to before `end`, which are executed together elsewhere."""
+        records = outcome.records
+        results: Results = []
+        part = RemoteRun(self._steps[first:end], self._handlers[first:end], not self._tolerance.policy.tolerate_all)
+        try:
+            part.run(records, results)
+        except _Stopped as stop:
+            outcome.failed, outcome.error = outcome.origin(records[len(results)]), stop.error
+        for old, new in zip(records, results, strict=False):
+            if new is not None and new is not old:
+                outcome.origins[id(new)] = outcome.origin(old)
+        outcome.records = [new for new in results if new is not None]
 
     def close(self) -> None:
         """Close all transformations and predicates."""
+        predicates = {id(step.predicate): step.predicate for step in self._steps if step.predicate is not None}
         for step in self._steps:
             step.transformation.close()
-            if step.predicate is not None:
-                step.predicate.close()
+        for predicate in predicates.values():
+            predicate.close()
 
     def _error_handler(self, step: ChainStep) -> OnError:
         def on_error(record: Record, error: Exception) -> Record | None:
@@ -116,9 +146,10 @@ class Chain:
         return on_error
 
 
-def _loop(step: ChainStep, fallbacks: Fallbacks) -> Callable[[ChainResult, OnError], None]:
+def _loop(step: ChainStep, tolerance: Tolerance) -> Callable[[ChainResult, OnError], None]:
     """One step, as a function that processes the records of a result."""
-    transform = _transform(step.transformation)
+    remote, fallbacks = place_of(step.transformation) is not None, tolerance.fallbacks
+    transform = _remote(step, not tolerance.policy.tolerate_all) if remote else _transform(step.transformation)
     chosen = _choose(step)
 
     def run(outcome: ChainResult, on_error: OnError) -> None:
@@ -151,6 +182,9 @@ def _choose(step: ChainStep) -> Callable[[list[Record]], list[Record]] | None:
     if predicate is None:
         return None
     test = predicate.test
+    if place_of(predicate) is not None:
+        test_all = cast("RemotePredicate", predicate).test_all
+        return lambda records: [r for r, holds in zip(records, test_all(records), strict=True) if holds is not negate]
     if negate:
         return lambda records: [record for record in records if not test(record)]
     return lambda records: [record for record in records if test(record)]
@@ -186,6 +220,20 @@ def _transform(transformation: Transformation) -> _Each:
             _values(transformation.update) if transformation.part is RecordPart.VALUE else _keys(transformation.update)
         )
     return _each(transformation.apply)
+
+
+def _remote(step: ChainStep, stops: bool) -> _Each:
+    """A transformation that is executed elsewhere, for records that a predicate in this process has selected."""
+    alone = ChainStep(step.transformation)
+
+    def run(records: list[Any], results: Results, on_error: OnError) -> bool:
+        try:
+            RemoteRun([alone], [on_error], stops).run(records, results)
+        except _Stopped as stop:
+            raise _Stopped(records[len(results)], stop.error) from stop
+        return True
+
+    return run
 
 
 def _each(apply: Callable[[Any], Record | None]) -> _Each:

@@ -15,6 +15,9 @@ class ChainStep:
     transformation: Transformation
     predicate: Predicate | None = None
     negate: bool = False
+    name: str = ""
+    """The alias of the transformation."""
+    predicate_name: str = ""
 
     def applies(self, record: Record) -> bool:
         """Whether the transformation applies to a record."""

@@ -50,7 +50,7 @@ def _way(tracer: Tracer, request: Mapping[str, Any]) -> Callable[[Mapping[str, A
         message = SampleMessage.of(sample)
         try:
             record = produced_record(message, converters)
-        except Exception as error:
+        except Exception as error:  # third-party code
             by = f"the connector's converters cannot read the record: {error}"
             return {"before": message_json(message), "after": None, "stages": [], "result": "UNREADABLE", "by": by}
         return tracer.source(record)
@@ -62,7 +62,7 @@ def _compared(traces: Sequence[Shown], request: Mapping[str, Any], at: At) -> li
     """Adds the result of the current chain and the differences to each trace. Returns warnings."""
     try:
         now = _all(Tracer(spec_from_json(request["now"]), at), request)
-    except Exception as error:
+    except Exception as error:  # third-party code
         return [f"The current chain cannot be created, so there is no comparison: {error}"]
     for trace, other in zip(traces, now, strict=True):
         trace["now"] = {key: other[key] for key in ("result", "by", "error", "after") if key in other}

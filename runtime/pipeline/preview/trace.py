@@ -159,7 +159,7 @@ class Tracer:
         self._at(f"the {stage.value.lower().replace('_', ' ')} ({plugin_name(converter)})")
         try:
             return call(self.converters)
-        except BaseException as error:
+        except BaseException as error:  # third-party code
             raise _Ended((stage, plugin_name(converter), error)) from None
 
     def _through(self, record: Any, stages: list[Shown]) -> Any:
@@ -182,7 +182,7 @@ class Tracer:
                 after = record_json(record)
             except _Ended:
                 raise
-            except BaseException as error:
+            except BaseException as error:  # third-party code
                 raise _Ended((Stage.TRANSFORMATION, stage["class"], error)) from None
             stage["changes"], before = changes(before, after), after
         return record

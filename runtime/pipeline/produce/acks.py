@@ -71,7 +71,9 @@ class DeliveryAlone:
 
     def original(self, message: Message) -> dict[str, Any]:
         """The sent message: delivery reports have neither headers nor timestamps."""
-        kept, key, value = self._delivery.batch.kept, message.key(), message.value()
+        batch, key, value = self._delivery.batch, message.key(), message.value()
+        kept = [fields for part in batch.kept for fields in part]
+        batch.kept = [kept]
         for number, fields in enumerate(kept):
             if fields["value"] == value and fields.get("key") == key:
                 return kept.pop(number)
@@ -88,7 +90,9 @@ class InFlight:
         self.sealed = False
         self.delivered = False
         self.error: KafkaError | None = None
-        self.kept: list[dict[str, Any]] = []  # messages with headers or timestamps, until they are acknowledged
+        self.kept: list[
+            Sequence[dict[str, Any]]
+        ] = []  # messages with headers or timestamps, until they are acknowledged
 
     def reported(self) -> None:
         """Called when the last message has been reported, even if the task has ended meanwhile."""
@@ -126,7 +130,7 @@ class Acks:
 
     def keep(self, messages: Sequence[dict[str, Any]]) -> None:
         """Keeps messages of the newest batch with headers or timestamps, in case they have to be sent again."""
-        self._batches[-1].kept.extend(messages)
+        self._batches[-1].kept.append(messages)
 
     def add(self, size: int) -> InFlight:
         """The newest batch, not sealed yet, grows by `size` bytes."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.settings import PRODUCER_FIXED
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.client_log import ClientLog
 from runtime.pipeline.produce.queue_share import SendQueue, Share
-from runtime.pipeline.task.errors import TaskLostError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

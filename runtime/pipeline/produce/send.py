@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import is_denial, principal, with_write_topic
 from runtime.pipeline.produce.acks import Delivery
+from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.task.control import StoppedError
 
@@ -98,7 +99,7 @@ class Sender:
     def send_each(
         self,
         topic: str,
-        messages: list[dict[str, Any]],
+        messages: Sequence[dict[str, Any]],
         delivery: Delivery,
         each: Sequence[Skippable] | None = None,
     ) -> None:
@@ -106,6 +107,9 @@ class Sender:
         callback of each message, if they have their own."""
         from confluent_kafka import KafkaException
 
+        if each is None and type(messages) is MessageColumns:
+            self._send_columns(topic, messages, delivery)
+            return
         self._control.check()
         give_up = None
         produce = self._producer.produce
@@ -122,6 +126,26 @@ class Sender:
                     self._refused(with_write_topic(error.args[0], topic))
                     if not isinstance(reported, Delivery):
                         reported.skipped()
+                    break
+        self._producer.poll(0)
+
+    def _send_columns(self, topic: str, columns: MessageColumns, delivery: Delivery) -> None:
+        """As send_each(): arguments by position take a third of the time."""
+        from confluent_kafka import KafkaException
+
+        self._control.check()
+        give_up = None
+        produce = self._producer.produce
+        for value, key, time_ms in columns.arguments():
+            while True:
+                try:
+                    produce(topic, value, key, -1, delivery, delivery, time_ms)
+                    break
+                except BufferError:
+                    self._control.check()
+                    give_up = self.wait(give_up)
+                except KafkaException as error:
+                    self._refused(with_write_topic(error.args[0], topic))
                     break
         self._producer.poll(0)
 

@@ -16,10 +16,10 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import denial, is_denial, with_write_topic
 from runtime.kafka.write_rights import without_write
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import send_failure
 from runtime.pipeline.task.control import StoppedError
-from runtime.pipeline.task.errors import TaskLostError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

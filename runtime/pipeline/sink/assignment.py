@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import RetriableError
+from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import starting_offsets
 from runtime.pipeline.task.errors import RevokedError
@@ -41,7 +42,7 @@ class PartitionAssignment:
     ) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._consumer, self._context = consumer, context
-        self._committed: Positions = {}  # without a committed offset: the starting position
+        self._committed = context.committed  # without a committed offset: the starting position
         self._ends: Positions = {}  # of partitions that have been read to their end
         self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
         self.given_up: set[TopicPartition] = set()  # revoked or sought since the start of the batch
@@ -104,12 +105,19 @@ class PartitionAssignment:
         """The group's answer to a commit."""
         self._committing = False
         self._control.meter.committed(error is None and not any(p.error for p in partitions))
+        stored: Positions = {}
         for p in partitions:
             refused = error or p.error
             if refused is not None:  # a rebalance or an outage: the next commit includes the offset
                 _log.warning("Offset of %s-%d could not be committed: %s", p.topic, p.partition, refused.str())
-            elif (tp := TopicPartition(p.topic, p.partition)) in self._sent:
-                self._committed[tp] = p.offset
+                continue
+            tp = TopicPartition(p.topic, p.partition)
+            stored[tp] = _with_metadata(p.offset, p)
+            if tp in self._sent:
+                self._committed[tp] = stored[tp]
+        if stored:
+            with self._control.calling("committed"):
+                self._task.committed(stored)
 
     @property
     def committing(self) -> bool:
@@ -156,6 +164,14 @@ class PartitionAssignment:
         if context.pause_changed:
             context.pause_changed = False
             self._apply_pauses(context.positions)
+
+    def without_sought(self, messages: list[Message]) -> list[Message]:
+        """Without the messages of partitions in which the task has sought while they were fetched, such as in close():
+        they are read again if they lie behind the new position."""
+        seeks = self._context.seeks
+        if not seeks:
+            return messages
+        return [m for m in messages if TopicPartition(str(m.topic()), int(m.partition() or 0)) not in seeks]
 
     def pause_all(self, paused: bool) -> None:
         """Pause or resume the whole task."""
@@ -217,7 +233,7 @@ class PartitionAssignment:
         resolved = starting_offsets(consumer, partitions, reset, self._control)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
         self._context.positions.update(new)
-        self._committed.update(new)
+        self._committed.update({tp: _with_metadata(new[tp], p) for tp, p in zip(new, resolved, strict=True)})
         if new:
             with self._control.calling("open"):
                 self._task.open(list(new))
@@ -288,11 +304,15 @@ def _logged(what: str) -> Iterator[None]:
         yield
     except RevokedError:
         raise
-    except Exception as error:
+    except Exception as error:  # the task ends anyway
         _log.error("%s: %s", what, error)
 
 
 def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
     from confluent_kafka import TopicPartition as KafkaPartition
 
-    return KafkaPartition(tp.topic, tp.partition, offset)
+    return KafkaPartition(tp.topic, tp.partition, offset, getattr(offset, "metadata", ""))
+
+
+def _with_metadata(offset: int, partition: KafkaPartition) -> int:
+    return OffsetAndMetadata(offset, partition.metadata) if partition.metadata else offset

@@ -14,6 +14,8 @@ from runtime.pipeline.tolerance import Tolerance, plugin_name
 if TYPE_CHECKING:
     from confluent_kafka import Message
 
+    from runtime.api.converter import Converter, RawHeaders
+    from runtime.api.data.schema import Schema
     from runtime.pipeline.chain.chain import Chain
     from runtime.pipeline.load import Converters
 
@@ -28,6 +30,7 @@ class SinkConversion:
         self, converters: Converters, chain: Chain, tolerance: Tolerance, min_average: int = MIN_AVERAGE
     ) -> None:
         self._key, self._value, self._header = converters
+        self._uses_headers = self._key.uses_headers or self._value.uses_headers
         self._chain = chain
         self._tolerance = tolerance
         self._batches = SinkBatches(converters, chain.takes_batches, tolerance.fallbacks, min_average)
@@ -70,7 +73,7 @@ class SinkConversion:
         to_key, to_value = self._key.to_connect, self._value.to_connect
         topic, partition, offset = "", -1, -1
         tp: TopicPartition | None = None
-        stage = Stage.KEY_CONVERTER
+        at = [Stage.KEY_CONVERTER]
         for message in messages:
             if message.partition() != partition or message.topic() != topic:
                 if tp is not None:
@@ -85,16 +88,19 @@ class SinkConversion:
             offset = message.offset()
             raw = message.key()
             try:
-                stage = Stage.KEY_CONVERTER
+                if self._uses_headers:
+                    append(self._record(message, at))
+                    continue
+                at[0] = Stage.KEY_CONVERTER
                 key_schema, key = null_key if raw is None else to_key(topic, raw)
-                stage = Stage.VALUE_CONVERTER
+                at[0] = Stage.VALUE_CONVERTER
                 value_schema, value = to_value(topic, message.value())
                 headers = message.headers()
                 if headers:
-                    stage = Stage.HEADER_CONVERTER
+                    at[0] = Stage.HEADER_CONVERTER
                     headers = self._headers(topic, headers)
-            except Exception as error:
-                fixed = self._retried(stage, error, message)
+            except Exception as error:  # third-party code
+                fixed = self._retried(at[0], error, message)
                 if fixed is not None:
                     append(fixed)
                 continue
@@ -124,7 +130,7 @@ class SinkConversion:
         outcome = self._chain.run(records, first)
         if outcome.error is not None:
             raise outcome.error
-        return outcome.records  # type: ignore[return-value]
+        return outcome.records  # type: ignore[return-value]  # a chain keeps the kind
 
     def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
         convert = self._header.to_connect_header
@@ -135,7 +141,7 @@ class SinkConversion:
         at = [stage]
         try:
             return self._tolerance.retry(error, lambda: self._record(message, at), stage)
-        except Exception as last:
+        except Exception as last:  # third-party code
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))
             self._tolerance.failed(Failure(at[0], name, last, message, message_place(message)))
@@ -143,11 +149,11 @@ class SinkConversion:
 
     def _record(self, message: Any, at: list[Stage]) -> SinkRecord:
         """Convert one message; `at` is set to the current stage."""
-        topic, headers = message.topic(), message.headers()
+        topic, headers = message.topic(), message.headers() or []
         at[0] = Stage.KEY_CONVERTER
-        key_schema, key = self._key.to_connect(topic, message.key())
+        key_schema, key = _to_connect(self._key, topic, headers, message.key())
         at[0] = Stage.VALUE_CONVERTER
-        value_schema, value = self._value.to_connect(topic, message.value())
+        value_schema, value = _to_connect(self._value, topic, headers, message.value())
         at[0] = Stage.HEADER_CONVERTER
         converted = self._headers(topic, headers) if headers else None
         kind, timestamp = message.timestamp()
@@ -155,6 +161,12 @@ class SinkConversion:
             topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,
             converted, message,
         )  # fmt: skip
+
+
+def _to_connect(converter: Converter, topic: str, headers: RawHeaders, data: bytes | None) -> tuple[Schema | None, Any]:
+    if converter.uses_headers:
+        return converter.to_connect_with_headers(topic, headers, data)
+    return converter.to_connect(topic, data)
 
 
 def _positions_after(batches: Sequence[SinkBatch]) -> Positions:

@@ -43,6 +43,8 @@ class SinkBatches:
         self._key, self._value, self._header = converters
         self._keys = batch_method(self._key, "to_connect", "to_connect_batch")
         self._values = batch_method(self._value, "to_connect", "to_connect_batch")
+        if self._key.uses_headers or self._value.uses_headers:
+            self._values = None
         self._shapes = batch_method(self._value, "to_connect", "schema_keys")
         self._by_keys, self._fallbacks, self._min_average = by_keys, fallbacks, min_average
 

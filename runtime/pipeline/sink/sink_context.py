@@ -20,6 +20,7 @@ class SinkContext:
         self.configs = configs
         self.positions: Positions = {}
         self.seeks: Positions = {}
+        self.committed: Positions = {}  # of PartitionAssignment
         self.paused: set[TopicPartition] = set()
         self.pause_changed = False
         self.commit_requested = False

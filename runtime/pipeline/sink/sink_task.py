@@ -19,6 +19,7 @@ from runtime.api.errors import RetriableError
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
+from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
@@ -65,7 +66,8 @@ class SinkWorker:
         if self._letters is not None or self._tolerance.policy.log:
             self._context.errant_record_reporter = self._errant
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
-        self._conversion = SinkConversion(load_converters(spec), self._chain, self._tolerance)
+        self._converters = load_converters(spec)
+        self._conversion = SinkConversion(self._converters, self._chain, self._tolerance)
         self._share = slot_budget.take()
         try:
             self._consumer = self._make_consumer()
@@ -79,6 +81,7 @@ class SinkWorker:
         self._events = Events(spec.consumer)
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
+        self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._next_measure = 0.0
         self._paused = False
         self._next_commit = time.monotonic() + spec.flush_interval
@@ -129,6 +132,7 @@ class SinkWorker:
             close(self._consumer, self._spec.flush_timeout)
             slot_budget.give_back(self._share)
             self._chain.close()
+            self._converters.close()
 
     def _loop(self) -> None:
         wait = _POLL_TIMEOUT
@@ -138,6 +142,7 @@ class SinkWorker:
             self._assignment.apply_requests()
             self._check_errors()
             messages = fetch(self._consumer, self._max_records, self._empty_puts.wait(wait))
+            messages = self._assignment.without_sought(messages)
             wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
             try:
                 if messages:

@@ -71,7 +71,7 @@ class AsyncSourceAdapter(SourceTask, AsyncAdapter):
             try:
                 if (waits := self.plugin.commit_record(record, metadata)) is not None:
                     await waits
-            except Exception:
+            except Exception:  # third-party code
                 _log.exception("The task's commit_record() failed; the record is committed nevertheless")
 
     def stop(self) -> None:
@@ -111,6 +111,14 @@ class AsyncSourceContext:
     def wake(self) -> None:
         """Make the worker call poll() immediately."""
         self._context.wake()
+
+    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Commit offsets that no record has."""
+        self._context.add_offsets(offsets)
+
+    def request_commit(self) -> None:
+        """Commit offsets soon."""
+        self._context.request_commit()
 
 
 class AsyncOffsets:

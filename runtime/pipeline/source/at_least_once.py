@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.produce.acks import Acks
+from runtime.pipeline.produce.acks import Acks, InFlight
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
     from runtime.pipeline.task.control import Control
@@ -42,9 +43,11 @@ class AtLeastOnceDelivery:
         control: Control,
         conversion: SourceConversion,
         tolerance: Tolerance,
+        requests: CommitRequests,
         task: SourceTask,
     ) -> None:
-        self._spec, self._control = spec, control
+        self._spec, self._control, self._requests = spec, control, requests
+        self._requested: Sequence[InFlight] | None = None  # a commit waits for the acknowledgement of these batches
         self._conversion, self._tolerance = conversion, tolerance
         owner = None if spec.producer_shared else str(spec.id)
         self._reports = RecordReports(task, control) if implements(task, "commit_record") else None
@@ -76,6 +79,7 @@ class AtLeastOnceDelivery:
             raise batch.error
 
     def tend(self) -> None:
+        self._take_requests()
         self._acknowledge()
         self._commit_when_due()
 
@@ -94,6 +98,8 @@ class AtLeastOnceDelivery:
     def finish(self, failed: bool) -> None:
         """Wait for unacknowledged batches and commit their offsets, within the flush timeout."""
         self._acks.drop_unsealed()
+        if not failed:
+            self._take_requests()
         if self._control.revoked:
             return
         deadline = time.monotonic() + self._spec.flush_timeout
@@ -130,6 +136,15 @@ class AtLeastOnceDelivery:
             self._reports.sent(batch)
         self._acks.seal()
         self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
+
+    def _take_requests(self) -> None:
+        """Add offsets behind those of the records polled so far, and note a requested commit."""
+        offsets, soon = self._requests.take()
+        if offsets:
+            self._acks.begin(offsets)  # acknowledged, since no message refers to it
+            self._acks.seal()
+        if soon:
+            self._requested = self._acks.unacknowledged[-1:]
 
     def _while_the_queue_is_full(self) -> None:
         """Commit acknowledged batches while the next one waits for room."""
@@ -175,12 +190,19 @@ class AtLeastOnceDelivery:
             self._commits.when_due()
         now = time.monotonic()
         if now < self._next_commit:
+            if self._is_commit_requested() and not self._writer.busy:
+                self._requested = None
+                self._commit()
             return
         if self._writer.busy:
             _log.warning("The previous offset commit is still pending; the next one waits for it")
         else:
             self._commit()
         self._next_commit = now + self._spec.flush_interval
+
+    def _is_commit_requested(self) -> bool:
+        """Whether the task has requested a commit, and the records before it have been acknowledged."""
+        return self._requested is not None and not any(b in self._acks.unacknowledged for b in self._requested)
 
     def _commit(self) -> None:
         if not self._ready:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, batch_method
+from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
 from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
 if TYPE_CHECKING:
+    from runtime.api.converter import Converter, RawHeaders
     from runtime.api.data.record import Headers, SourceRecord
+    from runtime.api.data.schema import Schema
     from runtime.api.task import SourceTask
     from runtime.pipeline.chain.chain import Chain
     from runtime.pipeline.load import Converters
@@ -31,9 +34,12 @@ class SourceConversion:
         self._chain, self._reused = chain, task.reuses_records or self._traces
         self._stamps = not (task.timestamps_are_now and chain.bundled)
         self._key, self._value, self._header = converters
+        self._uses_headers = self._key.uses_headers or self._value.uses_headers
         self._offsets = offsets
         self._tolerance = tolerance
         self._values = batch_method(self._value, "from_connect", "from_connect_batch")
+        if self._uses_headers:
+            self._values = None
         self._keys = batch_method(self._key, "from_connect", "from_connect_batch")
 
     def convert(self, records: Sequence[SourceRecord]) -> MessageBatch:
@@ -71,9 +77,13 @@ class SourceConversion:
             return None
         if found is None or (keys is None and batch.keyed):
             return None
+        stamped = self._stamps and _may_have_items(batch.times)
+        if stamped and not _may_have_items(headers) and None not in batch.times:
+            columns = MessageColumns(found, keys, batch.times)
+            return [MessageRun(batch.topic, True, columns, _bytes_of(found) + _bytes_of(keys))]
         messages: list[dict[str, Any]] = [{"value": value} for value in found]
         _add_column(messages, "key", keys)
-        if not _may_have_items(headers) and not (self._stamps and _may_have_items(batch.times)):
+        if not stamped and not _may_have_items(headers):
             return [MessageRun(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
         _add_column(messages, "headers", headers)
         _add_column(messages, "timestamp", batch.times if self._stamps else None)
@@ -99,7 +109,7 @@ class SourceConversion:
             return batch
         copies = [record.copy() for record in records] if self._reused else list(records)
         outcome = self._chain.run(copies, first)
-        batch, failed = self._messages(outcome.records, kept)  # type: ignore[arg-type]
+        batch, failed = self._messages(outcome.records, kept)  # type: ignore[arg-type]  # a chain keeps the kind
         if failed is None and outcome.error is not None:
             batch.error, failed = outcome.error, outcome.failed
         end = copies if failed is None else _before(copies, outcome.origin(failed))
@@ -114,25 +124,32 @@ class SourceConversion:
         batch = MessageBatch()
         key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
         topic, run, append = "", MessageRun("", False), None
-        stage = Stage.KEY_CONVERTER
+        at = [Stage.KEY_CONVERTER]
+        message: dict[str, Any]
         for record in records:
             try:
-                stage = Stage.KEY_CONVERTER
-                key = record.key
-                if key is not None or record.key_schema is not None:
-                    key = key_of(record.topic, record.key_schema, key)
-                stage = Stage.VALUE_CONVERTER
-                message: dict[str, Any] = {"value": value_of(record.topic, record.value_schema, record.value)}
-                headers = record.headers
-                if headers:
-                    stage = Stage.HEADER_CONVERTER
-                    message["headers"] = self._headers(record.topic, headers)
-                if key is not None:
-                    message["key"] = key
-            except Exception as error:
+                if self._uses_headers:
+                    message = self._message(record, at)
+                    headers: Any = message.get("headers")
+                else:
+                    headers = record.headers
+                    if headers:
+                        at[0] = Stage.HEADER_CONVERTER
+                        headers = self._headers(record.topic, headers)
+                    at[0] = Stage.KEY_CONVERTER
+                    key = record.key
+                    if key is not None or record.key_schema is not None:
+                        key = key_of(record.topic, record.key_schema, key)
+                    at[0] = Stage.VALUE_CONVERTER
+                    message = {"value": value_of(record.topic, record.value_schema, record.value)}
+                    if headers:
+                        message["headers"] = headers
+                    if key is not None:
+                        message["key"] = key
+            except Exception as error:  # third-party code
                 try:
-                    fixed = self._retried(stage, error, record)
-                except Exception as end:
+                    fixed = self._retried(at[0], error, record)
+                except Exception as end:  # third-party code
                     batch.error = end
                     return batch, record
                 if fixed is None:
@@ -147,9 +164,10 @@ class SourceConversion:
                 single = True
             if append is None or record.topic != topic or single is not run.single:
                 topic = record.topic
-                run = MessageRun(topic, single)
+                messages: list[dict[str, Any]] = []
+                run = MessageRun(topic, single, messages)
                 batch.runs.append(run)
-                append = run.messages.append
+                append = messages.append
             append(message)
             if kept is not None:
                 kept.append(record)
@@ -174,7 +192,7 @@ class SourceConversion:
         at = [stage]
         try:
             return self._tolerance.retry(error, lambda: self._message(record, at), stage)
-        except Exception as last:
+        except Exception as last:  # third-party code
             plugins = {Stage.KEY_CONVERTER: self._key, Stage.VALUE_CONVERTER: self._value}
             name = plugin_name(plugins.get(at[0], self._header))
             self._tolerance.failed(Failure(at[0], name, last, record, source_place(record)[1]))
@@ -183,21 +201,30 @@ class SourceConversion:
     def _message(self, record: SourceRecord, at: list[Stage]) -> dict[str, Any]:
         """Convert one record; `at` is set to the current stage."""
         message: dict[str, Any] = {}
+        at[0] = Stage.HEADER_CONVERTER
+        headers = self._headers(record.topic, record.headers) if record.headers else []
         at[0] = Stage.KEY_CONVERTER
         if record.key is not None or record.key_schema is not None:
-            key = self._key.from_connect(record.topic, record.key_schema, record.key)
+            key = _from_connect(self._key, record.topic, headers, record.key_schema, record.key)
             if key is not None:
                 message["key"] = key
         at[0] = Stage.VALUE_CONVERTER
-        message["value"] = self._value.from_connect(record.topic, record.value_schema, record.value)
-        at[0] = Stage.HEADER_CONVERTER
-        if record.headers:
-            message["headers"] = self._headers(record.topic, record.headers)
+        message["value"] = _from_connect(self._value, record.topic, headers, record.value_schema, record.value)
+        if headers:
+            message["headers"] = headers
         return message
 
     def _headers(self, topic: str, headers: Headers) -> list[tuple[str, bytes | None]]:
         convert = self._header.from_connect_header
         return [(name, convert(topic, name, schema, value)) for name, schema, value in headers]
+
+
+def _from_connect(
+    converter: Converter, topic: str, headers: RawHeaders, schema: Schema | None, value: Any
+) -> bytes | None:
+    if converter.uses_headers:
+        return converter.from_connect_with_headers(topic, headers, schema, value)
+    return converter.from_connect(topic, schema, value)
 
 
 def source_place(record: Any) -> tuple[Any, str]:

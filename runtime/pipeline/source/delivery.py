@@ -93,7 +93,7 @@ class CommitCalls:
         try:
             with self._control.calling("commit"):
                 self._task.commit()
-        except Exception:
+        except Exception:  # third-party code
             _log.exception("The task's commit() failed; its offsets are committed nevertheless")
 
     def when_due(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.denials import with_write_topic
 from runtime.kafka.formats import compact
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, send_failure, size_of
@@ -20,7 +21,7 @@ from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, TransactionRequests
 from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.control import StoppedError
-from runtime.pipeline.task.errors import RevokedError, TaskLostError
+from runtime.pipeline.task.errors import RevokedError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
     from runtime.pipeline.task.control import Control
@@ -50,10 +52,11 @@ class ExactlyOnceDelivery:
         host: SlotHost,
         control: Control,
         conversion: SourceConversion,
+        requests: CommitRequests,
         task: SourceTask,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._spec, self._control, self._conversion = spec, control, conversion
+        self._spec, self._control, self._conversion, self._requests = spec, control, conversion, requests
         self._clock = clock
         self._producers = host.producers
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
@@ -71,7 +74,7 @@ class ExactlyOnceDelivery:
         self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
         boundary = spec.transaction_boundary
         self._each_poll, self._at_intervals = boundary == "poll", boundary == "interval"
-        self.requests = TransactionRequests() if boundary == "connector" else None
+        self.boundaries = TransactionRequests() if boundary == "connector" else None
         self._waiting: list[MessageBatch] = []  # converted, for the next transaction
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
@@ -92,31 +95,32 @@ class ExactlyOnceDelivery:
 
     def process(self, records: Sequence[SourceRecord]) -> None:
         self._sharing.polled(len(records))
-        if self.requests is None:
+        if self.boundaries is None:
             self._take(records)
             if self._each_poll and not (self._transactions.committing and self._may_wait()):
                 self._forward()
             return
-        for part, end in self.requests.parts(records):
+        for part, end in self.boundaries.parts(records):
             self._take(part)
             self._end(end)
 
     def tend(self) -> None:
         self._conclude(self._transactions.finished)
+        self._take_requests()
         if not self._transactions.committing:
             if self._each_poll:
                 self._forward()
             elif self._is_interval_over():
                 self._commit()
-        if self.requests is not None:
-            self._end(self.requests.take_batch_end())
+        if self.boundaries is not None:
+            self._end(self.boundaries.take_batch_end())
         if not self._transactions.open and not self._transactions.committing:
             self._commits.when_due()
         self._check_acks()
 
     def pause(self) -> None:
         """Under connector-defined boundaries the transaction stays open, since only the task knows where it ends."""
-        if self.requests is None:
+        if self.boundaries is None:
             self._commit()
             self._settle()
 
@@ -140,7 +144,8 @@ class ExactlyOnceDelivery:
             return
         try:
             self._settle()
-            if not failed and not self._incomplete and self.requests is None:
+            if not failed and not self._incomplete and self.boundaries is None:
+                self._take_requests()
                 if not (self._waiting or self._transactions.open or self._offsets):
                     self._commits.committed()
                 self._commit()
@@ -170,6 +175,18 @@ class ExactlyOnceDelivery:
         if self._waiting:
             self._send_waiting()
         if self._transactions.open and not self._sharing.may_share():
+            self._commit()
+        elif self._offsets and not self._transactions.open and self._clock() >= self._next_commit:
+            self._commit()  # offsets without records
+
+    def _take_requests(self) -> None:
+        """Add offsets behind those of the records polled so far, and commit them if the task requests it."""
+        offsets, soon = self._requests.take()
+        if offsets:
+            if self._waiting:
+                self._send_waiting()
+            self._offsets.update(offsets)
+        if soon and self.boundaries is None:
             self._commit()
 
     def _may_wait(self) -> bool:

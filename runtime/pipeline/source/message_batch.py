@@ -18,7 +18,7 @@ class MessageRun:
 
     topic: str
     single: bool
-    messages: list[dict[str, Any]] = field(default_factory=list)
+    messages: Sequence[dict[str, Any]] = field(default_factory=list)
     content: int | None = None
     records: list[SourceRecord] = field(default_factory=list)
 

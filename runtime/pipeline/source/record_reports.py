@@ -60,7 +60,7 @@ class RecordReports:
             for record, metadata in reports:
                 try:
                     self._task.commit_record(record, metadata)
-                except Exception:
+                except Exception:  # third-party code
                     _log.exception("The task's commit_record() failed; the record is committed nevertheless")
 
 
@@ -94,7 +94,7 @@ def send_run(sender: Sender, run: MessageRun, delivery: Delivery, reports: Recor
     elif run.single:
         sender.send_each(run.topic, run.messages, delivery)
     else:
-        sender.send(run.topic, run.messages, delivery)
+        sender.send(run.topic, cast("list[dict[str, Any]]", run.messages), delivery)
 
 
 class RecordDelivery:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from runtime.api.errors import RetriableError
-from runtime.api.task import OffsetReader, SourceTask, TransactionContext
+from runtime.api.task import Offset, OffsetReader, Partition, SourceTask, TransactionContext
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
+from runtime.pipeline.metrics_owners import metrics_owners
+from runtime.pipeline.source.commit_requests import CommitRequests
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
@@ -39,6 +41,8 @@ class SourceContext:
     configs: Mapping[str, str]
     offsets: OffsetReader
     wake: Callable[[], None]
+    add_offsets: Callable[[Sequence[tuple[Partition, Offset]]], None]
+    request_commit: Callable[[], None]
     transactions: TransactionContext | None = None
 
 
@@ -50,21 +54,26 @@ class SourceWorker:
         committed = CommittedOffsets(spec.connector, spec.offsets)
         tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), tolerance, source_place)
-        conversion = SourceConversion(self._chain, load_converters(spec), committed, tolerance, task)
+        self._converters = load_converters(spec)
+        conversion = SourceConversion(self._chain, self._converters, committed, tolerance, task)
+        requests = CommitRequests(committed, control.wake)
         transactions: TransactionContext | None = None
         self._delivery: SourceDelivery
         if spec.transactional_id:
             from runtime.pipeline.source.exactly_once import ExactlyOnceDelivery
 
-            self._delivery = exactly_once = ExactlyOnceDelivery(spec, host, control, conversion, task)
-            transactions = exactly_once.requests
+            self._delivery = exactly_once = ExactlyOnceDelivery(spec, host, control, conversion, requests, task)
+            transactions = exactly_once.boundaries
         else:
             from runtime.pipeline.source.at_least_once import AtLeastOnceDelivery
 
-            self._delivery = AtLeastOnceDelivery(spec, host, control, conversion, tolerance, task)
+            self._delivery = AtLeastOnceDelivery(spec, host, control, conversion, tolerance, requests, task)
         self._offsets = LiveOffsets(spec, host, control, committed)
-        task.context = SourceContext(spec.config, self._offsets, control.wake, transactions)
+        task.context = SourceContext(
+            spec.config, self._offsets, control.wake, requests.add_offsets, requests.request_commit, transactions
+        )
         self._meter = control.meter
+        self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._idle = _IDLE_FIRST
 
     def run(self) -> None:
@@ -87,6 +96,7 @@ class SourceWorker:
                 with self._control.calling("stop"):
                     task.stop()
                 self._chain.close()
+                self._converters.close()
 
     def _loop(self) -> None:
         control, delivery = self._control, self._delivery

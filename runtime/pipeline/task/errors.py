@@ -1,16 +1,7 @@
-"""Errors that end a task without making it FAILED."""
+"""The error that ends a revoked task; see also runtime.model.task_errors."""
 
 from __future__ import annotations
 
 
 class RevokedError(Exception):
     """The task was revoked or its lease has expired: it ends immediately, without commit or report."""
-
-
-class TaskLostError(Exception):
-    """The task cannot continue, although neither the task nor its records are at fault. It ends, and is restarted
-    from its committed offsets after at least `wait` seconds."""
-
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
-        super().__init__(reason)
-        self.wait = wait

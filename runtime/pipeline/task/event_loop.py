@@ -206,5 +206,5 @@ async def _outcome(method: Callable[..., Any], args: tuple[Any, ...]) -> Outcome
         return (await value if inspect.isawaitable(value) else value), None
     except asyncio.CancelledError:
         raise
-    except BaseException as error:
+    except BaseException as error:  # returned to the caller
         return None, error

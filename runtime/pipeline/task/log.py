@@ -37,7 +37,7 @@ class _TaskHandler(logging.Handler):
         host, context = task
         try:
             message = self.format(record)
-        except Exception:
+        except Exception:  # as in logging.Handler
             self.handleError(record)
             return
         host.log(_LEVELS.get(record.levelname, record.levelname), record.name, message, context)

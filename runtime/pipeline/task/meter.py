@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from runtime.pipeline.task.plugin_metrics import MetricsOwner, MetricsOwners, plugin_metrics
 
 FALLBACKS = ("predicate", "transformation", "converter")
 """The plugins whose exception may make a batch fall back to processing record by record."""
@@ -35,6 +38,7 @@ class Meter:
     progress_at: int = -1  # time of the last write, in milliseconds since 1970
     active: int = 0  # records that are read and not yet written
     fallbacks: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FALLBACKS, 0))  # batches, by plugin
+    plugins: list[tuple[Mapping[str, str], MetricsOwner]] = field(default_factory=list)  # with metrics of their own
     changes: int = 0
     waiting: deque[int] = field(default_factory=deque)  # number of records of each unacknowledged batch
 
@@ -101,6 +105,16 @@ class Meter:
         self.fallbacks[plugin] += 1
         self.changes += 1
 
+    def watch(self, plugins: MetricsOwners) -> None:
+        """Adds the metrics of plugins."""
+        for labels, owner in plugins:
+            self.plugins.append((labels, owner))
+            owner.metrics_changed = self._metrics_changed
+
+    def _metrics_changed(self) -> None:
+        """On any thread."""
+        self.changes += 1
+
     def snapshot(self) -> dict[str, Any]:
         """The counts as JSON. Counts made meanwhile are in the next snapshot."""
         return {
@@ -120,6 +134,7 @@ class Meter:
             "lag": self.lag,
             "record_time": self.record_time,
             "progress_at": self.progress_at,
+            "plugins": list(plugin_metrics(self.plugins)),
             **{f"fallbacks_{plugin}": batches for plugin, batches in self.fallbacks.items()},
         }
 

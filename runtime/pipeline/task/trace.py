@@ -22,7 +22,7 @@ def message_of(error: BaseException) -> str:
     """The message of an error, shortened. A plugin's exception may raise in __str__()."""
     try:
         text = str(error)
-    except Exception as failed:
+    except Exception as failed:  # str() of a third-party exception
         return f"(no message: str() raised {type(failed).__name__})"
     return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}… ({len(text)} characters)"
 

@@ -32,7 +32,7 @@ class CallThread:
         def answer() -> None:
             try:
                 answers.put((True, function(*args)))
-            except BaseException as error:
+            except BaseException as error:  # third-party code
                 answers.put((False, error))
 
         self._calls.put(answer)

@@ -57,7 +57,7 @@ def nulls(case: Both) -> str:
         try:
             _, value = from_bytes(None)
             data = to_bytes(None, None)
-        except Exception as error:
+        except Exception as error:  # third-party code
             raise CheckFailed(
                 f"{type(error).__name__} for a null: {error}", "A null record (tombstone) is not an error"
             ) from error
@@ -76,12 +76,12 @@ def odd_values(case: Both) -> str:
                 passed += 1
             except DataError:
                 refused += 1
-            except Exception as error:
+            except Exception as error:  # third-party code
                 raise CheckFailed(
                     f"{type(error).__name__} for the value {value!r}: {error}", "Raise DataError with the reason"
                 ) from error
         for schema, value in case.refused:
-            _expect_data_error(lambda schema=schema, value=value: to_bytes(schema, value), f"the value {value!r}")  # type: ignore[misc]
+            _expect_data_error(lambda schema=schema, value=value: to_bytes(schema, value), f"the value {value!r}")  # type: ignore[misc]  # a default binds the loop variables
     return f"{passed} converted, {refused} refused"
 
 
@@ -95,12 +95,12 @@ def malformed_bytes(case: Both) -> str:
                 passed += 1
             except DataError:
                 refused += 1
-            except Exception as error:
+            except Exception as error:  # third-party code
                 raise CheckFailed(
                     f"{type(error).__name__} for the bytes {data!r}: {error}", "Raise DataError with the reason"
                 ) from error
         for data in case.malformed:
-            _expect_data_error(lambda data=data: from_bytes(data), f"the bytes {data!r}")  # type: ignore[misc]
+            _expect_data_error(lambda data=data: from_bytes(data), f"the bytes {data!r}")  # type: ignore[misc]  # a default binds the loop variable
     return f"{passed} read, {refused} refused"
 
 

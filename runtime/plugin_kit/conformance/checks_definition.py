@@ -47,7 +47,7 @@ def _check_default(key: ConfigKey) -> None:
         value = key.typed_default()
         if key.validator is not None:
             key.validator(key.name, value)
-    except Exception as error:
+    except Exception as error:  # third-party code
         raise CheckFailed(
             f"The default of {key.name} is invalid: {error}", "Change the default or the validator"
         ) from error
@@ -114,14 +114,14 @@ def _invalid(key: ConfigKey) -> Iterator[str]:
                 key.validator(key.name, value)
         except ConfigError:
             yield text
-        except Exception as error:
+        except Exception as error:  # third-party code
             raise _validator_failed(key, text, error) from error
     if key.validator is not None:
         try:
             key.validator(key.name, None)  # the value of a key that is missing or could not be parsed
         except ConfigError:
             pass
-        except Exception as error:
+        except Exception as error:  # third-party code
             raise _validator_failed(key, None, error) from error
 
 
@@ -138,7 +138,7 @@ def _expect_error(validate: Validate, config: Config, name: str, what: str) -> N
         errors = validate(config)
     except CheckFailed:
         raise
-    except Exception as error:
+    except Exception as error:  # third-party code
         raise CheckFailed(
             f"With {what}, {type(error).__name__} is raised: {error}",
             "Report invalid values as errors of their key (validate()) or raise ConfigError",

@@ -155,7 +155,7 @@ def poison(case: SinkCase) -> str:
             except (DataError, ConnectError):
                 raised += 1
                 continue
-            except Exception as error:
+            except Exception as error:  # third-party code
                 raise CheckFailed(
                     f"put() raised {type(error).__name__} for the value {value!r}: {error}",
                     "Report the record to context.errant_record_reporter, or raise DataError if there is none",

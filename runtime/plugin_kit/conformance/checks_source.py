@@ -186,7 +186,7 @@ def alter_offsets(case: SourceCase) -> str:
         if not checks:
             return "accepts all offsets without checking them, and says so (returns False)"
         for wrong in ({}, {"no-such-key": 1}, *({**offset, key: {"a": 1}} for key in offset)):
-            _expect_refusal(lambda wrong=wrong: alter(wrong), f"the offset {wrong}")  # type: ignore[misc]
+            _expect_refusal(lambda wrong=wrong: alter(wrong), f"the offset {wrong}")  # type: ignore[misc]  # a default binds the loop variable
     return "checks offsets, refuses invalid ones"
 
 
@@ -209,7 +209,7 @@ def _expect_refusal(alter: Callable[[], bool], what: str) -> None:
         answer = alter()
     except ConnectError:
         return
-    except Exception as error:
+    except Exception as error:  # third-party code
         raise CheckFailed(
             f"alter_offsets() raised {type(error).__name__} for {what}: {error}", "Raise ConnectError with the reason"
         ) from error

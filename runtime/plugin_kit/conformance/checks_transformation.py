@@ -118,7 +118,7 @@ def odd_records(case: TransformationCase) -> str:
                         f"apply() has changed a record that it refuses, whose value is {before['value']!r}",
                         "Assign to the record last: the worker may send it to the dead letter queue",
                     ) from None
-            except Exception as error:
+            except Exception as error:  # third-party code
                 raise CheckFailed(
                     f"apply() raised {type(error).__name__} for the value {before['value']!r} "
                     f"({'no schema' if before['value_schema'] is None else before['value_schema'].type.name}): {error}",
@@ -183,7 +183,7 @@ def decides(case: PredicateCase) -> str:
                 answer = predicate.test(record)
             except DataError:
                 continue
-            except Exception as error:
+            except Exception as error:  # third-party code
                 raise CheckFailed(
                     f"test() raised {type(error).__name__} for the value {record.value!r}: {error}",
                     "Return False for records without what is asked for",

@@ -49,6 +49,12 @@ class KitSourceContext:
     wake: Callable[[], None]
     transactions: TransactionContext | None = None
 
+    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
+        """Not kept: the checks read the offsets of records."""
+
+    def request_commit(self) -> None:
+        """The checks decide what has been committed."""
+
 
 class _Written:
     """A report that has been written."""
@@ -79,6 +85,7 @@ class KitSinkContext:
     assignment: frozenset[TopicPartition]
     errant_record_reporter: KitReporter | None = None
     requests: list[tuple[str, Any]] = field(default_factory=list)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         self.requests.append(("seek", dict(offsets)))

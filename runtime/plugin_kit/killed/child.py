@@ -1,9 +1,8 @@
 """The child process: runs one task with the worker's own pipeline until it is killed or told to stop.
 
-Input: one line of JSON with a TaskSpec. A source's records get a header with their mark and are returned in small
-batches, so that a kill arrives in the middle. A sink's task waits after each put(), for the same reason. Output: lines
-`RUNNING`, `POLLS n` every ten polls, `PUT n` after n records have been put, `FAILED` with the trace as JSON. SIGTERM
-stops the task."""
+A source's records get a header with their mark and are returned in small batches, so that a kill arrives in the middle.
+A sink's task waits after each put(), for the same reason. Output: lines `RUNNING`, `POLLS n` every ten polls, `PUT n`
+after n records have been put, `FAILED` with the trace as JSON. SIGTERM stops the task."""
 
 from __future__ import annotations
 
@@ -17,13 +16,15 @@ from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
-from runtime.engine.protocol.task_specs import spec_from_json
 from runtime.model.states import ConnectorType, State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.load import load_task
 from runtime.pipeline.port import OffsetsRead, OffsetText
 from runtime.pipeline.produce.producers import Producers
+from runtime.pipeline.sink.sink_task import SinkWorker
+from runtime.pipeline.source.source_task import SourceWorker
 from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.trace import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.marks import mark
 
@@ -112,21 +113,16 @@ def slowed_sink(task: Any) -> None:
     task.put = put_slowly
 
 
-def main() -> None:
-    """Runs the task of the specification on standard input."""
-    request = json.loads(sys.stdin.readline())
-    sys.path[:] = request["path"]  # the child finds what its parent finds, such as the plugin's project
-    spec = spec_from_json(request["spec"])
+def run_task(spec: TaskSpec, records: int) -> int:
+    """Runs the task of this specification to its end; returns the exit code of the process."""
     control = Control(False, lambda: None)
     signal.signal(signal.SIGTERM, lambda *_: control.stop())
-    # SIGINT of a terminal goes to all its processes; the parent ends this one
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            _run(spec, control, request["records"])
-        except BaseException as error:
+            _run(spec, control, records)
+        except BaseException as error:  # any end of the task other than a return is reported
             errors.append(error)
 
     thread = threading.Thread(target=run, name="task")
@@ -134,23 +130,17 @@ def main() -> None:
     while thread.is_alive():
         thread.join(0.1)  # signals are handled between two waits
     if errors:
-        from runtime.pipeline.task.trace import trace_of
-
         say("FAILED " + json.dumps(trace_of(errors[0])))
-        sys.exit(1)
+    return len(errors)
 
 
 def _run(spec: TaskSpec, control: Control, records: int) -> None:
     task = load_task(spec)
     if spec.type == ConnectorType.SOURCE:
-        from runtime.pipeline.source.source_task import SourceWorker
-
         source = as_source(task, control, str(spec.id))
         slowed_source(source, max(1, records // _PIECES))
         SourceWorker(spec, source, ChildHost(), control).run()
     else:
-        from runtime.pipeline.sink.sink_task import SinkWorker
-
         sink = as_sink(task, control, str(spec.id))
         slowed_sink(sink)
         SinkWorker(spec, sink, ChildHost(), control).run()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.connector import SinkConnector, SourceConnector
+from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import SourceRecord, TopicPartition
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converter, load_converters, load_steps
@@ -37,7 +37,7 @@ def run(request: TrialRequest, screen: Screen) -> int:
 
 
 def _run_source(request: TrialRequest, connector: type[SourceConnector], screen: Screen) -> int:
-    task = task_configs(connector, request.config)[0]
+    task = _only_task(connector, request.config)
     tracer = Tracer(request.spec(task), lambda position: None)
     limit = request.limit or 1
     with SourceRun(connector, task) as source:
@@ -55,6 +55,11 @@ def _run_source(request: TrialRequest, connector: type[SourceConnector], screen:
             else:
                 time.sleep(0.05)
     return DONE
+
+
+def _only_task(connector: type[Connector], config: Mapping[str, str]) -> Mapping[str, str]:
+    """One task for everything, since no others run beside it."""
+    return task_configs(connector, {**config, "tasks.max": "1"})[0]
 
 
 def _show(tracer: Tracer, record: SourceRecord, screen: Screen) -> bool:
@@ -101,7 +106,7 @@ def _run_sink(request: TrialRequest, connector: type[SinkConnector], screen: Scr
     conversion = SinkConversion(load_converters(spec), chain, tolerance)
     to_bytes = load_converter(spec.value_converter, False, spec).from_connect
     partition = TopicPartition(request.topic, 0)
-    with SinkRun(connector, task_configs(connector, request.config)[0], reporter) as sink:
+    with SinkRun(connector, _only_task(connector, request.config), reporter) as sink:
         for offset, value in enumerate(request.values()):
             screen.record(request.topic, None, value, f"offset {offset}")
             try:

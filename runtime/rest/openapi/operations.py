@@ -51,6 +51,7 @@ _ON_CREATED = dict.fromkeys(
     (
         "connector", "status", "config", "patchConfig", "tasks", "pause", "resume", "stop", "restart", "offsets",
         "resetOffsets", "alterOffsets", "topics", "resetTopics", "logs", "delete", "history", "preview", "errors",
+        "progress",
     ),
     "$response.body#/name",
 )  # fmt: skip
@@ -168,9 +169,17 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ),
     ApiOperation("GET", f"{_C}/errors", "errors", "Failed records by stage", {200: "RecordErrors"}, _READ),
     ApiOperation(
+        "GET", f"{_C}/progress", "progress", "Records and lag over the last hours, since the worker's start",
+        {200: "ProgressHistory"}, _READ,
+    ),
+    ApiOperation(
         "GET", "/connector-plugins", "plugins", "Connector plugins; with `connectorsOnly=false` all plugins",
         {200: "Plugins"}, (503,),
         query={"connectorsOnly": _FLAG},
+    ),
+    ApiOperation(
+        "GET", "/connector-plugins/details", "pluginDetails", "All plugins with their language and origin",
+        {200: "PluginDetails"}, (503,),
     ),
     ApiOperation(
         "POST", "/connector-plugins/reload", "reloadPlugins",

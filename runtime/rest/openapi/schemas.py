@@ -128,6 +128,12 @@ SCHEMAS: dict[str, Schema] = {
             type={"enum": ["source", "sink", "transformation", "predicate", "converter", "header_converter"]},
         )
     ),
+    "PluginDetails": array(
+        strict(
+            **{"class": TEXT, "from": TEXT}, version=TEXT, language={"enum": ["java", "python"]},
+            type={"enum": ["source", "sink", "transformation", "predicate", "converter", "header_converter"]},
+        )
+    ),
     "Definition": strict(
         name=TEXT, required=FLAG, default_value=nullable(TEXT), documentation=TEXT, group=nullable(TEXT),
         type={"enum": ["BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"]},
@@ -157,6 +163,14 @@ SCHEMAS: dict[str, Schema] = {
     "OwnEvents": object_with("last", "notices", "progress"),
     "Previewed": object_with("name", "type", "warnings"),
     "RecordErrors": object_with("name", "since", "total", "stages", "tasks", "last"),
+    "ProgressHistory": {
+        **object_with("name", "points"),
+        "properties": {
+            "name": TEXT,
+            "points": array(strict(time=NUMBER, read=NUMBER, written=NUMBER, failed=NUMBER, lag=nullable(NUMBER))),
+            "missing": array(TEXT),
+        },
+    },
     "Workers": strict(
         group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
         workers=array(strict(

@@ -37,6 +37,29 @@ CASES: list[Case] = [
         },
         invalid={"data.source": "NoModule", "data.source.schema": "n"},
     ),
+    SourceCase(
+        name="DataSourceConnector, a simple reader",
+        connector=DataSourceConnector,
+        config={
+            "topic": "letters",
+            "tasks.max": "2",
+            "data.source": "tests.support.data_sources.Letters",
+            "data.source.poll.interval.ms": "50",
+        },
+        records=20,
+    ),
+    SourceCase(
+        name="DataSourceConnector, more tasks than partitions",
+        connector=DataSourceConnector,
+        config={
+            "topic": "numbers",
+            "tasks.max": "2",
+            "data.source": "tests.support.data_sources.Numbers",
+            "data.source.option.partitions": "1",
+            "data.source.batch.size": "15",
+            "data.source.poll.interval.ms": "50",
+        },
+    ),
     SinkCase(
         connector=DataSourceSinkConnector,
         config={"topics": "numbers", "data.source": "tests.support.data_sources.RowFiles"},

@@ -42,7 +42,7 @@ class DescribePlugin(Command):
 
     verb = "describe plugin"
 
-    name = positional("NAME", "class, or the last part of its name")
+    name = positional("PLUGIN", "class, or the last part of its name")
     search = option(
         "-s", "--search", metavar="REGEX", help="only keys whose name or documentation matches", convert=str
     )

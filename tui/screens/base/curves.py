@@ -3,59 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.content import Content
 
 from tui.formatting import span
 from tui.metrics.offset_rates import SampleHistory
 from tui.metrics.rate_history import STEP, RateHistory
-from tui.widgets.plot import peak, plot, short, spark
+from tui.widgets.chart import SCALE, TimeSpan, axis, chart
+from tui.widgets.plot import peak, short, spark
 
 Values = Sequence[float | None]
 Part = str | Content | tuple[str, str]
 
 
-def of_course(course: RateHistory, width: int, height: int, now: float) -> Content:
-    """Plots of the rates that a Headrace worker has reported since the console was opened; a column is five seconds."""
-    rates = course.rates(width, now)
-    window = f"over {span(min(now - course.started_at, width * STEP))}"
-    parts = _throughput(rates, newest(rates), mean(rates), "records", window, width, height)
+class Plots(NamedTuple):
+    """The size of the plots in cells, and the seconds that they show (0: a cell for each report)."""
+
+    width: int
+    height: int
+    seconds: float = 0.0
+
+    @property
+    def step(self) -> float:
+        """The seconds of a cell, a multiple of the reports' interval."""
+        return max(STEP, self.seconds / max(1, self.width - SCALE) // STEP * STEP + STEP if self.seconds else STEP)
+
+
+def of_course(course: RateHistory, plots: Plots, now: float) -> Content:
+    """Plots of the rates that the worker has reported, also before the console was opened if it keeps them."""
+    count, step = max(1, plots.width - SCALE), plots.step
+    rates = course.rates(count, now, step)
+    window = f"over {span(min(now - course.started_at, count * step))}"
+    parts = _throughput(rates, course.rate(now), mean(rates), "records", window, plots)
     if course.has_lag:
-        parts += _lag(course.lags(width, now), None, width, height)
-    return Content.assemble(*parts)
+        parts += _lag(course.lags(count, now, step), None, plots)
+    return Content.assemble(*parts, *_time(TimeSpan(now // step * step, step), plots))
 
 
-def of_history(history: SampleHistory, unit: str, width: int, height: int) -> Content:
+def of_history(history: SampleHistory, unit: str, plots: Plots) -> Content:
     """Plots of rates computed from offsets that were read while the page was open."""
     samples, last = history.samples, history.last
-    window = f"over {span(samples[-1].at - samples[0].at)}" if len(samples) > 1 else "sampling…"
-    parts = _throughput(history.rates(), history.rate, history.mean, unit, window, width, height)
+    took = samples[-1].at - samples[0].at if len(samples) > 1 else 0.0
+    window = f"over {span(took)}" if took else "sampling…"
+    parts = _throughput(history.rates(), history.rate, history.mean, unit, window, plots)
     lags = history.lags()
     if any(lag is not None for lag in lags):
-        parts += _lag(lags, last.behind_ms if last else None, width, height)
-    return Content.assemble(*parts)
+        parts += _lag(lags, last.behind_ms if last else None, plots)
+    times = _time(TimeSpan(samples[-1].at, took / (len(samples) - 1)), plots) if took else []
+    return Content.assemble(*parts, *times)
 
 
 def _throughput(
-    rates: Values, now: float | None, mean: float | None, unit: str, window: str, width: int, height: int
+    rates: Values, now: float | None, mean: float | None, unit: str, window: str, plots: Plots
 ) -> list[Part]:
     return [
         ("throughput ", "bold $accent"),
         (f"{short(now, unit)}/s", "bold"),
         (f"  mean {short(mean)}  peak {short(peak(rates))}", "$text-muted"),
         (f"  {window}\n", "$text-muted"),
-        *((f"{line}\n", "$success") for line in plot(rates, width, height)),
+        *_lines(rates, "$success", plots),
     ]
 
 
-def _lag(lags: Values, behind_ms: int | None, width: int, height: int) -> list[Part]:
+def _lag(lags: Values, behind_ms: int | None, plots: Plots) -> list[Part]:
     behind = f"  {span(behind_ms / 1000)} behind" if behind_ms else ""
     return [
         ("lag ", "bold $accent"),
         (short(lags[-1], "records"), "bold"),
-        (f"  peak {short(peak(lags))}{behind}", "$text-muted"),
-        *((f"\n{line}", "$warning") for line in plot(lags, width, height)),
+        (f"  peak {short(peak(lags))}{behind}\n", "$text-muted"),
+        *_lines(lags, "$warning", plots),
     ]
+
+
+def _lines(values: Values, ink: str, plots: Plots) -> list[Part]:
+    lines = chart(values, plots.width, plots.height)
+    return [part for scale, line in lines for part in ((scale, "$text-muted"), (f"{line}\n", ink))]
+
+
+def _time(times: TimeSpan, plots: Plots) -> list[Part]:
+    return [("\n".join(axis(times, plots.width)), "$text-muted")]
 
 
 def in_lines(course: RateHistory, width: int, now: float) -> list[tuple[str, Content]]:

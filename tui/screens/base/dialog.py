@@ -23,6 +23,10 @@ from tui.widgets.text import visible
 class Answer(Button):
     """Keys act in the order in which they are typed, on the dialog or in its name field."""
 
+    def __init__(self, label: Content, id: str) -> None:
+        super().__init__(label, id=id, compact=True)
+        self.remove_class("-style-default")  # Textual's style with frames, which themes of terminal colours enforce
+
     async def on_key(self, event: events.Key) -> None:
         dialog = self.screen
         assert isinstance(dialog, Dialog)
@@ -56,8 +60,9 @@ class Dialog(ModalScreen[bool]):
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
     }
-    Dialog Button:focus { background: $accent; color: $background; text-style: bold; }
-    Dialog.-danger Button#yes:focus { background: $error; color: $background; }
+    Dialog Button:disabled { color: $text-muted; text-style: dim; }
+    Dialog Button:focus { background: $accent; color: $on-accent; text-style: bold; }
+    Dialog.-danger Button#yes:focus { background: $error; color: $on-accent; }
     Dialog KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -95,8 +100,8 @@ class Dialog(ModalScreen[bool]):
                 yield Label(Content(f"type {self.kind}: "), id="wants")
                 yield TextField(self.entered_name, id="name")
             with Horizontal(id="buttons"):
-                yield Answer(Content("cancel"), id="no", compact=True)
-                yield Answer(Content(visible(self.yes)), id="yes", compact=True)
+                yield Answer(Content("cancel"), id="no")
+                yield Answer(Content(visible(self.yes)), id="yes")
             yield KeyBar()
 
     def on_mount(self) -> None:

@@ -15,6 +15,8 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.text import visible
 
+REST = 0.2  # seconds between the choice of a connector and the first request for it
+
 
 class Pane(Vertical):
     """Subclasses read from the cluster themselves, but only while they are visible."""
@@ -30,6 +32,7 @@ class Pane(Vertical):
         self.services = services
         self.connector: Connector | None = None
         self._fetching: Timer | None = None
+        self._resting: Timer | None = None
         self._status_text, self._warned_text = "", ""
 
     @property
@@ -88,7 +91,13 @@ class Pane(Vertical):
         if self.is_open:
             self.draw()
             if another and connector is not None:
-                self.fetch()
+                self._fetch_soon()
+
+    def _fetch_soon(self) -> None:
+        """Reads once the cursor of the list has rested, since the page beside the list follows it."""
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = self.set_timer(REST, self._fetch_again)
 
     def opened(self) -> None:
         """The tab has become visible."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -24,6 +25,7 @@ from tui.widgets.text import visible, visible_lines
 
 Fitted = Callable[[int], Content]  # the content for a width in cells
 FRAME = 6  # cells of the frame and the scroll bar
+KEY = 13  # cells of a key
 HALF = 22  # maximum cells of a key's text in a line with two keys
 
 
@@ -110,10 +112,11 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
             keys.setdefault(one.binding.action, (one.binding, []))[1].append(display(one.binding))
     parts: list[str | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
     parts += _in_columns(
-        [(" ".join(dict.fromkeys(names)), one.tooltip or one.description) for one, names in keys.values()]
+        [(" ".join(dict.fromkeys(names)), one.tooltip or one.description) for one, names in keys.values()], width
     )
-    parts += [("\nfilter\n", "bold $accent"), "  /state:failed type:sink class:file worker:10.0 part-of-name\n"]
-    parts.append(("  all terms must match; -x excludes x; space marks, * marks all, b acts on them\n", "$text-muted"))
+    example = folded("  /state:failed type:sink class:file worker:10.0 part-of-name", width)
+    rules = folded("  all terms must match; -x excludes x; space marks, * marks all, b acts on them", width)
+    parts += [("\nfilter\n", "bold $accent"), f"{example}\n", (f"{rules}\n", "$text-muted")]
     parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ recalls earlier commands\n", "$text-muted")]
     for command in commands():
         usage = folded(f"  {command.usage()}", width)
@@ -122,14 +125,17 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
     return Content.assemble(*parts)
 
 
-def _in_columns(keys: Sequence[tuple[str, str]]) -> list[str | tuple[str, str]]:
-    """Two keys in a line where both fit."""
+def _in_columns(keys: Sequence[tuple[str, str]], width: int) -> list[str | tuple[str, str]]:
+    """Two keys in a line where both fit; longer texts are folded beside their keys."""
     parts: list[str | tuple[str, str]] = []
     half = False  # whether the current line has room for a second key
     for key, text in keys:
-        wide = len(text) > HALF
+        wide = len(text) > HALF or width < 2 * (HALF + KEY)
         if half and wide:
             parts.append("\n")
+        if wide:
+            lines = wrap(text, max(20, width - KEY)) or [""]
+            text = ("\n" + " " * KEY).join(lines)
         parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{HALF}}"]
         half = not half and not wide
         if not half:

@@ -57,7 +57,7 @@ class WorkerInside(Static):
         except HeadraceError:
             return  # the health line above shows the error
         self.known = found
-        self.history.add(time.time(), found.written, found.lag)
+        self.history.add(time.time(), found.written, found.lag, sampled=True)
         self.display = True
         self.draw()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -17,9 +18,8 @@ from tui.screens.config.pane import ConfigPane
 from tui.screens.connector import task_table
 from tui.screens.connector.events import EventsPane, LogPane
 from tui.screens.connector.metrics import MetricsPane
-from tui.screens.connector.overview import ink
 from tui.screens.connector.overview_pane import OverviewPane
-from tui.screens.connector.pages import PAGES, SHORT
+from tui.screens.connector.pages import PAGES
 from tui.screens.connector.topics import TopicsPane
 from tui.screens.connector.trace_pane import TracePager
 from tui.screens.offsets.pane import OffsetsPane
@@ -28,7 +28,9 @@ from tui.widgets import states
 from tui.widgets.bars import Bar
 from tui.widgets.grid import Grid
 from tui.widgets.tabs import Tabs
-from tui.widgets.text import visible
+from tui.widgets.text import fit, visible
+
+LEAST_NAME = 12  # cells of the name in the head line
 
 
 class ConnectorView(Vertical):
@@ -37,7 +39,7 @@ class ConnectorView(Vertical):
     DEFAULT_CSS = """
     ConnectorView { background: $background; }
     ConnectorView > Bar { padding: 0 1; }
-    ConnectorView > Tabs { margin: 0 0 1 0; }
+    ConnectorView > Tabs { margin: 0 0 1 0; padding: 0 0 0 1; }
     ConnectorView ContentSwitcher { height: 1fr; }
     """
 
@@ -57,7 +59,7 @@ class ConnectorView(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Bar(id="head")
-        yield Tabs(PAGES, SHORT)
+        yield Tabs(PAGES)
         with ContentSwitcher(initial="overview"):
             yield OverviewPane(self.services, self.notices)
             yield Grid(task_table.COLUMNS, id="tasks")
@@ -133,7 +135,7 @@ class ConnectorView(Vertical):
     def draw(self, top: bool = False) -> None:
         one = self.connector
         self.query_one("#head", Bar).put(self._head())
-        marks = {"trace": " ✗"} if one is not None and one.traces else {}
+        marks = {"trace": "✗"} if one is not None and one.traces else {}
         self.query_one(Tabs).pick(PAGES.index(self.page), marks)
         if one is None:
             return
@@ -148,13 +150,23 @@ class ConnectorView(Vertical):
         one = self.connector
         if one is None:
             return Content.assemble((visible(self.name_shown or ""), "bold"), ("  does not exist any more", "$warning"))
+        state, tasks = states.word(one.overall), f"  tasks {one.tasks_text}" if one.tasks else "  no tasks"
+        name = visible(one.name)
+        kind = f"  {visible(one.type)}  {visible(one.short_class)}"
+        width = self.query_one("#head", Bar).content_size.width
+        room = width - len(state) - len(tasks) - 2
+        if 0 < room < cell_len(name):  # the state is never cut
+            name, kind = fit(name, max(room, LEAST_NAME), middle=True), ""
         return Content.assemble(
-            (visible(one.name), "bold"),
+            (name, "bold"),
             "  ",
-            (states.word(one.overall), f"bold {ink(one.overall)}"),
-            (f"  tasks {one.tasks_text}" if one.tasks else "  no tasks", "$text-muted"),
-            (f"  {visible(one.type)}  {visible(one.short_class)}", "$text-muted"),
+            (state, states.ink(one.overall)),
+            (tasks, "$text-muted"),
+            (kind, "$text-muted"),
         )
+
+    def on_resize(self) -> None:
+        self.query_one("#head", Bar).put(self._head())
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()

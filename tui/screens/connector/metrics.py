@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -23,6 +25,7 @@ from tui.widgets.plot import short
 
 NO_LAG = "no lag: the worker reports none, and the context names no brokers"
 NO_OFFSETS = "no lag: no offsets committed yet"
+SPANS = {"minutes": 0.0, "hour": 3600.0, "six hours": 6 * 3600.0}  # seconds; 0: a cell for each report
 COLUMNS = (
     Column("partition", "PARTITION", 20, grows=True),
     Column("position", "POSITION", 12, right=True),
@@ -38,6 +41,9 @@ class MetricsPane(Pane):
 
     FOCUS = "#rates"
     interval = 2.0
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("z", "zoom", "zoom", id="zoom", tooltip="plots of the last minutes, the last hour, the last six hours")
+    ]
     DEFAULT_CSS = """
     MetricsPane #curves { height: auto; padding: 0 1; }
     MetricsPane #rates { height: 1fr; min-height: 3; margin: 1 0 0 0; }
@@ -47,6 +53,7 @@ class MetricsPane(Pane):
         super().__init__(services, id)
         self.sampler = Sampler(services)
         self.unit = "positions"
+        self.span = next(iter(SPANS))
         self.trouble = ""
         self._asking = False
 
@@ -73,6 +80,7 @@ class MetricsPane(Pane):
     async def _read(self, one: Connector) -> None:
         unit, trouble = self.unit, ""
         try:
+            await self.services.read_course(one.name)
             unit = await self.sampler.sample(one)
         except HeadraceError as error:
             trouble = one_line(error.message)
@@ -93,15 +101,29 @@ class MetricsPane(Pane):
         self.query_one(Note).say(self.trouble or (no_lag if is_unknown else ""))
 
     def _curves(self) -> Content:
-        width, height = self.size.width - 4, max(1, min(10, (self.size.height - 10) // 2))
+        height = max(1, min(10, (self.size.height - 9 - min(6, len(self._places))) // 2))
+        plots = curves.Plots(self.size.width - 4, height, SPANS[self.span])
         course = self.services.course(self.name_shown)
         if course is not None:
-            return curves.of_course(course, width, height, time.time())
-        return curves.of_history(self.history, self.unit, width, height)
+            return curves.of_course(course, plots, time.time())
+        return curves.of_history(self.history, self.unit, plots)
+
+    @property
+    def _places(self) -> Mapping[str, PartitionSample]:
+        last = self.history.last
+        return last.places if last else {}
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "zoom" or self.services.course(self.name_shown) is not None
+
+    def action_zoom(self) -> None:
+        """Shows the next longer time, or the shortest one after the longest."""
+        names = list(SPANS)
+        self.span = names[(names.index(self.span) + 1) % len(names)]
+        self.draw()
 
     def _partitions(self) -> None:
-        last = self.history.last
-        places: Mapping[str, PartitionSample] = last.places if last else {}
+        last, places = self.history.last, self._places
 
         def cells(key: str) -> Mapping[str, Cell]:
             place = places.get(key)

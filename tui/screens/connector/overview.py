@@ -29,10 +29,6 @@ NOTHING = Content("")
 MAX_TASKS = 12  # the tasks tab shows all
 
 
-def ink(state: str) -> str:
-    return f"$state-{states.style_class(state).removeprefix('state--')}"
-
-
 def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
     """`pace`: labels and texts about progress; `below`: text shown after the reasons of failures."""
     parts: list[Part] = []
@@ -40,7 +36,7 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
     def line(key: str, *value: Part) -> None:
         parts.extend([(f"{key:<16} ", "$text-muted"), *value, "\n"])
 
-    line("connector", (states.word(one.state), f"bold {ink(one.state)}"))
+    line("connector", (states.word(one.state), states.ink(one.state)))
     failed = [(f", {one.failed} failed", "bold $error")] if one.failed else []
     line("tasks", f"{one.running} of {counted(len(one.tasks), 'task')} running", *failed)
     line("type", visible(one.type))
@@ -54,7 +50,9 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
             line("dead letters" if "deadletter" in key else key, visible(config[key]))
     for task in sorted(one.tasks, key=lambda task: (task.state != "FAILED", task.id))[:MAX_TASKS]:
         line(
-            f"task {task.id}", (states.word(task.state), ink(task.state)), (f"  {visible(task.worker)}", "$text-muted")
+            f"task {task.id}",
+            (states.word(task.state), states.ink(task.state)),
+            (f"  {visible(task.worker)}", "$text-muted"),
         )
     if len(one.tasks) > MAX_TASKS:
         line("", (f"and {len(one.tasks) - MAX_TASKS} more; 2 shows all", "$text-muted"))

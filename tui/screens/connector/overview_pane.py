@@ -57,6 +57,7 @@ class OverviewPane(Pane):
         """Parts that cannot be read are left out; the offsets tab shows the error."""
         remarks, errors, warning = OffsetWarnings(), Content(""), ""
         try:
+            await self.services.read_course(one.name)
             offsets = await self.services.connect.offsets_in_detail(one.name)
             remarks = lag.warnings(offsets)
             if one.type == "source" and one.running:

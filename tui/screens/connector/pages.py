@@ -1,4 +1,3 @@
 """The tabs of a connector's page, in the order of their keys."""
 
 PAGES = ("overview", "tasks", "config", "trace", "offsets", "topics", "log", "events", "metrics")
-SHORT = {"overview": "view", "metrics": "rate"}  # on narrow screens

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 
+from tui.client.answer_types import PluginDetailsAnswer
 from tui.config.definitions import KeyDefinition
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
@@ -25,8 +27,12 @@ PLUGINS = (
     Column("class", "PLUGIN", 28, grows=True),
     Column("type", "TYPE", 16),
     Column("version", "VERSION", 8, rank=1, grows=True),
-    Column("package", "PACKAGE", 20, rank=2, grows=True),
+    Column("language", "LANGUAGE", 8, rank=2),
+    Column("package", "PACKAGE", 20, rank=3, grows=True),
+    Column("from", "FROM", 20, rank=4, grows=True),
 )
+WITHOUT_DETAILS = tuple(column for column in PLUGINS if column.key not in ("language", "from"))
+"""The columns for Apache's workers."""
 KEYS = (
     Column("key", "KEY", 26, grows=True),
     Column("type", "TYPE", 8),
@@ -40,6 +46,8 @@ class InstalledPlugin(NamedTuple):
     cls: str
     type: str
     version: str
+    language: str = ""
+    origin: str = ""
 
     @property
     def id(self) -> str:
@@ -49,16 +57,25 @@ class InstalledPlugin(NamedTuple):
     def name(self) -> str:
         return self.cls.rpartition(".")[2]
 
+    @property
+    def _searched(self) -> str:
+        return f"{self.cls} {self.type} {self.language}".lower()
+
     def matches(self, text: str, kind: str) -> bool:
         wanted = text.lower().split()
-        return (not kind or self.type == kind) and all(word in f"{self.cls} {self.type}".lower() for word in wanted)
+        return (not kind or self.type == kind) and all(word in self._searched for word in wanted)
 
 
-def plugins(answer: Any) -> list[InstalledPlugin]:
-    found = [
-        InstalledPlugin(str(one.get("class")), str(one.get("type")), str(one.get("version") or ""))
-        for one in answer or ()
-    ]
+def plugins(answer: Any, details: Sequence[PluginDetailsAnswer] = ()) -> list[InstalledPlugin]:
+    """The plugins of GET /connector-plugins, with what a Headrace worker knows beyond that."""
+    known = {(one["class"], one["type"], one["version"]): one for one in reversed(details)}
+    found = []
+    for one in answer or ():
+        cls, kind, version = str(one.get("class")), str(one.get("type")), str(one.get("version") or "")
+        more = known.get((cls, kind, version or "undefined"))
+        found.append(
+            InstalledPlugin(cls, kind, version, more["language"] if more else "", more["from"] if more else "")
+        )
     rank = {"source": 0, "sink": 1}
     return sorted(found, key=lambda one: (rank.get(one.type, 2), one.type, one.name, one.version))
 
@@ -86,8 +103,9 @@ class PluginsScreen(Page):
 
     CHANGES: ClassVar[tuple[str, ...]] = ("create",)
 
-    def __init__(self, services: ClusterServices) -> None:
+    def __init__(self, services: ClusterServices, choosing: bool = False) -> None:
         super().__init__(services)
+        self.choosing = choosing  # Enter creates a connector, and only connectors are listed
         self.plugins: dict[str, InstalledPlugin] = {}
         self.keys: Mapping[str, KeyDefinition] = {}
         self.text, self.kind = "", ""
@@ -95,7 +113,7 @@ class PluginsScreen(Page):
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
-            yield Grid(PLUGINS, id="plugins")
+            yield Grid(WITHOUT_DETAILS, id="plugins")
             with Vertical(id="of-plugin"):
                 yield Grid(KEYS, id="plugin-keys")
                 yield Pager(id="about")
@@ -111,13 +129,18 @@ class PluginsScreen(Page):
 
     async def _read(self) -> None:
         try:
-            answer = await self.services.connect.plugins(connectors_only=False)
+            answer = await self.services.connect.plugins(connectors_only=self.choosing)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
             return
         self.plugins = {one.id: one for one in plugins(answer)}
         self.query_one("#plugins", Grid).empty = "nothing matches"
         self.draw()
+        with contextlib.suppress(HeadraceError):  # Apache's workers have no details
+            details = await self.services.connect.plugin_details()
+            self.plugins = {one.id: one for one in plugins(answer, details)}
+            self.query_one("#plugins", Grid).set_columns(PLUGINS)
+            self.draw()
 
     # Display
 
@@ -128,12 +151,15 @@ class PluginsScreen(Page):
     def draw(self) -> None:
         shown = [key for key, one in self.plugins.items() if one.matches(self.text, self.kind)]
         names = [self.plugins[key] for key in shown]
-        widths = {"class": max((len(one.name) for one in names), default=0), "package": 60, "version": 14}
+        widths = {"package": 60, "from": 60}
+        widths["class"] = max((len(one.name) for one in names), default=0)
+        widths["version"] = max((len(one.version) for one in names), default=0)
         grid = self.query_one("#plugins", Grid)
         grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
         by = f" by /{self.text}" if self.text else ""
         kind = f" of type {self.kind}" if self.kind else ""
-        self.head(("plugins", "bold $accent"), end=f"{counted(len(shown), 'plugin')}{kind}{by}")
+        title = "create a connector: choose its plugin, then Enter" if self.choosing else "plugins"
+        self.head((title, "bold $accent"), end=f"{counted(len(shown), 'plugin')}{kind}{by}")
         self._look()
 
     def _look(self) -> None:
@@ -178,7 +204,10 @@ class PluginsScreen(Page):
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
         if event.grid.id == "plugins":
-            self.action_switch()
+            if self.choosing:
+                self.action_create()
+            else:
+                self.action_switch()
 
     def allows(self, action: str) -> bool:
         return action != "create" or ((one := self.current) is not None and one.type in ("source", "sink"))
@@ -231,7 +260,9 @@ def _cells(one: InstalledPlugin) -> Mapping[str, Cell]:
         "class": Cell(one.name, "grid--strong"),
         "type": Cell(one.type, "grid--muted"),
         "version": Cell(one.version, "grid--muted"),
+        "language": Cell(one.language, "grid--muted"),
         "package": Cell(one.cls.rpartition(".")[0], "grid--muted"),
+        "from": Cell(one.origin, "grid--muted"),
     }
 
 

@@ -13,17 +13,22 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
-from tui.screens.home.connector_list import ConnectorList
 from tui.screens.home.keys import BROAD
-from tui.screens.home.marks import Marks
+from tui.screens.listing.connector_list import ConnectorList
+from tui.screens.listing.marks import Marks
 from tui.screens.services.host import LINK, NO_ANSWER
 from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, ListCounts, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from tui.metrics.progress import ProgressMonitor
     from tui.screens.connector.connector import ConnectorView
+    from tui.screens.services.broker_lag import BrokerLag
     from tui.screens.services.cluster_services import ClusterServices
+
+FOLLOW_DELAY = 0.12  # seconds: longer than between repeated keys, so that the cursor never waits for the page
 
 
 class StatusText(NamedTuple):
@@ -49,8 +54,11 @@ class HomeBase(Screen[None]):
         self.marks = Marks()
         self.services: ClusterServices | None = None  # set once the screen has been painted for the first time
         self.progress: ProgressMonitor | None = None
+        self.broker_lag: BrokerLag | None = None  # only if the context names brokers
         self.notices: dict[str, list[str]] = {}  # reports of the worker by connector, the newest last
         self._view: ConnectorView | None = None
+        self._pane_closed = False  # by the user; otherwise the page is beside the list where there is room
+        self._following: Timer | None = None  # until the page beside the list shows the connector under the cursor
         self.status = StatusText()
         self._bindings_state: tuple[object, ...] = ()
 
@@ -134,7 +142,32 @@ class HomeBase(Screen[None]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
+        if self.is_detail and not self.is_broad and self.connector_list.has_focus:
+            self.remove_class("-detail")  # the list alone
+        self.open_pane()
         self.refresh_bindings()
+
+    def open_pane(self) -> None:
+        """Shows the page beside the list where there is room, unless the user has closed it; the list has the focus."""
+        name = self.connector_list.current
+        if self.is_broad and not self.is_detail and not self._pane_closed and self._view is not None and name:
+            self.add_class("-detail")
+            self.show(name)
+            self.view.turn(self._page_for(name))
+
+    def follow(self, name: str) -> None:
+        """Shows a connector in the page beside the list as soon as the cursor rests on it."""
+        if self._following is not None:
+            self._following.stop()
+        self._following = self.set_timer(FOLLOW_DELAY, self.follow_now)
+
+    def follow_now(self) -> None:
+        """Shows the connector under the cursor at once, before the page gets the focus."""
+        if self._following is not None:
+            self._following.stop()
+            self._following = None
+        if self.is_detail and self.connector_list.has_focus and (name := self.connector_list.current) is not None:
+            self.show(name)
 
     # List and page
 
@@ -147,6 +180,7 @@ class HomeBase(Screen[None]):
         self.connector_list.update_rows(self.snapshot, self.filter_text, follow=follow)
         self.query_one(TitleBar).set_link(link, time.time())
         self.count()
+        self.open_pane()
         if self._view is not None and self._view.name_shown is not None:
             self.show(self._view.name_shown)
         self._refresh_changed_bindings()
@@ -182,6 +216,7 @@ class HomeBase(Screen[None]):
 
     def open(self, name: str, page: str = "") -> None:
         """Opens the connector's page; without `page`, the tab that was open last."""
+        self._pane_closed = False
         self.add_class("-detail")
         self.show(name)
         self.view.turn(page or self._page_for(name))
@@ -194,8 +229,9 @@ class HomeBase(Screen[None]):
         return "overview" if self.view.page == "trace" and not (one and one.traces) else self.view.page
 
     def back_to_list(self) -> None:
-        """Closes the page and focuses the list."""
-        self.remove_class("-detail")
+        """Focuses the list, and closes the page unless both fit."""
+        if not self.is_broad:
+            self.remove_class("-detail")
         self.connector_list.focus()
         self.refresh_bindings()
 
@@ -223,7 +259,7 @@ class HomeBase(Screen[None]):
         """Shows errors raised inside in the status line."""
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # a command must not end the screen
             if not isinstance(error, HeadraceError):
                 self.log.error(error)
             self.say(error_line(error), "bad")

@@ -10,8 +10,9 @@ from textual import events
 
 from tui.client.workers import reported
 from tui.errors import HeadraceError
-from tui.screens.home import filtering
 from tui.screens.home.base import HomeBase
+from tui.screens.listing import filtering
+from tui.screens.listing.ordering import ORDERS
 from tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 SCREENS = ("clusters", "plugins", "workers", "loggers", "log")  # as commands, the same as by their keys
+SORTS = ("sort", *(f"sort {name}" for name in ORDERS))
 
 
 class CommandLine:
@@ -70,7 +72,7 @@ class CommandLine:
         from tui.script.completing import complete
 
         names = self._contexts() if "use-context " in line else self.home.snapshot.connectors
-        own = [word for word in (*SCREENS, "theme ", "quit") if word.startswith(line) and word != line]
+        own = [word for word in (*SCREENS, *SORTS, "theme ", "quit") if word.startswith(line) and word != line]
         found = complete(line, names, self._workers())
         return own if own and found == [f"{line} "] else [*found, *own]
 

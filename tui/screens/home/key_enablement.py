@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tui.screens.home.base import HomeBase
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel")  # actions that only lead to changes
+CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel", "create")  # actions that only lead to changes
 
 
 class KeyEnablement:
@@ -64,4 +64,6 @@ class KeyEnablement:
             return one is None or bool(ACTIONS[action[5:-2]].needs(one))
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
+        if action == "create":  # in the footer only where it is the next step
+            return home.is_on_page or bool(home.snapshot.connectors)
         return action == "filter" and home.is_detail and not home.is_broad

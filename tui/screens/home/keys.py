@@ -15,6 +15,8 @@ KEYS: list[BindingType] = [
     Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
     Binding("N", "failure(-1)", "previous failure", id="previous-failure", show=False),
     Binding("slash", "filter", "filter", id="filter", key_display="/"),
+    Binding("c", "create", "create", id="create", tooltip="choose a plugin and create a connector"),
+    Binding("S", "sort", "sort", id="sort", tooltip="sort the list by lag, throughput, name, …", show=False),
     Binding("s", "act('stop')", "stop", id="stop"),
     Binding("p", "act('pause')", "pause", id="pause"),
     Binding("r", "act('resume')", "resume", id="resume"),
@@ -59,7 +61,7 @@ Home ConnectorView { width: 1fr; display: none; }
 Home.-detail ConnectorView { display: block; }
 Home.-detail ConnectorList { display: none; }
 Home.-detail Counters { display: none; }
-Home.-broad.-detail ConnectorList { display: block; width: 2fr; }
-Home.-broad.-detail ConnectorView { width: 3fr; border-left: solid $border; }
+Home.-broad.-detail ConnectorList { display: block; width: 55fr; max-width: 124; }
+Home.-broad.-detail ConnectorView { width: 45fr; min-width: 84; border-left: solid $border; }
 Home.-broad.-detail Counters { display: block; }
 """

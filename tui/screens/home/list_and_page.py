@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from asyncio import to_thread
+
 from tui.screens.home.base import HomeBase
+from tui.screens.listing import ordering
+from tui.screens.listing.ordering import ListOrder
 from tui.widgets.grid import Grid
 
 
@@ -12,39 +16,60 @@ class ListAndPage(HomeBase):
     def on_grid_moved(self, event: Grid.Moved) -> None:
         if event.grid is self.connector_list:
             if self.is_detail and event.key is not None:
-                self.show(event.key)
+                self.follow(event.key)
             self.refresh_bindings()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         if event.grid is self.connector_list:
             self.open(event.key)
 
+    def on_grid_heading_clicked(self, event: Grid.HeadingClicked) -> None:
+        if event.grid is self.connector_list and (by := ordering.of_column(event.column)):
+            self.sort(self.connector_list.order.then(by))
+
+    def action_sort(self) -> None:
+        from tui.screens.listing.sort_menu import SortMenu
+
+        self.app.push_screen(
+            SortMenu(self.connector_list.order), lambda order: self.sort(order) if order is not None else None
+        )
+
+    def sort(self, order: ListOrder) -> None:
+        """Sorts the list, and keeps the order for this cluster."""
+        self.connector_list.sort(order)
+        self.do(to_thread(ordering.store, self.profile.label, order))
+
     def action_open(self) -> None:
         self.connector_list.action_open()
 
     def action_back(self) -> None:
-        """Closes the page; in the list, removes the filter, then the marks."""
-        if self.is_detail:
-            self.remove_class("-detail")
+        """Leaves the page; in the list, removes the filter, then the marks, then the page beside it."""
+        if self.is_on_page:
             if self.view.name_shown is not None:
                 self.connector_list.go(self.view.name_shown)
-            self.connector_list.focus()
+            self.back_to_list()
         elif self.filter_text:
             self.set_filter("")
-        else:
+        elif self.marks:
             self.clear_marks()
+        elif self.is_detail:
+            self._pane_closed = True
+            self.remove_class("-detail")
         self.refresh_bindings()
 
     def action_turn(self, by: int) -> None:
+        self.follow_now()
         self.view.step(by)
         self.view.take_focus()
 
     def action_page(self, page: str) -> None:
+        self.follow_now()
         self.view.turn(page)
         self.view.take_focus()
 
     def action_switch(self) -> None:
         if self.connector_list.has_focus:
+            self.follow_now()
             self.view.take_focus()
         else:
             self.connector_list.focus()

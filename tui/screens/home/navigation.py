@@ -101,10 +101,11 @@ class Navigation:
 
         self.home.app.push_screen(OperationsScreen(self.home.operations, self.home.profile.url))
 
-    def plugins(self) -> None:
+    def plugins(self, choosing: bool = False) -> None:
+        """The plugins; with `choosing`, those from which a connector can be created."""
         from tui.screens.create.plugins import PluginsScreen
 
-        self.home.app.push_screen(PluginsScreen(self.services))
+        self.home.app.push_screen(PluginsScreen(self.services, choosing))
 
     def dead_letters(self, connector: Connector) -> None:
         from tui.screens.dead_letters.dead_letters import DeadLettersScreen, why_none
@@ -152,8 +153,13 @@ class Navigation:
         labels = {profile.label for profile in known}
         return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.invalid
 
+    @property
+    def profiles(self) -> list[Profile]:
+        """Every context that can be opened."""
+        return self._profiles()[0]
+
     def context_names(self) -> list[str]:
-        return [profile.name for profile in self._profiles()[0] if profile.name]
+        return [profile.name for profile in self.profiles if profile.name]
 
     def glance(self) -> ClusterSummary:
         """The state of this cluster in a line of the clusters screen."""

@@ -1,62 +1,153 @@
-"""The command palette (^P): keys, commands and themes, found by typing."""
+"""The entries of the palette: keys, pages, connectors, topics, contexts, orders, commands and themes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import partial
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.binding import Binding
 
 from tui.commands.registry import commands
-from tui.screens.home import Home
+from tui.screens.base.navigation import ChooseTheme, OpenCluster
+from tui.screens.connector.pages import PAGES
+from tui.screens.connector.topics import named_topics
+from tui.screens.dead_letters.dead_letters import why_none
+from tui.screens.home.keys import KEYS
+from tui.screens.home.screen import Home
+from tui.screens.listing.ordering import ORDERS
+from tui.screens.palette.matching import PaletteEntry
+
+# Further words for a key or page, by its action or name.
+MEANINGS = {
+    "dead_letters": "dlq dead letter queue failed records errors poison replay",
+    "trace": "error exception stack why cause failure",
+    "failure": "failed error broken",
+    "filter": "search find grep",
+    "create": "new add connector install wizard",
+    "sort": "order by lag throughput name failures",
+    "act('stop')": "halt end shut down",
+    "act('pause')": "suspend hold freeze",
+    "act('resume')": "start continue run unpause",
+    "act('restart')": "bounce reboot retry failed tasks",
+    "act('delete')": "remove drop destroy",
+    "mark": "select choose",
+    "bulk": "many all several batch",
+    "edit": "offset position seek rewind reset skip replay change",
+    "undo": "revert rollback offset back",
+    "plugins": "class jar converter transformation predicate",
+    "log": "operations history requests what did I do",
+    "clusters": "contexts environments switch prod",
+    "workers": "nodes group rebalance drain cordon slots load",
+    "loggers": "log level debug verbosity",
+    "command": "line script run",
+    "help": "keys manual documentation",
+    "quit": "exit leave close",
+    "overview": "status summary state",
+    "tasks": "threads workers state",
+    "config": "settings properties keys edit change",
+    "offsets": "position seek rewind reset history undo",
+    "topics": "records reads writes",
+    "events": "changes timeline history",
+    "metrics": "lag throughput rate plot chart speed",
+}
+LEFT_OUT = ("open", "back", "turn", "page", "switch", "interrupt")  # only useful as keys
 
 
-class Entry(NamedTuple):
-    title: str
-    help: str
-    run: Callable[[], object]
+def entries(home: Home) -> Iterator[PaletteEntry]:
+    """All entries for the state of the main screen, in the order in which they are shown without a query."""
+    yield from _keys(home)
+    yield from _pages(home)
+    yield from _contexts(home)
+    yield from _connectors(home)
+    yield from _topics(home)
+    for name, order in ORDERS.items():
+        yield PaletteEntry(f"sort by {name}", "order", order.first, partial(home.run_line, f"sort {name}"))
+    for command in commands():
+        yield PaletteEntry(
+            f":{command.verb}", "command", command.summary(), partial(home.action_command, f"{command.verb} ")
+        )
+    for name in home.app.available_themes:
+        if name.startswith("headrace") or name in getattr(home.app, "themes_of_user", ()):
+            yield PaletteEntry(
+                f"theme {name.removeprefix('headrace-')}",
+                "theme",
+                "change the colours",
+                partial(home.post_message, ChooseTheme(name)),
+                "colour color appearance",
+            )
 
 
-class PaletteEntries(Provider):
-    """Entries for the main screen."""
+def _keys(home: Home) -> Iterator[PaletteEntry]:
+    for binding in KEYS:
+        assert isinstance(binding, Binding)
+        name = binding.action.partition("(")[0]
+        if name in LEFT_OUT:
+            continue
+        meaning = MEANINGS.get(binding.action) or MEANINGS.get(name, "")
+        title = binding.description if name != "log" else "operations"
+        detail = f"key {home.app.get_key_display(binding)}"
+        if binding.tooltip and binding.tooltip != binding.description:
+            detail += f": {binding.tooltip}"
+        yield PaletteEntry(title, "key", detail, _runner(home, binding.action), meaning, _why_not(home, name))
 
-    def entries(self) -> Iterator[Entry]:
-        home = next((screen for screen in reversed(self.app.screen_stack) if isinstance(screen, Home)), None)
-        if home is None:
-            return
-        seen = set()
-        for active in home.active_bindings.values():
-            binding = active.binding
-            if binding.id and binding.action not in seen and active.enabled:
-                seen.add(binding.action)
-                yield Entry(
-                    binding.description, f"key {self.app.get_key_display(binding)}", _runner(home, binding.action)
-                )
-        for command in commands():
-            yield Entry(f":{command.verb}", command.summary(), _opener(home, command.verb))
-        for name in self.app.available_themes:
-            if name.startswith("headrace") or name in getattr(self.app, "themes_of_user", ()):
-                yield Entry(f"theme {name}", "change the colours", _painter(self, name))
 
-    async def discover(self) -> Hits:
-        for entry in self.entries():
-            yield DiscoveryHit(entry.title, entry.run, help=entry.help)
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for entry in self.entries():
-            score = matcher.match(entry.title)
-            if score > 0:
-                yield Hit(score, matcher.highlight(entry.title), entry.run, help=entry.help)
+def _why_not(home: Home, action: str) -> str:
+    """The reason why a key does nothing now; empty if it works."""
+    if home.enablement.allows(action):
+        return ""
+    one = home.target()
+    if one is None and action in ("act", "edit", "dead_letters", "trace"):
+        return "no connector is selected"
+    if action == "dead_letters" and one is not None:
+        return why_none(one) or f"{one.name} has no dead letter topic"
+    if action == "trace" and one is not None:
+        return f"nothing of {one.name} has failed"
+    return {"failure": "no connector has failed", "undo": "open a connector first"}.get(action, "does not apply now")
 
 
 def _runner(home: Home, action: str) -> Callable[[], object]:
-    return lambda: home.call_later(home.run_action, action)
+    return partial(home.call_later, home.run_action, action)
 
 
-def _opener(home: Home, verb: str) -> Callable[[], object]:
-    return lambda: home.call_later(home.action_command, f"{verb} ")
+def _pages(home: Home) -> Iterator[PaletteEntry]:
+    if (one := home.target()) is not None:
+        for number, page in enumerate(PAGES, 1):
+            yield PaletteEntry(
+                f"{page} of {one.name}",
+                "page",
+                f"key {number} on the connector's page",
+                partial(home.open, one.name, page),
+                MEANINGS.get(page, ""),
+            )
 
 
-def _painter(provider: Provider, name: str) -> Callable[[], object]:
-    return lambda: setattr(provider.app, "theme", name)
+def _contexts(home: Home) -> Iterator[PaletteEntry]:
+    for profile in home.navigation.profiles:
+        if profile.label != home.profile.label:
+            kind = "production, " * profile.production + "read-only, " * profile.read_only + profile.label
+            yield PaletteEntry(
+                profile.label,
+                "context",
+                f"switch to {kind}",
+                partial(home.post_message, OpenCluster(profile)),
+                "cluster",
+            )
+
+
+def _connectors(home: Home) -> Iterator[PaletteEntry]:
+    for one in home.snapshot.connectors.values():
+        detail = f"{one.overall.lower()}, {one.type}, {one.short_class}"
+        yield PaletteEntry(one.name, "connector", detail, partial(home.open, one.name))
+
+
+def _topics(home: Home) -> Iterator[PaletteEntry]:
+    """The topics that configs name; an entry opens the topics of the first connector that names it."""
+    used: dict[str, list[tuple[str, str]]] = {}
+    for one in home.snapshot.connectors.values():
+        for topic, role in named_topics(one.config).items():
+            used.setdefault(topic, []).append((one.name, role))
+    for topic, places in used.items():
+        name, role = places[0]
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        verb = f"{role} by" if role in ("read", "written") else f"{role} of"
+        yield PaletteEntry(topic, "topic", f"{verb} {name}{more}", partial(home.open, name, "topics"))

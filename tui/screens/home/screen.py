@@ -17,11 +17,12 @@ from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
 from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme
 from tui.screens.home.command_line import SCREENS, CommandLine
-from tui.screens.home.connector_list import ConnectorList
 from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
 from tui.screens.home.list_and_page import ListAndPage
 from tui.screens.home.updates import Updates
+from tui.screens.listing import ordering
+from tui.screens.listing.connector_list import ConnectorList
 from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
@@ -80,6 +81,7 @@ class Home(ListAndPage):
         from tui.screens.home.bulk_actions import BulkActions
         from tui.screens.home.controller import HomeController
         from tui.screens.home.navigation import Navigation
+        from tui.screens.services.broker_lag import BrokerLag
         from tui.screens.services.cluster_services import ClusterServices
         from tui.screens.services.connection import ClusterConnection
 
@@ -87,7 +89,11 @@ class Home(ListAndPage):
         connection = ClusterConnection(self.profile)
         store = connection.store
         self.progress = ProgressMonitor(connection.connect, self._progressed)
+        self.connector_list.monitor = self.progress
+        self.connector_list.sort(await to_thread(ordering.load, self.profile.label))
         services = ClusterServices(connection, self.operations, self.progress, self)
+        if self.profile.bootstrap:
+            self.broker_lag = BrokerLag(self.progress, lambda: services.context().brokers(), self.say, time.time)
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
         self.navigation = Navigation(self, services, self.controller.runner)
@@ -107,8 +113,7 @@ class Home(ListAndPage):
             await self.services.connection.close()
 
     def _progressed(self) -> None:
-        if self.progress is not None:
-            self.connector_list.show_progress(self.progress.known)
+        self.connector_list.show_progress()
 
     def wake(self) -> None:
         """Watches the cluster, for the first time or again."""
@@ -179,8 +184,19 @@ class Home(ListAndPage):
             self.call_later(self.run_action, line)
         elif words[0] == "theme":
             self.post_message(ChooseTheme(" ".join(words[1:2])))
+        elif words[0] == "sort":
+            self._sort_by(" ".join(words[1:]))
         elif self.services is not None and not self.navigation.use_context(line):
             self.controller.typed(line)
+
+    def _sort_by(self, text: str) -> None:
+        """`:sort lag`, `:sort lag reverse`; without an order, the menu."""
+        if (order := ordering.of_words(text)) is not None:
+            self.sort(order)
+        elif text:
+            self.say(f"no order {text!r}; choose from {', '.join(ordering.ORDERS)}, with or without `reverse`", "bad")
+        else:
+            self.call_later(self.action_sort)
 
     # Keys for connectors
 
@@ -221,6 +237,10 @@ class Home(ListAndPage):
 
     def action_plugins(self) -> None:
         self.navigation.plugins()
+
+    def action_create(self) -> None:
+        if not self.is_refused("creating a connector"):
+            self.navigation.plugins(choosing=True)
 
     def action_dead_letters(self) -> None:
         if one := self.target():

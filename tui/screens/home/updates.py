@@ -113,11 +113,13 @@ class Updates:
         home.operations.observe(store.snapshot)
         if home.operations.open and home.snapshot.link.state is LinkState.POLLING:
             store.refresh()
-        if home.snapshot.since and not int(now) % 5:
-            home.connector_list.refresh_changed()
+        if not int(now) % 5:
+            home.connector_list.show_progress()
         is_live = store.snapshot.link.state is LinkState.LIVE
         if home.progress is not None and is_live and home.connector_list.display:
             home.do(home.progress.poll(self._visible_running()))
+        elif home.broker_lag is not None and store.snapshot.link.state is LinkState.POLLING:
+            home.do(home.broker_lag.poll(list(home.snapshot.connectors.values()), home.connector_list.on_screen))
         status = home.status
         limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if status.about else None
         if status.kind and limit is not None and now - status.at > limit:

@@ -56,8 +56,13 @@ def _row(one: Connector | None) -> list[tuple[str, str] | str]:
     if one is None:
         return []
     state, tasks = one.overall, one.tasks_text if one.tasks else "no tasks"
-    ink = f"$state-{states.style_class(state).removeprefix('state--')}"
-    return [(f"  {states.word(state):<13}", ink), f" {visible(one.name)}", (f"  {tasks}", "$text-muted")]
+    return [
+        "  ",
+        (states.word(state), states.ink(state)),
+        " " * (11 - len(state)),
+        f" {visible(one.name)}",
+        (f"  {tasks}", "$text-muted"),
+    ]
 
 
 class BulkMenu(ModalScreen[str | None]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ class ClusterServices:
         self.new_connectors: dict[str, NewConnector] = {}  # drafts of the wizard, by plugin class
         self.root: dict[str, str] = {}  # kind, version and Kafka cluster id of the worker, from `GET /`
         self._keys: dict[str, dict[str, KeyDefinition]] = {}
+        self._courses_read: set[str] = set()
 
     @property
     def connect(self) -> Connect:
@@ -93,8 +94,15 @@ class ClusterServices:
         return self.connection.context(connect or self.connect, lambda text: None)
 
     def course(self, name: str) -> RateHistory | None:
-        """Rates of a connector since the console was opened; None if the worker does not report progress."""
+        """Rates of a connector; None if neither the worker nor the brokers report them."""
         return self.progress.rate_histories.get(name)
+
+    async def read_course(self, name: str) -> None:
+        """Reads the progress that a Headrace worker recorded before the console was opened, once for each connector."""
+        if self.is_ours and name not in self._courses_read:
+            self._courses_read.add(name)
+            with suppress(HeadraceError):  # an older worker keeps none
+                self.progress.recorded(name, (await self.connect.progress(name))["points"])
 
     # The status line
 

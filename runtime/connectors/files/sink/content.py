@@ -43,19 +43,32 @@ class Accepted:
 class RowBuffer(ABC):
     """The rows of one file."""
 
-    size = 0  # bytes in memory
+    def __init__(self) -> None:
+        self.size = 0  # bytes in memory
+        self._rows: list[Any] = []
+        self._file: IO[bytes] | None = None
 
     @abstractmethod
     def add(self, rows: Any) -> None:
         """Adds rows that a Content has accepted."""
 
-    @abstractmethod
     def spill(self) -> None:
         """Moves the rows from memory to a temporary file."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="headrace-")  # noqa: SIM115 - closed by discard()
+        self._write(self._file)
+        self._rows, self.size = [], 0
 
     @abstractmethod
+    def _write(self, file: IO[bytes]) -> None:
+        """Writes the rows in memory to the end of the temporary file."""
+
     def discard(self) -> None:
         """Frees memory and disk."""
+        self._rows, self.size = [], 0
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 class Content(ABC):
@@ -107,20 +120,13 @@ def _json_default(value: Any) -> Any:
 class LineRows(RowBuffer):
     """Lines of text."""
 
-    def __init__(self) -> None:
-        self._lines: list[bytes] = []
-        self._file: IO[bytes] | None = None
-
     def add(self, rows: list[bytes]) -> None:
         text = b"\n".join(rows) + b"\n"
-        self._lines.append(text)
+        self._rows.append(text)
         self.size += len(text)
 
-    def spill(self) -> None:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="headrace-")  # noqa: SIM115 - closed by discard()
-        self._file.writelines(self._lines)
-        self._lines, self.size = [], 0
+    def _write(self, file: IO[bytes]) -> None:
+        file.writelines(self._rows)
 
     def blocks(self) -> Iterator[bytes]:
         """The text in blocks."""
@@ -128,13 +134,7 @@ class LineRows(RowBuffer):
             self._file.seek(0)
             while block := self._file.read(1 << 20):
                 yield block
-        yield from self._lines
-
-    def discard(self) -> None:
-        self._lines, self.size = [], 0
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        yield from self._rows
 
 
 class ArrowContent(Content):
@@ -207,23 +207,19 @@ class ArrowRows(RowBuffer):
     """Record batches, each with its own schema until the file is written."""
 
     def __init__(self, content: ArrowContent) -> None:
+        super().__init__()
         self.content = content
-        self._batches: list[Any] = []
-        self._file: IO[bytes] | None = None
         self._streams: list[int] = []  # positions in the temporary file
 
     def add(self, rows: Any) -> None:
-        self._batches.append(rows)
+        self._rows.append(rows)
         self.size += rows.nbytes
 
-    def spill(self) -> None:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="headrace-")  # noqa: SIM115 - closed by discard()
-        for batch in self._batches:
-            self._streams.append(self._file.tell())
-            with pa.ipc.new_stream(self._file, batch.schema) as stream:
+    def _write(self, file: IO[bytes]) -> None:
+        for batch in self._rows:
+            self._streams.append(file.tell())
+            with pa.ipc.new_stream(file, batch.schema) as stream:
                 stream.write_batch(batch)
-        self._batches, self.size = [], 0
 
     def batches(self) -> Iterator[Any]:
         """The record batches in their order."""
@@ -232,10 +228,8 @@ class ArrowRows(RowBuffer):
             self._file.seek(position)
             with pa.ipc.open_stream(self._file) as stream:
                 yield from stream
-        yield from self._batches
+        yield from self._rows
 
     def discard(self) -> None:
-        self._batches, self._streams, self.size = [], [], 0
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        super().discard()
+        self._streams = []

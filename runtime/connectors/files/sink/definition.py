@@ -8,10 +8,11 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance
+from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
 from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.date_format import DatePattern
+from runtime.connectors.config_keys import grouped_key as _key
 from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression
 from runtime.connectors.files.location import FileLocation, location_keys
 
@@ -51,11 +52,6 @@ def _zone(name: str, value: Any) -> None:
 def _delimiter(name: str, value: Any) -> None:
     if value is None or len(value) != 1:
         raise invalid(name, value, "Must be one character")
-
-
-def _key(name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, **more: Any) -> ConfigKey:
-    importance = more.pop("importance", Importance.MEDIUM)
-    return ConfigKey(name, kind, default, importance, doc, group=group, order_in_group=order, **more)
 
 
 _POSITIVE = validators.optional(validators.at_least(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -87,4 +87,20 @@ def _inferred(column: Column) -> Any:
     """The values of one type; integers and floating-point numbers are mixed as the latter."""
     if type(column) is ConstantColumn:
         return pa.repeat(pa.scalar(column.value), len(column))
-    return pa.array(column, from_pandas=False)
+    array = pa.array(column, from_pandas=False)
+    if _has_booleans(column, array.type):
+        raise DataError("Booleans and floating-point numbers cannot be stored in the same field")
+    return array
+
+
+def _has_booleans(values: Iterable[Any], kind: Any) -> bool:
+    """Whether booleans are among the floating-point numbers of this Arrow type: Arrow would convert them to 0.0 and
+    1.0."""
+    if pa.types.is_floating(kind):
+        return bool in set(map(type, values))
+    if not pa.types.is_nested(kind):
+        return False
+    present = [value for value in values if value is not None]
+    if pa.types.is_struct(kind):
+        return any(_has_booleans([value.get(field.name) for value in present], field.type) for field in kind)
+    return _has_booleans(chain.from_iterable(present), kind.value_type)

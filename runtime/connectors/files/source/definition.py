@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance
+from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
 from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import grouped_key as _key
+from runtime.connectors.config_keys import topic_key
 from runtime.connectors.files.formats import FileFormat
 from runtime.connectors.files.location import FileLocation, location_keys
 
@@ -38,25 +40,12 @@ def _delimiter(name: str, value: Any) -> None:
         raise invalid(name, value, "Must be one character")
 
 
-def _key(name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, **more: Any) -> ConfigKey:
-    importance = more.pop("importance", Importance.MEDIUM)
-    return ConfigKey(name, kind, default, importance, doc, group=group, order_in_group=order, **more)
-
-
 CONFIG = ConfigDef(
     *location_keys(
         "Folder of the files: an absolute path or file:///path, s3://bucket/folder, gs://bucket/folder, "
         "abfs://container/folder, or a URL of another scheme that fsspec supports. Nested folders are included."
     ),
-    ConfigKey(
-        TOPIC,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="Topic for the records.",
-        validator=validators.non_empty,
-        group=_RECORDS,
-        order_in_group=0,
-    ),
+    topic_key(_RECORDS, 0),
     _key(FORMAT, ConfigType.STRING, AUTO, "Format of the files: parquet, json (a JSON document per line), csv or avro. "
          "With auto, the extension of each file tells, and files with other extensions are ignored.", _FILES, 0,
          importance=Importance.HIGH, validator=validators.one_of(AUTO, *FileFormat)),

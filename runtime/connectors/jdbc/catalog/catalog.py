@@ -29,7 +29,7 @@ class Catalog:
         wanted = {kind.upper() for kind in types}
         found: list[TableId] = []
         for schema in self._schemas(inspector):
-            if not like(schema_pattern, schema or ""):
+            if not self._is_selected(schema or "", schema_pattern, connection):
                 continue
             names: list[str] = inspector.get_table_names(schema) if "TABLE" in wanted else []
             views: list[str] = inspector.get_view_names(schema) if "VIEW" in wanted else []
@@ -78,11 +78,15 @@ class Catalog:
         for base, kind in _KINDS:
             if isinstance(found, base):
                 return DatabaseType(kind)
-        if isinstance(found, sa.Numeric):  # also Float
+        if isinstance(found, sa.Numeric | sa.Float):
             return _numeric(found)
         if isinstance(found, sa.DateTime):
             return DatabaseType(Kind.TIMESTAMP_TZ if found.timezone else Kind.TIMESTAMP)
         return DatabaseType(Kind.TEXT if isinstance(found, sa.String) else Kind.OTHER)
+
+    def _is_selected(self, name: str, pattern: str | None, connection: Connection) -> bool:
+        """Whether a schema matches JDBC's pattern; the default schema has no name."""
+        return like(pattern, name)
 
     def _schemas(self, inspector: sa.Inspector) -> Sequence[str | None]:
         default = inspector.default_schema_name

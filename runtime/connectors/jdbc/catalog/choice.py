@@ -15,4 +15,8 @@ def catalog_of(dialect: str) -> Catalog:
         from runtime.connectors.jdbc.catalog.sqlite import SqliteCatalog
 
         return SqliteCatalog()
+    if dialect in ("mysql", "mariadb"):
+        from runtime.connectors.jdbc.catalog.mysql import MySqlCatalog
+
+        return MySqlCatalog()
     return Catalog()

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.schema import CreateColumn, CreateTable
 from sqlalchemy.sql.elements import quoted_name
 
@@ -21,7 +21,7 @@ from runtime.connectors.jdbc.tables import TableId
 from runtime.connectors.jdbc.types import JSON_NAME, UUID_NAME
 
 _KEY_LENGTH = 255
-"""Characters of texts in a primary key, for databases that cannot index texts without a limit."""
+"""Characters of texts and bytes in a primary key, for databases that cannot index them without a limit."""
 
 
 class Definitions:
@@ -29,6 +29,7 @@ class Definitions:
 
     def __init__(self, connection: Connection, quote: bool) -> None:
         self._dialect, self._quote = connection.dialect, quote
+        self._is_mysql = connection.dialect.name in ("mysql", "mariadb")
 
     def create(self, table: TableId, fields: Sequence[RowField]) -> str:
         """CREATE TABLE for these fields; ConnectError for a field whose type is unknown."""
@@ -80,15 +81,19 @@ class Definitions:
             return self._json()
         if schema.type in (Type.MAP, Type.STRUCT):
             return self._json()
+        bounded = key and self._dialect.name not in ("postgresql", "sqlite")
         if schema.type is Type.STRING:
-            bounded = key and self._dialect.name not in ("postgresql", "sqlite")
-            return sa.String(_KEY_LENGTH) if bounded else sa.Text()
+            return sa.String(_KEY_LENGTH) if bounded else self._text_type()
         if schema.type is Type.BYTES:
+            if self._is_mysql:
+                return mysql.VARBINARY(_KEY_LENGTH) if bounded else mysql.LONGBLOB()
             return sa.LargeBinary()
         return _TYPES[schema.type]()
 
     def _named_type(self, schema: Schema) -> Any:
         postgres = self._dialect.name == "postgresql"
+        if self._is_mysql and (found := _mysql_type(schema)) is not None:
+            return found
         if is_decimal(schema):
             return _any_numeric(schema) if postgres else sa.Numeric(38, int(schema.parameter("scale") or 10))
         if is_timestamp(schema):
@@ -103,7 +108,10 @@ class Definitions:
         return self._json() if schema.name == JSON_NAME else None
 
     def _json(self) -> Any:
-        return postgresql.JSONB() if self._dialect.name == "postgresql" else sa.Text()
+        return postgresql.JSONB() if self._dialect.name == "postgresql" else self._text_type()
+
+    def _text_type(self) -> Any:
+        return mysql.LONGTEXT() if self._is_mysql else sa.Text()
 
     def _name(self, text: str) -> quoted_name:
         return quoted_name(text, self._quote)
@@ -127,6 +135,15 @@ def _any_numeric(schema: Schema) -> sa.Numeric[Any]:
     """The field's precision is seldom known; the scale alone cannot be declared."""
     precision, scale = schema.parameter("connect.decimal.precision"), schema.parameter("scale")
     return sa.Numeric(int(precision), int(scale)) if precision and scale else sa.Numeric()
+
+
+def _mysql_type(schema: Schema) -> Any:
+    """Types of MySQL with fractions of a second, and with as many digits as it has."""
+    if is_decimal(schema):
+        return mysql.DECIMAL(65, min(int(schema.parameter("scale") or 10), 30))
+    if is_timestamp(schema):
+        return mysql.DATETIME(fsp=6)
+    return mysql.TIME(fsp=6) if is_time(schema) else None
 
 
 def _simple(schema: Schema) -> bool:

@@ -127,7 +127,7 @@ class Plans:
             for statement in statements:
                 connection.exec_driver_sql(statement)
             connection.commit()
-        except Exception as error:
+        except Exception as error:  # drivers raise errors of their own types
             connection.rollback()
             failure = error
         columns = self._described(connection, table)

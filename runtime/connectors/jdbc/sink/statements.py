@@ -89,7 +89,9 @@ class StatementWriter:
         if dialect in ("mysql", "mariadb"):
             insert = mysql.insert(self._table).values(values)
             changed = self._others or self._keys[:1]
-            return insert.on_duplicate_key_update({name: insert.inserted[name] for name in changed})
+            # SQLAlchemy escapes percent signs twice in the names of `inserted`
+            values_of = {n: sa.func.values(self._column[n]) if "%" in n else insert.inserted[n] for n in changed}
+            return insert.on_duplicate_key_update(values_of)
         return None
 
     def _update_or_insert(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

@@ -140,8 +140,8 @@ def _without_schema(target: DatabaseType, style: ParameterStyle) -> Convert:
 
 
 def _timestamp(kind: Kind, style: ParameterStyle) -> Convert | None:
-    if kind is Kind.TIMESTAMP_TZ:
-        return _aware
+    if kind is Kind.TIMESTAMP_TZ:  # in UTC, as sessions are: the drivers of MySQL ignore the time zone
+        return lambda value: value if value.tzinfo is dt.UTC else _aware(value).astimezone(dt.UTC)
     if kind is Kind.DATE:
         zone = style.date_zone
         return lambda value: _stored(_aware(value).astimezone(zone).date(), style)

@@ -52,7 +52,7 @@ class SinkWrites:
         except ConnectError:
             self._lose_connection()
             raise
-        except Exception as error:
+        except Exception as error:  # drivers raise errors of their own types
             self._lose_connection()
             if fault_of(error) not in (Fault.RETRIABLE, Fault.CHANGED):
                 raise self._database.translated(error, "The batch cannot be written") from None

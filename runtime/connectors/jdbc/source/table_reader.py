@@ -26,6 +26,7 @@ from runtime.connectors.jdbc.source.values import (
     as_instant,
     inferred,
     source_column,
+    zone_of,
 )
 from runtime.connectors.jdbc.types import ColumnInfo, Kind
 
@@ -211,11 +212,13 @@ class TableReader:
         return column
 
     def _times(self, raw: Mapping[str, Column]) -> list[dt.datetime]:
-        zone = self._settings.mapping.zone
+        names = self._selection.timestamps
         try:
-            columns = [raw[name] for name in self._selection.timestamps]
+            columns = [raw[name] for name in names]
         except KeyError as error:
             raise ConnectError(f"{self.name} has no column {error.args[0]}") from None
+        kinds = {info.name: info.type.kind for info in self._infos or ()}
+        zone = zone_of(kinds.get(names[0], Kind.TIMESTAMP), self._settings.mapping.zone)
         found = columns[0] if len(columns) == 1 else [_first(row) for row in zip(*columns, strict=True)]
         return [as_instant(value, zone) for value in found]
 

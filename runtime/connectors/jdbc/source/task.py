@@ -120,7 +120,7 @@ class SourceReads:
             if isinstance(error, RetriableError):
                 self._count_failure(reader, str(error))
             raise
-        except Exception as error:
+        except Exception as error:  # drivers raise errors of their own types
             self._give_up(reader)
             translated = self._database.translated(error, f"Cannot read {reader.name}")
             if isinstance(translated, RetriableError):

@@ -70,7 +70,7 @@ _PLAIN = {
     Kind.BYTES: Type.BYTES,
 }
 _PYTHON: dict[Kind, Convert] = {
-    Kind.BOOLEAN: bool,
+    Kind.BOOLEAN: lambda value: any(value) if isinstance(value, bytes) else bool(value),  # bytes: BIT(1) of MySQL
     Kind.INT8: int,
     Kind.INT16: int,
     Kind.INT32: int,
@@ -165,12 +165,18 @@ def _rounded(value: Any, unit: Decimal) -> Decimal:
 
 
 def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
-    granularity = mapping.granularity
+    granularity, zone = mapping.granularity, zone_of(kind, mapping.zone)
     if granularity is Granularity.CONNECT_LOGICAL:
         plain = mapping.exact_driver and (kind is Kind.TIMESTAMP_TZ or mapping.zone is dt.UTC)
-        return TIMESTAMP_SCHEMA, None if plain else lambda value: as_instant(value, mapping.zone)
+        return TIMESTAMP_SCHEMA, None if plain else lambda value: as_instant(value, zone)
     schema, of_micros = _GRANULARITIES[granularity]
-    return schema, lambda value: of_micros(micros(as_instant(value, mapping.zone)))
+    return schema, lambda value: of_micros(micros(as_instant(value, zone)))
+
+
+def zone_of(kind: Kind, zone: dt.tzinfo) -> dt.tzinfo:
+    """The time zone of a driver's timestamps that have none; `zone` is that of columns without a time zone. Sessions
+    are in UTC."""
+    return dt.UTC if kind is Kind.TIMESTAMP_TZ else zone
 
 
 def micros(moment: dt.datetime) -> int:
@@ -221,6 +227,8 @@ def as_date(value: Any) -> dt.date:
 def as_time(value: Any) -> dt.time:
     """A time of day, from a driver's value; ValueError if it is none."""
     if isinstance(value, dt.timedelta):
+        if not dt.timedelta() <= value < dt.timedelta(days=1):
+            raise ValueError(f"{value} is not a time of day")
         return (dt.datetime.min + value).time()
     if isinstance(value, int | float):
         return from_micros(round(value * 1000)).time()

@@ -54,5 +54,5 @@ def test_bad_properties_are_named(tmp_path: Path, changes: dict[str, str | None]
 
 
 def test_properties_without_effect_cause_warnings() -> None:
-    c = distributed({**GOOD, "grup.id": "x", "plugin.discovery": "only_scan", "producer.linger.ms": "5"})
-    assert [w.split()[0] for w in c.warnings] == ["grup.id", "plugin.discovery"]
+    c = distributed({**GOOD, "grup.id": "x", "metric.reporters": "x.Reporter", "producer.linger.ms": "5"})
+    assert [w.split()[0] for w in c.warnings] == ["grup.id", "metric.reporters"]

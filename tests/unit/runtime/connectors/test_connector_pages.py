@@ -19,6 +19,7 @@ PAGES = {
     "datagen": ["DatagenSource"],
     "http": ["HttpSink", "HttpSource"],
     "jdbc": ["JdbcSource", "JdbcSink"],
+    "spark": ["SparkSink"],
     "verifiable": ["VerifiableSource", "VerifiableSink"],
 }
 _EXAMPLE = re.compile(r"```json\n(\{.*?\n\})\n```", re.DOTALL)

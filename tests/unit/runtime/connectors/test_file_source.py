@@ -35,6 +35,12 @@ class _Context:
     def wake(self) -> None:
         pass
 
+    def add_offsets(self, offsets: object) -> None:
+        pass
+
+    def request_commit(self) -> None:
+        pass
+
 
 class Follower:
     """A source task and the records that it has read."""

@@ -103,9 +103,9 @@ def test_a_class_that_is_not_a_converter_is_refused(name: str, text: str, messag
     assert errors(result) == {name: [message]}
 
 
-def test_a_java_converter_is_refused_with_the_reason() -> None:
+def test_a_java_converter_that_is_not_installed_is_refused_with_the_remedy() -> None:
     (message,) = errors(source(value__converter="io.debezium.converters.ByteBufferConverter"))["value.converter"]
-    assert message.endswith("is a Java plugin; this worker runs Python plugins only")
+    assert message.endswith("is a Java plugin; install it into a folder of plugin.path (headrace plugin install)")
 
 
 def test_java_names_of_the_avro_converter_are_accepted() -> None:

@@ -23,6 +23,9 @@ ORDERS = Plugin("hr.Orders", "hr:Orders", (PluginType.SOURCE,), "2.0")
 class Hosts:
     """A catalog of one plugin; each config names its revision."""
 
+    async def details(self) -> list[dict[str, str]]:
+        return []
+
     async def reload(self, name: str | None = None) -> PluginCatalog:
         return PluginCatalog((ORDERS,))
 

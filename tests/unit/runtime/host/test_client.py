@@ -87,6 +87,7 @@ class RecordingListener:
         self.reconfigured: list[str] = []
         self.failed: dict[str, str] = {}
         self.lost: dict[str, str] = {}
+        self.metrics: dict[str, Sequence[Sequence[Any]]] = {}
         self.changed = asyncio.Event()
 
     def reconfigure(self, connector: str) -> None:
@@ -95,6 +96,10 @@ class RecordingListener:
 
     def connector_failed(self, connector: str, trace: str) -> None:
         self.failed[connector] = trace
+        self.changed.set()
+
+    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None:
+        self.metrics[connector] = metrics
         self.changed.set()
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
@@ -166,7 +171,7 @@ async def test_sinks_get_their_topics_from_the_runtime(start: Start) -> None:
     config = {"connector.class": "BareSink", "name": "bare", "topics": "a, b"}
     await host.start_connector("bare", config)
     assert await host.task_configs("bare", 1) == [{"task.class": "odd_plugins.BareSink.Put", "topics": "a, b"}]
-    assert (await host.resolve("BareSink")).task_python_class == "odd_plugins:BareSink.Put"
+    assert (await host.resolve("BareSink")).task_target == "odd_plugins:BareSink.Put"
     assert await host.alter_sink_offsets(config, [("t", 0, 5), ("t", 1, None)]) is True
     assert await host.alter_sink_offsets(config, []) is False
 

@@ -55,6 +55,8 @@ class Silent:
 
     def connector_failed(self, connector: str, trace: str) -> None: ...
 
+    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None: ...
+
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
 
     async def connector_offsets(self, connector: str, partitions: Sequence[object]) -> list[None]:
@@ -130,6 +132,23 @@ async def test_a_transformation_of_an_environment_decides_where_a_connector_runs
     info = await hosts.resolve("PlainSink", _config("PlainSink", **chain))
     assert info.environment is not None and info.targets["transforms.m.type"] == "hr_mark:Mark"
     assert not _errors(await hosts.validate(_config("PlainSink", **chain)))
+
+
+async def test_conflicts_of_plugins_are_logged_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither by the hosts nor again by a reload."""
+    text = CONNECTOR.format(name="JdbcSource", imports="", key="x", version="1", lib="'none'")
+    (folder / "hr_jdbc.py").write_text(text.replace("JdbcSourceSink", "JdbcSinkConnector"))
+    hosts = EnvironmentHosts(HostSettings(plugin_path=(str(folder),)), Silent())
+    await hosts.start()
+    try:
+        assert (await hosts.resolve("JdbcSink")).targets["connector.class"].startswith("runtime.")
+        await hosts.reload()
+    finally:
+        await hosts.close()
+    found = [record.message for record in caplog.records if "The alias JdbcSink is" in record.message]
+    assert found == [
+        "The alias JdbcSink is that of headrace.JdbcSinkConnector: use the full class name of hr_jdbc.JdbcSinkConnector"
+    ]
 
 
 async def test_plugins_of_two_environments_are_refused(hosts: EnvironmentHosts, folder: Path) -> None:

@@ -219,7 +219,12 @@ def _sourced(
     if not together:
         conversion._values = None
     batch = conversion.convert(records)
-    return [(r.topic, r.single, r.messages) for r in batch.runs], batch.offsets, repr(batch.error), _counted(errors)
+    return (
+        [(r.topic, r.single, list(r.messages)) for r in batch.runs],
+        batch.offsets,
+        repr(batch.error),
+        _counted(errors),
+    )
 
 
 SCHEMAS = st.sampled_from([True, False, None])

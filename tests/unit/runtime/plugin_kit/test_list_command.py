@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from runtime.plugin_kit.cli import main
 from runtime.plugin_kit.project.new import new_project
+from tests.support.java_plugins.edge_cases import edge_case_jar
 
 
 def test_plugins_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, _ = new_project("listed-source", "source", False, tmp_path)
     assert main(["list", "--own", "--plugin-path", str(folder / "src")]) == 0
+    source = folder / "src" / "listed_source"
     assert capsys.readouterr().out == (
-        f"\nsource\n  listed_source.connector.ListedSourceConnector  0.1.0  {folder / 'src' / 'listed_source'}\n"
+        f"\nsource\n  listed_source.connector.ListedSourceConnector  0.1.0  python  {source}\n"
     )
 
 
@@ -29,6 +33,13 @@ def test_the_plugin_path_of_a_worker_as_json(tmp_path: Path, capsys: pytest.Capt
     assert rows["org.apache.kafka.connect.file.FileStreamSourceConnector"]["from"] == "bundled"
 
 
+def test_java_plugins_have_their_jar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jar = edge_case_jar(tmp_path)
+    assert main(["list", "--own", "--json", "--plugin-path", str(jar)]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {(row["language"], row["from"]) for row in rows} == {("java", str(jar))}
+
+
 def test_without_plugins(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--own"]) == 0
     assert capsys.readouterr().out == "No plugins besides the bundled ones.\n"
@@ -37,3 +48,13 @@ def test_without_plugins(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_missing_properties_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--config", str(tmp_path / "none.properties")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    """As with `headrace plugin list | head -1`."""
+    command = [sys.executable, "-u", "-m", "runtime", "plugin", "list"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as listing:
+        assert listing.stdout is not None and listing.stderr is not None
+        listing.stdout.close()
+        assert listing.stderr.read() == b""
+        assert listing.wait(30) == 1

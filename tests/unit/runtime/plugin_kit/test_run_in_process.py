@@ -42,6 +42,17 @@ def test_records_of_a_source(tmp_path: Path, is_async: bool, capsys: pytest.Capt
     ]
 
 
+def test_one_task_reads_everything_whatever_tasks_max(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = project(tmp_path, "source")
+    changed(
+        folder, connector_class="DataSource", tasks_max="2", topic="numbers",
+        data_source="tests.support.data_sources.Numbers", data_source_option_total="4",
+    )  # fmt: skip
+    assert run(folder, "--records", "4") == 0
+    numbers = [line for line in capsys.readouterr().out.splitlines() if '"n"' in line]
+    assert [json.loads(line)["n"] for line in numbers] == [0, 1, 2, 3]
+
+
 def test_a_source_with_transformations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project(tmp_path, "source")
     changed(

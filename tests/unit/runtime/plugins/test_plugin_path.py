@@ -215,15 +215,14 @@ def test_installed_distributions_declare_plugins_with_entry_points(tmp_path: Pat
     assert done.stdout.strip() == "[('hr_inst.Inst', '7.1')]"
 
 
-def test_java_plugins_are_ignored_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_jar_that_cannot_be_read_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "debezium").mkdir()
     (tmp_path / "debezium" / "debezium-core.jar").touch()
     assert PluginRegistry([str(tmp_path)]).entries(True) == entries(True)
-    assert [r.getMessage() for r in caplog.records] == [
-        f"plugin.path: Java plugins in {tmp_path} are ignored, this worker runs Python plugins only"
-    ]
+    (message,) = [r.getMessage() for r in caplog.records]
+    assert message.startswith(f"plugin.path: {tmp_path}/debezium/debezium-core.jar cannot be read")
 
 
 def test_a_missing_folder_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert PluginRegistry([str(tmp_path / "none")]).entries(True) == entries(True)
-    assert "is not a folder" in caplog.text
+    assert "is neither a folder nor a jar" in caplog.text

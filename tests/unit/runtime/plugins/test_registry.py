@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from runtime import CONNECT_VERSION
-from runtime.plugins.registry import BUNDLED, PluginRegistry, PluginType, entries, load
+from runtime.plugins.catalog import PluginCatalog
+from runtime.plugins.registry import BUNDLED, Plugin, PluginRegistry, PluginType, entries, load
 
 K = "org.apache.kafka.connect."
 
@@ -88,10 +89,36 @@ def test_importing_the_registry_imports_no_plugin() -> None:
     assert not {"pyspark", "confluent_kafka", "orjson"} & set(modules)
 
 
-def test_an_ambiguous_alias_is_not_available(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_ambiguous_alias_is_not_available(tmp_path: Path) -> None:
     for module in ("hr_one", "hr_two"):
         (tmp_path / f"{module}.py").write_text(CONNECTOR.format(name="SameSource"))
     registry = PluginRegistry([str(tmp_path)])
     assert registry.find("SameSource") is None
     assert registry.find("hr_one.SameSource") is not None
-    assert "hr_one.SameSource, hr_two.SameSource" in caplog.text
+    (conflict,) = registry.conflicts
+    assert "hr_one.SameSource, hr_two.SameSource" in conflict
+
+
+def test_bundled_classes_of_headrace_keep_their_aliases() -> None:
+    """Debezium's JDBC sink in plugin.path must not stop connectors that use ours by its alias."""
+    other = "io.debezium.connector.jdbc.JdbcSinkConnector"
+    registry = PluginRegistry((), PluginCatalog((_java(other, PluginType.SINK),)))
+    for alias in ("JdbcSink", "JdbcSinkConnector"):
+        found = registry.find(alias)
+        assert found is not None and found.cls == "headrace.JdbcSinkConnector"
+    found = registry.find(other)
+    assert found is not None and found.cls == other
+    assert sorted(registry.conflicts) == [
+        f"The alias {alias} is that of headrace.JdbcSinkConnector: use the full class name of {other}"
+        for alias in ("JdbcSink", "JdbcSinkConnector")
+    ]
+
+
+def test_apaches_aliases_can_become_ambiguous_as_in_apaches_worker() -> None:
+    registry = PluginRegistry((), PluginCatalog((_java("other.JsonConverter", PluginType.CONVERTER),)))
+    assert registry.find("Json") is None
+    assert "(org.apache.kafka.connect.json.JsonConverter, other.JsonConverter)" in registry.conflicts[0]
+
+
+def _java(cls: str, kind: PluginType) -> Plugin:
+    return Plugin(cls, f"java:{cls}@/plugins/other", (kind,), version="1", language="java")

@@ -93,3 +93,14 @@ def test_help_of_a_verb_with_several_nouns() -> None:
     assert run_command("help restart").text.startswith("restart connector  ")
     assert run_command("help export").text.startswith("export offsets [NAME…]")
     assert run_command("help help").text.startswith("help ")
+
+
+def test_unknown_connectors_are_answered_with_similar_names() -> None:
+    missing = NotFound("Unknown connector ordres", 404)
+    result = run_command("pause ordres", missing, ["orders", "stock"])
+    assert result.outcomes[0].message == "Unknown connector ordres (did you mean orders?)" and result.exit_code == 3
+    with pytest.raises(NotFound, match="did you mean orders"):
+        run_command("describe connector ordres", missing, ["orders", "stock"])
+    with pytest.raises(NotFound) as raised:
+        run_command("describe connector xyz", NotFound("Unknown connector xyz", 404), ["orders"])
+    assert not raised.value.advice

@@ -8,7 +8,7 @@ from tui.client.client import Connect
 from tui.metrics.failure_rate import SHOWN_SECONDS, FailureRate, record_counts
 from tui.metrics.progress import ConnectorProgress, ProgressMonitor
 from tui.model import Connector, Task
-from tui.screens.home.connector_list import _progress
+from tui.screens.listing.connector_list import _progress
 
 RUNNING = Connector("a", "sink", "RUNNING", (Task(0, "RUNNING", "w:1"),))
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from tui.client.client import Connect
 from tui.metrics.progress import ProgressMonitor, of_event, of_offsets
-from tui.metrics.rate_history import MAX_POINTS, STEP, RateHistory
+from tui.metrics.rate_history import MAX_POINTS, STEP, HistoryPoint, RateHistory
 
 
 def history_of(*points: tuple[float, float, int | None]) -> RateHistory:
@@ -57,3 +57,24 @@ def test_progress_is_taken_from_events() -> None:
 def test_stalled_tasks_in_offsets_and_in_events() -> None:
     assert of_offsets({"offsets": [], "stalled": [0]}).stalled == (0,) and of_offsets({}).stalled == ()
     assert of_event({}, 1.0).lag is None
+
+
+def test_points_recorded_by_the_worker_come_before_those_seen() -> None:
+    one = history_of((100, 50, 3), (105, 100, 2))
+    one.prepend([HistoryPoint(90, 10, 9), HistoryPoint(95, 20, 8), HistoryPoint(101, 60, 3)])
+    assert one.rates(4, 105) == [None, 2.0, 6.0, 10.0] and one.lags(4, 105) == [9, 8, 3, 2]
+
+
+def test_samples_at_longer_intervals_are_spread_over_the_time_between_them() -> None:
+    one = RateHistory()
+    for at, written in ((100, 0), (120, 200), (140, 200)):
+        one.add(at, written, None, sampled=True)
+    assert one.rates(9, 140) == [None, 10.0, 10.0, 10.0, 10.0, 0.0, 0.0, 0.0, 0.0]
+    assert one.rates(2, 140, 20.0) == [10.0, 0.0] and one.rate(140) == 0.0
+
+
+def test_the_current_rate() -> None:
+    one = history_of((100, 0, None), (105, 50, None))
+    assert one.rate(106) == 10.0 and one.rate(200) == 0.0 and RateHistory().rate(1) is None
+    assert history_of((100, 0, None)).rate(101) is None and history_of((100, 9, None), (105, 0, None)).rate(105) is None
+    assert one.rates(2, 112) == [10.0, 10.0], "the next report is due"

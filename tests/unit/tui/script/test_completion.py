@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import resource
@@ -15,9 +16,11 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from runtime.plugin_kit.cli import _parser
+from runtime.plugin_kit.suite import CHECKS
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.script import completion
+from tui.script import completion, plugin_words
 from tui.script.completion import candidates, others
 from tui.script.shells import SCRIPTS, in_fish
 
@@ -81,6 +84,7 @@ def bash(home: Path) -> Iterator[pexpect.spawn[str]]:
         ("headrace emb", "headrace embedded |"),
         ("headrace --context st", "headrace --context staging |"),
         ("headrace completion f", "headrace completion fish |"),
+        ("headrace plugin new rivers --so", "headrace plugin new rivers --source |"),
         ("headrace -c 'get plug", "headrace -c 'get plugins|"),
         ("headrace -c 'stop pay", "headrace -c 'stop payments|"),
         ("headrace -c 'stop ord", "headrace -c 'stop orders|"),
@@ -183,3 +187,43 @@ def test_workers_complete_where_a_worker_is_expected(home: Path) -> None:
     assert candidates(["-c"], "drain w") == ["drain worker", "drain w-1:8083", "drain w-2:8083"]
     assert candidates(["-c"], "cordon worker w-2") == ["cordon worker w-2:8083"]
     assert candidates(["-c"], "stop w-") == []
+
+
+def test_plugins_complete_where_a_plugin_is_expected(home: Path) -> None:
+    kept = completion.cache_file("prod", completion.PLUGINS)
+    kept.parent.mkdir(parents=True)
+    kept.write_text('["org.example.FileSource", "files.FilesSink"]')
+    assert candidates(["-c"], "describe plugin F") == ["describe plugin FileSource", "describe plugin FilesSink"]
+    assert candidates(["-c"], "reload plugin org.") == ["reload plugin org.example.FileSource"]
+    assert candidates(["-c"], "describe plugin pay") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "current", "words"),
+    [
+        ("", "pl", ["plugin"]),
+        ("plugin", "", ["new", "list", "test", "run", "install"]),
+        ("plugin new", "", []),
+        ("plugin new rivers", "--s", ["--source", "--sink"]),
+        ("plugin new rivers --sink", "", ["--async", "--into"]),
+        ("plugin new rivers --into", "", []),  # the shell completes folders
+        ("plugin test", "", []),
+        ("plugin test . --only", "ki", ["kill"]),
+        ("plugin run .", "--r", ["--records"]),
+        ("plugin install org.example:c:1", "--o", ["--offline"]),
+        ("plugin nonsense", "--", []),
+    ],
+)
+def test_the_words_of_the_command_plugin(before: str, current: str, words: list[str]) -> None:
+    assert candidates(before.split(), current) == words
+
+
+def test_the_table_of_the_command_plugin_equals_its_parser() -> None:
+    (verbs,) = [action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    for verb, parser in verbs.choices.items():
+        named = [action for action in parser._actions if action.option_strings and action.dest != "help"]
+        assert sorted(plugin_words.OPTIONS[verb]) == sorted(flag for action in named for flag in action.option_strings)
+        with_value = {flag for action in named if action.nargs != 0 for flag in action.option_strings}
+        assert with_value == plugin_words.WITH_VALUE & set(plugin_words.OPTIONS[verb])
+    assert list(verbs.choices) == list(plugin_words.OPTIONS)
+    assert set(plugin_words.CHECKS) == {name for names in CHECKS.values() for name in names}

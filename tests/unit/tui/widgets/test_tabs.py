@@ -1,19 +1,23 @@
-"""Tabs are shortened until they fit, the open tab last."""
+"""Tabs have the same names at every usual width; on very narrow screens they lose their ends, the open tab last."""
 
 from __future__ import annotations
 
 import pytest
 
-from tui.screens.connector.pages import PAGES, SHORT
+from tui.screens.connector.pages import PAGES
 from tui.widgets.tabs import Tabs
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("width", [58, 78, 82, 118])
-def test_tabs_fit_with_the_mark_of_a_failure(page: str, width: int) -> None:
-    tabs = Tabs(PAGES, SHORT)
-    tabs.index, tabs.marks = PAGES.index(page), {"trace": " ✗"}
-    words, gap = tabs.arranged(width)
-    assert len(gap.join(f"{number} {word}" for number, word in enumerate(words, 1))) + 2 <= width
+@pytest.mark.parametrize("columns", [60, 80, 84, 120])
+@pytest.mark.parametrize("marks", [{}, {"trace": "✗"}])
+def test_tabs_fit_with_the_mark_of_a_failure(page: str, columns: int, marks: dict[str, str]) -> None:
+    width = columns - 1  # without the padding
+    tabs = Tabs(PAGES)
+    tabs.index, tabs.marks = PAGES.index(page), marks
+    words, gap, tight = tabs.arranged(width)
+    beside = sum(1 + len(mark) for mark in marks.values() if not tight)
+    assert len(gap.join(f"{number} {word}" for number, word in enumerate(words, 1))) + beside <= width
     assert words[tabs.index] == page
-    assert width < 118 or words == list(PAGES)
+    assert all(name.startswith(word) for name, word in zip(PAGES, words, strict=True))
+    assert columns < 80 or words == list(PAGES)

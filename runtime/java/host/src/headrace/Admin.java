@@ -14,13 +14,15 @@ final class Admin implements Target {
         if (name.equals("stack")) {
             return new Reply(stack(control.thread(((Long) arguments.get(1)).intValue())));
         }
-        if (name.equals("memory")) {
+        if (name.equals("status")) {
             Runtime runtime = Runtime.getRuntime();
-            return new Reply(Long.valueOf(runtime.totalMemory() - runtime.freeMemory()));
+            List facts = new java.util.ArrayList();
+            facts.add(Long.valueOf(runtime.totalMemory() - runtime.freeMemory()));
+            facts.add(control.running());
+            return new Reply(facts);
         }
-        if (name.equals("level")) {
-            Log.level((String) arguments.get(1), (String) arguments.get(2));
-            return Reply.NOTHING;
+        if (name.equals("exit")) {
+            System.exit(0);
         }
         throw new IllegalArgumentException("Unknown call " + name);
     }

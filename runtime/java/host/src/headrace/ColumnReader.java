@@ -81,6 +81,23 @@ final class ColumnReader {
         return values;
     }
 
+    /** A column of integers of 64 bits without nulls. */
+    long[] longs(int count) {
+        long[] found = new long[count];
+        int start = in.buffer.position();
+        if (in.u8() == Tags.INT64) {
+            in.buffer.asLongBuffer().get(found);
+            in.buffer.position(in.buffer.position() + 8 * count);
+            return found;
+        }
+        in.buffer.position(start);
+        Object[] values = read(count);
+        for (int i = 0; i < count; i++) {
+            found[i] = ((Number) values[i]).longValue();
+        }
+        return found;
+    }
+
     private void nullable(Object[] values) {
         byte[] present = in.bytes(values.length);
         int count = 0;

@@ -19,27 +19,29 @@ final class ConnectorTarget implements Target {
     private final Connector connector;
     private final Control control;
     private final int link;
+    private final PluginMeters.Owner meters;
     private boolean started;
 
     ConnectorTarget(Connector connector, int link, Control control) {
         this.connector = connector;
         this.link = link;
         this.control = control;
+        this.meters = new PluginMeters.Owner(link, control, "connector");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
-        if (name.equals("definition")) {
-            return new Reply(Definitions.of(connector.config()));
+        if (Definitions.answers(name)) {
+            return Definitions.answer(connector.config(), name, arguments);
         } else if (name.equals("task_class")) {
             return new Reply(connector.taskClass().getName());
         } else if (name.equals("task_configs")) {
             return new Reply(connector.taskConfigs(((Long) arguments.get(1)).intValue()));
         } else if (name.equals("start")) {
-            started = true;
             connector.initialize(connector instanceof SinkConnector
-                ? (org.apache.kafka.connect.connector.ConnectorContext) new SinkContext(link, control)
-                : (org.apache.kafka.connect.connector.ConnectorContext) new SourceContext(link, control));
+                ? (org.apache.kafka.connect.connector.ConnectorContext) new SinkContext(link, control, meters)
+                : (org.apache.kafka.connect.connector.ConnectorContext) new SourceContext(link, control, meters));
             connector.start((Map) arguments.get(1));
+            started = true;
             return Reply.NOTHING;
         } else if (name.equals("stop")) {
             started = false;
@@ -86,8 +88,12 @@ final class ConnectorTarget implements Target {
     }
 
     public void abandoned() {
-        if (started) {
-            connector.stop();
+        try {
+            if (started) {
+                connector.stop();
+            }
+        } finally {
+            meters.close();
         }
     }
 
@@ -95,10 +101,12 @@ final class ConnectorTarget implements Target {
     static class SinkContext implements SinkConnectorContext {
         final int link;
         final Control control;
+        private final PluginMeters.Owner meters;
 
-        SinkContext(int link, Control control) {
+        SinkContext(int link, Control control, PluginMeters.Owner meters) {
             this.link = link;
             this.control = control;
+            this.meters = meters;
         }
 
         public void requestTaskReconfiguration() {
@@ -110,14 +118,14 @@ final class ConnectorTarget implements Target {
         }
 
         public PluginMetrics pluginMetrics() {
-            return NoMetrics.INSTANCE;
+            return meters.metrics();
         }
     }
 
     /** The context of a source connector. */
     static final class SourceContext extends SinkContext implements SourceConnectorContext {
-        SourceContext(int link, Control control) {
-            super(link, control);
+        SourceContext(int link, Control control, PluginMeters.Owner meters) {
+            super(link, control, meters);
         }
 
         public OffsetStorageReader offsetStorageReader() {

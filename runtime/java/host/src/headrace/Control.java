@@ -15,6 +15,7 @@ final class Control implements Runnable {
     static volatile Control instance;
 
     private final Frames frames;
+    private final ControlWriter toSlot;
     private final Output out = new Output();
     private final SchemaWriter schemaWriter = new SchemaWriter();
     private final ColumnWriter writer = new ColumnWriter(out, schemaWriter);
@@ -33,9 +34,14 @@ final class Control implements Runnable {
 
     Control(SocketChannel channel) {
         frames = new Frames(channel);
+        toSlot = new ControlWriter(frames);
     }
 
-    void start() {
+    /** Reads the first message, with the plugins of all locations, and starts to serve the others. */
+    void start() throws IOException {
+        reader.begin(frames.read());
+        List plugins = (List) reader.value();
+        Loaders.plugins((Map) plugins.get(0), (Map) plugins.get(1));
         new Thread(this, "control").start();
     }
 
@@ -51,10 +57,26 @@ final class Control implements Runnable {
         }
     }
 
-    Thread thread(int id) {
+    /** The numbers of the links whose threads run. */
+    List running() {
+        List found = new ArrayList();
         synchronized (links) {
-            Link link = (Link) links.get(Integer.valueOf(id));
-            return link == null ? null : link.thread;
+            for (java.util.Iterator all = links.keySet().iterator(); all.hasNext();) {
+                found.add(Long.valueOf(((Integer) all.next()).longValue()));
+            }
+        }
+        return found;
+    }
+
+    Thread thread(int id) {
+        Link link = link(id);
+        return link == null ? null : link.thread;
+    }
+
+    /** The link with a number; null if it has ended. */
+    Link link(int id) {
+        synchronized (links) {
+            return (Link) links.get(Integer.valueOf(id));
         }
     }
 
@@ -103,11 +125,7 @@ final class Control implements Runnable {
             out.begin();
             schemaWriter.begin();
             writer.value(message);
-            try {
-                frames.write(out.frame());
-            } catch (IOException gone) {
-                Runtime.getRuntime().halt(0);
-            }
+            toSlot.write(out.frame());
         }
     }
 
@@ -125,10 +143,15 @@ final class Control implements Runnable {
                     if (thread != null) {
                         thread.interrupt();
                     }
+                } else if (name.equals("level")) {
+                    Log.level((String) message.get(1), (String) message.get(2));
                 }
             }
-        } catch (Throwable gone) {
+        } catch (IOException gone) {
             Runtime.getRuntime().halt(0);
+        } catch (Throwable error) {
+            System.err.println("The control link failed: " + Errors.trace(error));
+            Runtime.getRuntime().halt(1);
         }
     }
 

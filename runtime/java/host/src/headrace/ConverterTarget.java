@@ -1,76 +1,181 @@
 package headrace;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 
-/** A converter or a header converter. */
+/** A converter or a header converter. Values that fail do not affect the others of a call. */
 final class ConverterTarget implements Target {
+    private static final int MOST_FAILURES = 100; // in one call: each has a stack trace
+
     private final Converter converter;
     private final HeaderConverter headers;
+    private final PluginMeters.Owner meters;
+    private boolean open;
 
-    ConverterTarget(Converter converter, HeaderConverter headers) {
+    ConverterTarget(Converter converter, HeaderConverter headers, int link, Control control) {
         this.converter = converter;
         this.headers = headers;
+        this.meters = new PluginMeters.Owner(link, control, "connector,task,converter");
+    }
+
+    /** Whether a converter reads or writes the headers of records: it overrides a method that has them. */
+    static boolean usesHeaders(Object converter) {
+        if (!(converter instanceof Converter)) {
+            return false;
+        }
+        Method[] methods = converter.getClass().getMethods();
+        for (int i = 0; i < methods.length; i++) {
+            Class[] parameters = methods[i].getParameterTypes();
+            String name = methods[i].getName();
+            if ((name.equals("fromConnectData") || name.equals("toConnectData")) && parameters.length > 2
+                    && parameters[1] == Headers.class && methods[i].getDeclaringClass() != Converter.class) {
+                return true;
+            }
+        }
+        return false;
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
         if (name.equals("configure")) {
+            open = true;
             if (headers != null) {
                 headers.configure((Map) arguments.get(1));
+                meters.offer(headers);
             } else {
                 converter.configure((Map) arguments.get(1), Boolean.TRUE.equals(arguments.get(2)));
+                meters.offer(converter);
             }
             return Reply.NOTHING;
-        } else if (name.equals("definition")) {
+        } else if (Definitions.answers(name)) {
             ConfigDef definition = headers != null ? headers.config() : converter.config();
-            return new Reply(Definitions.of(definition));
+            return Definitions.answer(definition, name, arguments);
+        } else if (name.equals("close")) {
+            close();
+            return Reply.NOTHING;
         }
         String topic = (String) arguments.get(1);
+        if (name.equals("from_connect_with_headers")) {
+            Headers found = headers((List) arguments.get(2));
+            Schema schema = batch.schema(batch.frame().i32());
+            byte[] data = converter.fromConnectData(topic, found, schema, batch.value());
+            return new Column(list(found), new Object[] {data});
+        } else if (name.equals("to_connect_with_headers")) {
+            return new Values(null, new Object[] {
+                converter.toConnectData(topic, headers((List) arguments.get(2)), (byte[]) batch.value())});
+        }
         String header = (String) arguments.get(2);
         int count = ((Long) arguments.get(3)).intValue();
+        List failures = new ArrayList();
         if (name.equals("from_connect")) {
             Schema schema = batch.schema(batch.frame().i32());
-            return new Column(fromConnect(topic, header, schema, batch.read(count)));
+            Object[] found = converted(topic, header, schema, batch.read(count), true, failures);
+            return new Column(failures, found);
         } else if (name.equals("to_connect")) {
-            return new Values(toConnect(topic, header, batch.read(count)));
+            return new Values(failures, converted(topic, header, null, batch.read(count), false, failures));
         }
         throw new IllegalArgumentException("Unknown call " + name);
     }
 
-    private Object[] fromConnect(String topic, String header, Schema schema, Object[] values) {
+    /**
+     * The results, null for values that failed. Failures are [place, error]; values behind an error that may be retried,
+     * behind an Error and behind many errors are not converted: the last failure has no error.
+     */
+    private Object[] converted(String topic, String header, Schema schema, Object[] values, boolean out, List failures) {
         Object[] found = new Object[values.length];
         for (int i = 0; i < values.length; i++) {
-            found[i] = headers != null ? headers.fromConnectHeader(topic, header, schema, values[i])
-                : converter.fromConnectData(topic, schema, values[i]);
+            try {
+                found[i] = out ? (Object) fromConnect(topic, header, schema, values[i])
+                    : (Object) toConnect(topic, header, (byte[]) values[i]);
+            } catch (OutOfMemoryError error) {
+                throw error;
+            } catch (Throwable error) {
+                failures.add(failure(i, Errors.describe(error)));
+                boolean stops = error instanceof RetriableException || !(error instanceof Exception);
+                if (i + 1 < values.length && (stops || failures.size() >= MOST_FAILURES)) {
+                    failures.add(failure(i + 1, null));
+                    break;
+                }
+            }
         }
         return found;
     }
 
-    private SchemaAndValue[] toConnect(String topic, String header, Object[] data) {
-        SchemaAndValue[] found = new SchemaAndValue[data.length];
-        for (int i = 0; i < data.length; i++) {
-            byte[] bytes = (byte[]) data[i];
-            found[i] = headers != null ? headers.toConnectHeader(topic, header, bytes)
-                : converter.toConnectData(topic, bytes);
+    private static List failure(int place, Object error) {
+        List one = new ArrayList();
+        one.add(Long.valueOf(place));
+        one.add(error);
+        return one;
+    }
+
+    private byte[] fromConnect(String topic, String header, Schema schema, Object value) {
+        return headers != null ? headers.fromConnectHeader(topic, header, schema, value)
+            : converter.fromConnectData(topic, schema, value);
+    }
+
+    private SchemaAndValue toConnect(String topic, String header, byte[] data) {
+        return headers != null ? headers.toConnectHeader(topic, header, data) : converter.toConnectData(topic, data);
+    }
+
+    private static Headers headers(List pairs) {
+        RecordHeaders found = new RecordHeaders();
+        for (int i = 0; i < pairs.size(); i++) {
+            List pair = (List) pairs.get(i);
+            found.add((String) pair.get(0), (byte[]) pair.get(1));
         }
         return found;
+    }
+
+    private static List list(Headers headers) {
+        org.apache.kafka.common.header.Header[] all = headers.toArray();
+        List found = new ArrayList();
+        for (int i = 0; i < all.length; i++) {
+            List pair = new ArrayList();
+            pair.add(all[i].key());
+            pair.add(all[i].value());
+            found.add(pair);
+        }
+        return found;
+    }
+
+    private void close() throws java.io.IOException {
+        open = false;
+        try {
+            if (headers != null) {
+                headers.close();
+            } else {
+                converter.close();
+            }
+        } finally {
+            meters.close();
+        }
     }
 
     public void abandoned() {
+        if (open) {
+            try {
+                close();
+            } catch (Exception ignored) {
+                Log.emit("WARN", getClass().getName(), "A converter could not be closed", ignored);
+            }
+        }
     }
 
     /** A column of values. */
     static final class Column extends Reply {
         private final Object[] values;
 
-        Column(Object[] values) {
-            super(null);
+        Column(Object facts, Object[] values) {
+            super(facts);
             this.values = values;
         }
 
@@ -79,20 +184,28 @@ final class ConverterTarget implements Target {
         }
     }
 
-    /** Values and the schema of each. */
+    /** Values and the schema of each: one number if all have the same. */
     static final class Values extends Reply {
-        private final SchemaAndValue[] found;
+        private final Object[] found;
 
-        Values(SchemaAndValue[] found) {
-            super(null);
+        Values(Object facts, Object[] found) {
+            super(facts);
             this.found = found;
         }
 
         void batch(Output out, ColumnWriter columns, SchemaWriter schemas) {
             Object[] values = new Object[found.length];
+            int[] ids = new int[found.length];
+            boolean same = true;
             for (int i = 0; i < found.length; i++) {
-                out.i32(schemas.id(found[i].schema()));
-                values[i] = found[i].value();
+                SchemaAndValue one = found[i] == null ? SchemaAndValue.NULL : (SchemaAndValue) found[i];
+                ids[i] = schemas.id(one.schema());
+                values[i] = one.value();
+                same = same && ids[i] == ids[0];
+            }
+            out.u8(same ? 1 : 0);
+            for (int i = 0; i < (same ? Math.min(1, ids.length) : ids.length); i++) {
+                out.i32(ids[i]);
             }
             columns.write(values, values.length);
         }

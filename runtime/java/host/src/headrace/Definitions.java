@@ -1,6 +1,7 @@
 package headrace;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -14,6 +15,48 @@ final class Definitions {
     private Definitions() {
     }
 
+    /**
+     * Answers questions about a definition: all keys, the check of one value, and the recommendations for one key.
+     * Values are texts.
+     */
+    static Reply answer(ConfigDef definition, String name, List arguments) {
+        if (name.equals("definition")) {
+            return new Reply(of(definition));
+        }
+        String key = (String) arguments.get(1);
+        ConfigDef.ConfigKey defined = (ConfigDef.ConfigKey) definition.configKeys().get(key);
+        if (name.equals("check")) {
+            defined.validator.ensureValid(key, ConfigDef.parseType(key, arguments.get(2), defined.type));
+            return Reply.NOTHING;
+        }
+        Map parsed = parsed(definition, (Map) arguments.get(2));
+        List recommended = new ArrayList();
+        List found = defined.recommender.validValues(key, parsed);
+        for (Iterator all = found.iterator(); all.hasNext();) {
+            recommended.add(text(all.next(), null));
+        }
+        List answer = new ArrayList();
+        answer.add(recommended);
+        answer.add(Boolean.valueOf(defined.recommender.visible(key, parsed)));
+        return new Reply(answer);
+    }
+
+    /** Whether answer() has the answer to this call. */
+    static boolean answers(String name) {
+        return name.equals("definition") || name.equals("check") || name.equals("recommend");
+    }
+
+    private static Map parsed(ConfigDef definition, Map texts) {
+        Map parsed = new HashMap();
+        for (Iterator all = texts.entrySet().iterator(); all.hasNext();) {
+            Map.Entry entry = (Map.Entry) all.next();
+            ConfigDef.ConfigKey key = (ConfigDef.ConfigKey) definition.configKeys().get(entry.getKey());
+            parsed.put(entry.getKey(), key == null ? entry.getValue()
+                : ConfigDef.parseType(key.name, entry.getValue(), key.type));
+        }
+        return parsed;
+    }
+
     /** A list for each key: name, type, default (or not required), importance, documentation, group and so on. */
     static List of(ConfigDef definition) {
         List found = new ArrayList();
@@ -22,9 +65,6 @@ final class Definitions {
         }
         for (Iterator keys = definition.configKeys().values().iterator(); keys.hasNext();) {
             ConfigDef.ConfigKey key = (ConfigDef.ConfigKey) keys.next();
-            if (key.internalConfig) {
-                continue;
-            }
             List one = new ArrayList();
             one.add(key.name);
             one.add(key.type.name());
@@ -37,6 +77,8 @@ final class Definitions {
             one.add(key.width.name());
             one.add(key.displayName);
             one.add(key.dependents);
+            one.add(Boolean.valueOf(key.validator != null));
+            one.add(Boolean.valueOf(key.recommender != null));
             found.add(one);
         }
         return found;

@@ -16,8 +16,8 @@ final class Link implements Runnable {
     private final ColumnWriter writer = new ColumnWriter(body, schemaWriter);
     private final SchemaReader schemas = new SchemaReader();
     private final ColumnReader reader = new ColumnReader(schemas);
-    private Target target;
-    private ClassLoader loader;
+    private volatile Target target;
+    private volatile ClassLoader loader;
     private int id;
 
     Link(SocketChannel channel, Control control) {
@@ -43,12 +43,15 @@ final class Link implements Runnable {
         } catch (Throwable error) {
             Log.emit("ERROR", "headrace.Link", "A link failed", error);
         } finally {
-            control.remove(id);
             frames.close();
-            if (target != null) {
-                Thread.interrupted();
-                Thread.currentThread().setContextClassLoader(loader);
-                target.abandoned();
+            try {
+                if (target != null) {
+                    Thread.interrupted();
+                    Thread.currentThread().setContextClassLoader(loader);
+                    target.abandoned();
+                }
+            } finally {
+                control.remove(id); // until here the thread counts as running
             }
         }
     }
@@ -81,6 +84,14 @@ final class Link implements Runnable {
         frames.write(out.frame());
     }
 
+    Target target() {
+        return target;
+    }
+
+    ClassLoader loader() {
+        return loader;
+    }
+
     private Reply execute(String name, List call) throws Throwable {
         if (target == null) {
             return open(call);
@@ -108,6 +119,8 @@ final class Link implements Runnable {
         List facts = new ArrayList();
         facts.add(Targets.version(plugin));
         facts.add(Boolean.valueOf(Overrides.commitRecord(plugin)));
+        facts.add(Boolean.valueOf(Overrides.commit(plugin)));
+        facts.add(Boolean.valueOf(ConverterTarget.usesHeaders(plugin)));
         target = made;
         return new Reply(facts);
     }

@@ -1,38 +1,78 @@
 package headrace;
 
+import java.io.File;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
-import java.io.File;
+import java.net.URLClassLoader;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.connect.runtime.isolation.DelegatingClassLoader;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
 
-/** One class loader for each location of plugins, as in Connect: its jars come before those of the worker. */
-final class Loaders {
-    private static final DelegatingClassLoader PARENT = new DelegatingClassLoader(Loaders.class.getClassLoader());
+/**
+ * One class loader for each location of plugins, as in Connect: its jars come before those of the worker. Their parent
+ * finds the plugins of all locations by name and alias. Locations are opened when a class in them is needed first.
+ */
+final class Loaders extends DelegatingClassLoader {
+    private static final Loaders PARENT = new Loaders(Loaders.class.getClassLoader());
     private static final Map LOADERS = new HashMap();
+    private static volatile Map names = new HashMap(); // names and aliases of plugins to [class, location]
+    private static volatile Map jars = new HashMap(); // by location
 
-    private Loaders() {
+    static {
+        ClassLoader.registerAsParallelCapable();
+    }
+
+    private Loaders(ClassLoader worker) {
+        super(worker);
+    }
+
+    /** The plugins of all locations: [class, location] by name and alias, and the jars of each location. */
+    static void plugins(Map found, Map jarsOf) {
+        jars = jarsOf;
+        names = found;
     }
 
     /** The loader of a location; that of the worker for null. */
-    static synchronized ClassLoader of(String location, List jars) throws Exception {
+    static ClassLoader of(String location, List files) throws java.io.IOException {
         if (location == null) {
             return PARENT;
         }
-        ClassLoader loader = (ClassLoader) LOADERS.get(location);
-        if (loader == null) {
-            URL[] urls = new URL[jars.size()];
-            for (int i = 0; i < urls.length; i++) {
-                urls[i] = new File((String) jars.get(i)).toURI().toURL();
+        synchronized (LOADERS) {
+            ClassLoader loader = (ClassLoader) LOADERS.get(location);
+            if (loader == null) {
+                URL[] urls = new URL[files.size()];
+                for (int i = 0; i < urls.length; i++) {
+                    urls[i] = new File((String) files.get(i)).toURI().toURL();
+                }
+                loader = new PluginClassLoader(new File(location).toURI().toURL(), urls, PARENT);
+                LOADERS.put(location, loader);
             }
-            loader = new PluginClassLoader(new File(location).toURI().toURL(), urls, PARENT);
-            LOADERS.put(location, loader);
+            return loader;
         }
-        return loader;
+    }
+
+    protected Class loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        List plugin = (List) names.get(name);
+        if (plugin == null) {
+            return super.loadClass(name, resolve);
+        }
+        String full = (String) plugin.get(0);
+        String location = (String) plugin.get(1);
+        if (location == null) {
+            return super.loadClass(full, resolve);
+        }
+        URLClassLoader loader;
+        try {
+            loader = (URLClassLoader) of(location, (List) jars.get(location));
+        } catch (java.io.IOException unreadable) {
+            throw new ClassNotFoundException(full, unreadable);
+        }
+        // A location whose jars have changed may lack the class, and would ask this loader again.
+        return loader.findResource(full.replace('.', '/') + ".class") == null ? super.loadClass(full, resolve)
+            : loader.loadClass(full);
     }
 
     static Object create(ClassLoader loader, String name) throws Throwable {

@@ -5,23 +5,33 @@ import java.io.InputStream;
 import java.lang.reflect.Method;
 import org.apache.kafka.connect.source.SourceTask;
 
-/** Whether a source task needs a report for each record: it overrides commitRecord() with a body that does something. */
+/** Whether a source task overrides methods with a body that does something. */
 final class Overrides {
-    private static final String SIGNATURE =
+    private static final String RECORD =
         "(Lorg/apache/kafka/connect/source/SourceRecord;Lorg/apache/kafka/clients/producer/RecordMetadata;)V";
 
     private Overrides() {
     }
 
+    /** Whether a source task needs a report for each record. */
     static boolean commitRecord(Object task) {
+        return overrides(task, "commitRecord", RECORD, 2);
+    }
+
+    /** Whether a source task needs to know that its offsets have been committed. */
+    static boolean commit(Object task) {
+        return overrides(task, "commit", "()V", 0);
+    }
+
+    private static boolean overrides(Object task, String name, String signature, int parameters) {
         if (!(task instanceof SourceTask)) {
             return false;
         }
         for (Class one = task.getClass(); one != null && one != SourceTask.class; one = one.getSuperclass()) {
             Method[] methods = one.getDeclaredMethods();
             for (int i = 0; i < methods.length; i++) {
-                if (methods[i].getName().equals("commitRecord") && methods[i].getParameterTypes().length == 2) {
-                    return !isEmpty(one);
+                if (methods[i].getName().equals(name) && methods[i].getParameterTypes().length == parameters) {
+                    return !isEmpty(one, name, signature);
                 }
             }
         }
@@ -29,7 +39,7 @@ final class Overrides {
     }
 
     /** Whether the method's code is a single return instruction. If its class file cannot be read, it is not. */
-    private static boolean isEmpty(Class owner) {
+    private static boolean isEmpty(Class owner, String method, String signature) {
         String file = owner.getName().replace('.', '/') + ".class";
         try {
             InputStream stream = owner.getClassLoader().getResourceAsStream(file);
@@ -38,7 +48,7 @@ final class Overrides {
             }
             DataInputStream in = new DataInputStream(new java.io.BufferedInputStream(stream));
             try {
-                return codeLength(in) == 1;
+                return codeLength(in, method, signature) == 1;
             } finally {
                 in.close();
             }
@@ -47,7 +57,7 @@ final class Overrides {
         }
     }
 
-    private static int codeLength(DataInputStream in) throws java.io.IOException {
+    private static int codeLength(DataInputStream in, String method, String signature) throws java.io.IOException {
         in.skipBytes(8);
         String[] texts = constants(in);
         in.skipBytes(6);
@@ -57,8 +67,8 @@ final class Overrides {
             for (int i = 0; i < count; i++) {
                 in.skipBytes(2);
                 String name = texts[in.readUnsignedShort()];
-                String signature = texts[in.readUnsignedShort()];
-                boolean wanted = members == 1 && "commitRecord".equals(name) && SIGNATURE.equals(signature);
+                String type = texts[in.readUnsignedShort()];
+                boolean wanted = members == 1 && method.equals(name) && signature.equals(type);
                 int attributes = in.readUnsignedShort();
                 for (int a = 0; a < attributes; a++) {
                     String attribute = texts[in.readUnsignedShort()];

@@ -7,7 +7,6 @@ import java.util.Map;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.ConnectHeaders;
-import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.source.SourceRecord;
 
 /** Reads records from columns. */
@@ -25,13 +24,13 @@ final class RecordReader {
         int[] groupOf = groups > 1 ? columns.frame().ints(count) : new int[count];
         Object[][] parts = new Object[groups][];
         for (int i = 0; i < groups; i++) {
-            parts[i] = group(false, 0L);
+            parts[i] = group(false, null);
         }
         return inOrder(parts, groupOf);
     }
 
     /** Sink records, in their order; each knows its batch and its place in it. */
-    List sink(long batch) {
+    List sink(PutBatches.Batch batch) {
         int groups = columns.frame().i32();
         int count = columns.frame().i32();
         int[] groupOf = groups > 1 ? columns.frame().ints(count) : new int[count];
@@ -58,7 +57,7 @@ final class RecordReader {
         return found;
     }
 
-    private Object[] group(boolean sink, long batch) {
+    private Object[] group(boolean sink, PutBatches.Batch batch) {
         Input in = columns.frame();
         int count = in.i32();
         Object[] topics = columns.read(count);
@@ -69,8 +68,10 @@ final class RecordReader {
         Object[] keys = columns.read(count);
         Object[] values = columns.read(count);
         Object[] headers = headers(count);
-        Object[] first = columns.read(count);
-        Object[] second = columns.read(count);
+        Object[] first = sink ? null : columns.read(count);
+        Object[] second = sink ? null : columns.read(count);
+        long[] offsets = sink ? columns.longs(count) : null;
+        long[] kinds = sink ? columns.longs(count) : null;
         Object[][] origins = new Object[3][];
         if (sink && in.u8() == 1) {
             origins[0] = columns.read(count);
@@ -87,13 +88,13 @@ final class RecordReader {
                     valueSchema, values[i], time, (ConnectHeaders) headers[i]);
                 continue;
             }
-            long offset = ((Long) first[i]).longValue();
+            long offset = offsets[i];
+            TimestampType type = type((int) kinds[i]);
             boolean moved = origins[0] != null;
-            SinkRecord plain = new SinkRecord(topic, partition.intValue(), keySchema, keys[i], valueSchema, values[i],
-                offset, time, type(((Long) second[i]).intValue()), (ConnectHeaders) headers[i],
-                moved ? (String) origins[0][i] : topic, moved ? number(origins[1][i]) : partition,
+            records[i] = new HostSinkRecord(batch, topic, partition.intValue(), keySchema, keys[i], valueSchema, values[i],
+                offset, time, type, (ConnectHeaders) headers[i], moved ? (String) origins[0][i] : topic,
+                moved ? number(origins[1][i]).intValue() : partition.intValue(),
                 moved ? ((Long) origins[2][i]).longValue() : offset);
-            records[i] = new HostSinkRecord(plain, batch);
         }
         return records;
     }

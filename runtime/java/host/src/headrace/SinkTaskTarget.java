@@ -1,5 +1,6 @@
 package headrace;
 
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -13,6 +14,7 @@ import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.PluginMetrics;
+import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.sink.SinkTask;
@@ -20,10 +22,14 @@ import org.apache.kafka.connect.sink.SinkTaskContext;
 
 /** A sink task, and its context. */
 final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordReporter {
+    private static final String EXCEEDED = "Tolerance exceeded in error handler";
+
     private final SinkTask task;
     private final Control control;
     private final int link;
+    private final PluginMeters.Owner meters;
     private final Set assignment = new HashSet();
+    private final PutBatches batches = new PutBatches();
     private Map configs;
     private boolean reports;
     private boolean started;
@@ -32,11 +38,18 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
         this.task = task;
         this.link = link;
         this.control = control;
+        this.meters = new PluginMeters.Owner(link, control, "connector,task");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
         if (name.equals("put")) {
-            task.put(new RecordReader(batch).sink(((Long) arguments.get(1)).longValue()));
+            long number = ((Long) arguments.get(1)).longValue();
+            if (number == 0) { // records are not reported
+                task.put(new RecordReader(batch).sink(null));
+            } else {
+                task.put(new RecordReader(batch).sink(batches.add(number)));
+                return new Reply(batches.collected());
+            }
         } else if (name.equals("pre_commit")) {
             return new Reply(list(task.preCommit(offsets((List) arguments.get(1)))));
         } else if (name.equals("open")) {
@@ -70,8 +83,12 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
     }
 
     public void abandoned() {
-        if (started) {
-            task.stop();
+        try {
+            if (started) {
+                task.stop();
+            }
+        } finally {
+            meters.close();
         }
     }
 
@@ -103,7 +120,10 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
             Map.Entry entry = (Map.Entry) all.next();
             if (entry.getValue() != null) {
                 TopicPartition partition = (TopicPartition) entry.getKey();
-                found.add(triple(partition, ((OffsetAndMetadata) entry.getValue()).offset()));
+                OffsetAndMetadata offset = (OffsetAndMetadata) entry.getValue();
+                List one = triple(partition, offset.offset());
+                one.add(offset.metadata());
+                found.add(one);
             }
         }
         return found;
@@ -179,19 +199,29 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
     }
 
     public PluginMetrics pluginMetrics() {
-        return NoMetrics.INSTANCE;
+        return meters.metrics();
     }
 
     public Future report(SinkRecord record, Throwable error) {
-        if (!(record instanceof HostSinkRecord)) {
-            throw new org.apache.kafka.connect.errors.ConnectException(
-                "The record cannot be reported: it was not created by the worker");
-        }
-        HostSinkRecord own = (HostSinkRecord) record;
         List report = new ArrayList();
-        report.add(Long.valueOf(own.batch));
-        report.add(Long.valueOf(own.place));
+        if (record instanceof HostSinkRecord) {
+            report.add(Long.valueOf(((HostSinkRecord) record).batch.number));
+            report.add(Long.valueOf(((HostSinkRecord) record).place));
+        } else { // a record that the plugin has created: found by its position in Kafka
+            report.add(triple(new TopicPartition(record.originalTopic(), record.originalKafkaPartition().intValue()),
+                record.originalKafkaOffset()));
+            report.add(null);
+        }
         report.add(Errors.describe(error));
-        return new Report(control, link, ((Long) control.call(link, "report", report)).longValue());
+        try {
+            Object id = control.call(link, "report", report);
+            Reference.reachabilityFence(record); // the worker keeps its batch until here
+            return new Report(control, link, ((Long) id).longValue());
+        } catch (ConnectException refused) {
+            if (EXCEEDED.equals(refused.getMessage())) {
+                throw new ConnectException(EXCEEDED, error);
+            }
+            throw refused;
+        }
     }
 }

@@ -21,6 +21,7 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
     private final int link;
     private final Thread thread = Thread.currentThread();
     private final boolean reported;
+    private final PluginMeters.Owner meters;
     private final Map unreported = new HashMap(); // batch number to records, until each has been reported
     private final Map left = new HashMap(); // batch number to the count of reports that are missing
     private final IdentityHashMap boundaries = new IdentityHashMap();
@@ -36,6 +37,7 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
         this.link = link;
         this.control = control;
         this.reported = Overrides.commitRecord(task);
+        this.meters = new PluginMeters.Owner(link, control, "connector,task");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
@@ -134,8 +136,12 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
     }
 
     public void abandoned() {
-        if (started) {
-            task.stop();
+        try {
+            if (started) {
+                task.stop();
+            }
+        } finally {
+            meters.close();
         }
     }
 
@@ -152,7 +158,7 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
     }
 
     public PluginMetrics pluginMetrics() {
-        return NoMetrics.INSTANCE;
+        return meters.metrics();
     }
 
     public void commitTransaction() {

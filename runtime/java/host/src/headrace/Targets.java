@@ -21,13 +21,18 @@ final class Targets {
         } else if (kind.equals("connector")) {
             return new ConnectorTarget((Connector) plugin, link, control);
         } else if (kind.equals("transformation")) {
-            return new StepTarget((Transformation) plugin, null);
+            return new StepTarget((Transformation) plugin, null, link, control);
         } else if (kind.equals("predicate")) {
-            return new StepTarget(null, (Predicate) plugin);
+            return new StepTarget(null, (Predicate) plugin, link, control);
         } else if (kind.equals("converter")) {
-            return new ConverterTarget((Converter) plugin, null);
+            return new ConverterTarget((Converter) plugin, null, link, control);
         } else if (kind.equals("header_converter")) {
-            return new ConverterTarget(null, (HeaderConverter) plugin);
+            return new ConverterTarget(null, (HeaderConverter) plugin, link, control);
+        } else if (kind.equals("config_provider")) {
+            return new ConfigProviderTarget((org.apache.kafka.common.config.provider.ConfigProvider) plugin);
+        } else if (kind.equals("override_policy")) {
+            return new OverridePolicyTarget(
+                (org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePolicy) plugin);
         }
         throw new IllegalArgumentException("Unknown kind " + kind);
     }

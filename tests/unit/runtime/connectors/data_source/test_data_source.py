@@ -46,7 +46,10 @@ def take(task: DataSourceTask, count: int) -> list[SourceRecord]:
     found: list[SourceRecord] = []
     until = time.monotonic() + 10
     while len(found) < count and time.monotonic() < until:
-        found += task.poll() or ()
+        records = task.poll()
+        found += records or ()
+        if not records:
+            time.sleep(0.001)
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.jdbc import Query
+from tests.support.mariadb import MariaDb, started_mariadb
 from tests.support.postgres import Postgres
 
 _numbers = count(1)
@@ -55,6 +56,26 @@ def sqlite_db(tmp_path: Path) -> TestDatabase:
     return TestDatabase("sqlite", {"connection.url": f"jdbc:sqlite:{file}"}, query)
 
 
-@pytest.fixture(params=["postgresql", "sqlite"])
-def database(request: pytest.FixtureRequest) -> Iterator[TestDatabase]:
-    yield request.getfixturevalue("postgres_db" if request.param == "postgresql" else "sqlite_db")
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDb]:
+    """The MariaDB server of the whole test run."""
+    server = started_mariadb()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def mariadb_db(mariadb: MariaDb) -> TestDatabase:
+    """MariaDB's TIMESTAMP is in UTC and has no fractions by default, so tables get a DATETIME instead."""
+    name = mariadb.create_database(f"unit{next(_numbers)}")
+
+    def query(statement: str) -> list[tuple[Any, ...]]:
+        return mariadb.execute(statement.replace("TIMESTAMP", "DATETIME(6)"), name)
+
+    return TestDatabase("mariadb", mariadb.config(name), query)
+
+
+@pytest.fixture(params=["postgres", "sqlite", "mariadb"])
+def database(request: pytest.FixtureRequest) -> TestDatabase:
+    found: TestDatabase = request.getfixturevalue(f"{request.param}_db")
+    return found

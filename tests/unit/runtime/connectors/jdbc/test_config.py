@@ -75,8 +75,8 @@ def _database(url: str, password: str | None = None) -> Database:
 
 
 def test_a_missing_driver_is_named() -> None:
-    with pytest.raises(ConfigError, match="pip install 'PyMySQL'"):
-        _database("jdbc:mysql://127.0.0.1/shop")
+    with pytest.raises(ConfigError, match="pip install 'oracledb'"):
+        _database("jdbc:oracle:thin:@//127.0.0.1/shop")
     with pytest.raises(ConfigError, match="no dialect"):
         _database("nosuchdb://127.0.0.1/shop")
 

@@ -219,8 +219,10 @@ def test_types_in_both_directions(database: TestDatabase) -> None:
         (None, dict.fromkeys(fields)),
         schemas=(None, value),
     )
-    postgres = database.kind == "postgresql"
-    expected = [found[2] if postgres else found[3] for found in fields.values()]
+    exact = {"postgresql": fields.keys(), "mariadb": fields.keys() - {"a", "m", "st"}, "sqlite": ()}[database.kind]
+    expected = [found[2] if name in exact else found[3] for name, found in fields.items()]
+    if database.kind == "mariadb":
+        expected[list(fields).index("t")] = dt.timedelta(hours=12, minutes=34, seconds=56)  # as PyMySQL returns it
     first, second = sorted(database.query("SELECT * FROM t"), key=lambda row: row[0] is None)
     for name, one, wanted in zip(fields, first, expected, strict=True):
         assert one == wanted, name

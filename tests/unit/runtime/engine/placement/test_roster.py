@@ -11,6 +11,7 @@ import pytest
 
 from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.suspects import MAX_LONELY_ENDS
 from runtime.model.environment import Environment
 from runtime.model.states import TaskId
 from runtime.system.scheduling import Delay
@@ -430,3 +431,69 @@ def test_the_slot_of_an_unused_environment_is_given_up(roster: Roster, clock: Cl
     assert roster.extras.idle([2], clock()) == []
     clock.now += 31
     assert roster.extras.idle([], clock()) == [2]
+
+
+def jvm_ends(roster: Roster, link: SlotLink, at_fault: bool = True) -> list[TaskRun]:
+    """The JVM of a slot has ended; its tasks are handed back and started again."""
+    runs = list(link.tasks.values())
+    roster.java_ended(link, [task.key for task in runs], "code 3", at_fault)
+    for task in runs:
+        link.remove(task)
+        task.ended.set()
+    again = [TaskRun(replace(task.spec, epoch=task.spec.epoch + 1)) for task in runs if task.condemned is None]
+    for task in again:
+        roster.add(task)
+    return runs
+
+
+def test_tasks_whose_jvm_ends_twice_are_isolated_from_each_other(roster: Roster, clock: Clock) -> None:
+    link = add_slot(roster, 0)
+    add_tasks(roster, 3)
+    clock.now = 10.0
+    assert placed(roster) == {0: 3}
+    jvm_ends(roster, link)
+    assert placed(roster) == {0: 3}
+    jvm_ends(roster, link)
+    assert not placed(roster)
+    assert roster.extras.numbers == [0, 1, 2, 3, 4]
+    for number in (2, 3, 4):
+        add_slot(roster, number)
+    assert placed(roster) == {2: 1, 3: 1, 4: 1}
+
+
+def test_a_task_that_ends_its_jvm_alone_rests_and_finally_fails(roster: Roster, clock: Clock) -> None:
+    link = add_slot(roster, 0)
+    clock.now = 10.0
+    add_tasks(roster, 1)
+    rests = []
+    for _ in range(MAX_LONELY_ENDS - 1):
+        assert placed(roster) == {0: 1}
+        jvm_ends(roster, link)
+        since = clock.now
+        while roster.suspects.rests(TaskId("task-0", 0), clock.now):
+            assert not placed(roster)
+            clock.now += 0.5
+        rests.append(clock.now - since)
+    assert rests == [0, 1, 2, 4]
+    assert placed(roster) == {0: 1}
+    (task,) = jvm_ends(roster, link)
+    assert task.condemned is not None
+    assert "has ended 5 times in a row while only this task used it. The last time: code 3" in task.condemned
+    assert roster.extras.numbers == [0, 1], "no slot is requested for a task that harms no other one"
+
+
+def test_a_jvm_that_is_killed_from_outside_delays_its_task_briefly_and_never_fails_it(
+    roster: Roster, clock: Clock
+) -> None:
+    link = add_slot(roster, 0)
+    clock.now = 100.0
+    add_tasks(roster, 1)
+    rests = []
+    for _ in range(2 * MAX_LONELY_ENDS):
+        assert placed(roster) == {0: 1}
+        assert [task.condemned for task in jvm_ends(roster, link, at_fault=False)] == [None]
+        since = clock.now
+        while roster.suspects.rests(TaskId("task-0", 0), clock.now):
+            clock.now += 0.5
+        rests.append(clock.now - since)
+    assert rests == [0, 0, 1, 2, 4, 5, 5, 5, 5, 5]

@@ -36,6 +36,9 @@ class Runner:
     def pause(self, paused: bool) -> None:
         self.calls.put(f"pause {paused}")
 
+    def move(self, reason: str) -> None:
+        self.calls.put("move")
+
     def forget_topics(self) -> None:
         self.calls.put("forget topics")
 

@@ -124,3 +124,33 @@ def test_the_limit_of_a_slot_is_lifted_although_a_start_hangs() -> None:
     clock.now += 2.0
     watch.lift_limits()
     assert link.max_tasks > 10.0
+
+
+def test_a_slot_that_does_not_connect_is_named_once_for_each_timeout() -> None:
+    clock = Clock()
+    roster = Roster(slots=2, wait=3.0, clock=clock)
+    roster.link_up(slot_link(0))
+    watch = SlotWatch(roster, EngineSettings(slots=2, slot_start_timeout=10.0), clock)
+    found = []
+    for second in range(50):
+        clock.now = float(second)
+        found += [(second, slot) for slot in watch.not_connecting(spark_runs=second >= 20)]
+    assert found == [(31, 1), (42, 1)]
+    roster.link_up(slot_link(1))
+    clock.now = 100.0
+    assert not watch.not_connecting(spark_runs=True)
+
+
+def test_only_the_jvm_of_a_slot_is_ended_if_the_slot_is_too_large_because_of_it() -> None:
+    clock, link = Clock(), slot_link()
+    roster = Roster(slots=1, wait=3.0, clock=clock)
+    roster.link_up(link)
+    watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL, slot_memory=300), clock)
+    assert not watch.too_large()
+    link.memory, link.java_memory = 301, 250
+    assert watch.too_large() == [link]
+    assert watch.has_large_jvm(link)
+    link.memory, link.java_memory = 601, 300
+    assert not watch.has_large_jvm(link)
+    link.memory, link.java_memory = 301, 0
+    assert not watch.has_large_jvm(link)

@@ -65,7 +65,8 @@ class Rig:
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
         self.slots.driver = cast(
-            "Any", SimpleNamespace(folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore)
+            "Any",
+            SimpleNamespace(folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore, ready=True),
         )
 
     def link(self, slot: int = 0) -> SlotLink:
@@ -116,6 +117,18 @@ async def test_a_slot_whose_lease_has_expired_gets_no_tasks_after_the_membership
     rig.now += TTL + 0.1
     rig.slots._check_leases()
     assert not link.leased
+
+
+async def test_the_jvm_of_a_slot_that_is_too_large_is_ended_once(rig: Rig) -> None:
+    link = rig.up()
+    sent: list[bytes] = []
+    link.writer = cast("Any", SimpleNamespace(is_closing=lambda: False, write=sent.append))
+    link.memory, link.java_memory = 301, 250
+    watch = SlotWatch(rig.roster, EngineSettings(slots=1, lease_ttl=TTL, slot_memory=300), lambda: rig.now)
+    for _ in range(2):  # before the slot reports its memory again
+        rig.slots._check(watch)
+    assert sum(b"end_java" in frame for frame in sent) == 1
+    assert link.memory == 51
 
 
 async def test_no_task_is_suspected_when_the_driver_ends(rig: Rig) -> None:

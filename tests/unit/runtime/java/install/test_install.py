@@ -40,7 +40,8 @@ def _install(text: str, repository: MavenRepository, folder: Path, offline: bool
 
 
 def _add_tree(repository: MavenRepository, connector: bytes) -> None:
-    """A parent, a bill of materials, properties, scopes, an exclusion, an optional dependency and a conflict."""
+    """A parent, a bill of materials, properties, scopes, an exclusion, an optional dependency, a conflict, a profile
+    for a version of Java."""
     managed = dependencies(
         dependency("org.example:managed:${managed.version}"),
         dependency("org.example:bom:1", "<type>pom</type><scope>import</scope>"),
@@ -68,7 +69,9 @@ def _add_tree(repository: MavenRepository, connector: bytes) -> None:
         ),
         connector,
     )
-    repository.add("far:1.0", dependencies(dependency("org.example:further:1"), dependency("org.example:excluded:1")))
+    profile = "<profiles><profile><id>old</id><activation><jdk>(,11)</jdk></activation></profile></profiles>"
+    far = dependencies(dependency("org.example:further:1"), dependency("org.example:excluded:1"))
+    repository.add("far:1.0", f"{profile}{far}")
     repository.add("further:1", dependencies(dependency("org.example:shared:2")))
     repository.add(
         "near:1.0", dependencies(dependency("org.example:shared:1"), dependency("org.slf4j:slf4j-api:1.7.36"))

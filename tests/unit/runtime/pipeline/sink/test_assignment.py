@@ -210,3 +210,28 @@ def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None
     with pytest.raises(StoppedError):
         on_assign(consumer, [KafkaPartition("t", 0)])
     assert context.positions == {}
+
+
+class Fetched:
+    """A message of a partition."""
+
+    def __init__(self, partition: int) -> None:
+        self._partition = partition
+
+    def topic(self) -> str:
+        return "t"
+
+    def partition(self) -> int:
+        return self._partition
+
+
+def test_messages_that_were_fetched_before_a_seek_are_not_put() -> None:
+    """A task that seeks in close() has not got these messages when it reads from its new position."""
+    spec = task_spec("sink", "x:Y", {})
+    control = Control(False, lambda: None)
+    context, consumer = SinkContext({}), SlowGroup()
+    assignment = PartitionAssignment(spec, IdleSink(), RecordingHost(), control, consumer, context)  # type: ignore[arg-type]  # a consumer without a broker
+    messages: list[Any] = [Fetched(0), Fetched(1)]
+    assert assignment.without_sought(messages) == messages
+    context.seek({TopicPartition("t", 0): 100})
+    assert assignment.without_sought(messages) == messages[1:]

@@ -16,11 +16,11 @@ from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.task import SinkTask
 from runtime.model.states import State
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.dead_letters import DeadLetters
 from runtime.pipeline.task.control import Control, StoppedError
 from runtime.pipeline.task.error_counts import Counts
-from runtime.pipeline.task.errors import TaskLostError
 from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
 from tests.support.mock_kafka import PRODUCE, MockKafka

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +15,8 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import SinkTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
+from runtime.pipeline.sink import sink_task
+from runtime.pipeline.sink.consumer import fetch
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce
 from tests.support.slot_host import RunningTask
@@ -218,6 +221,39 @@ def test_seek_commit_request_and_the_order_of_calls(
     assert names[-3:] == ["flush", "close", "stop"]
     assert recorder.calls[2][1] == recorder.calls[3][1] == recorder.calls[4][1], "the same batch is put again"
     assert group_offsets(broker, spec) == {(topic, 0): 10}
+
+
+class Seeker(Recorder):
+    """The test seeks for it, as a task may do in close()."""
+
+    latest: SinkTask
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:
+        Seeker.latest = self
+
+
+def test_messages_that_were_fetched_before_a_seek_are_not_put(
+    broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, fetches = broker.create_topic(), list[int]()
+    produce(broker, topic, *[str(n).encode() for n in range(8)])
+
+    def fetch_and_seek(consumer: Any, most: int, timeout: float) -> list[Any]:
+        messages = fetch(consumer, most, timeout)
+        if messages and not fetches:  # as a rebalance in which another partition is lost
+            fetches.append(len(messages))
+            Seeker.latest.context.seek({TopicPartition(topic, 0): 5})
+        return messages
+
+    monkeypatch.setattr(sink_task, "fetch", fetch_and_seek)
+
+    def put() -> list[Any]:
+        return [offset for name, offsets in recorder.calls if name == "put" for offset in cast("list[Any]", offsets)]
+
+    task = RunningTask(file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Seeker"))
+    wait_until(lambda: put()[-1:] == [7])
+    task.stop()
+    assert put() == [5, 6, 7]
 
 
 def test_a_revoked_sink_task_neither_puts_nor_commits(

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.files_sink import SinkDriver, files, records
@@ -60,6 +60,8 @@ def _found(folder: Path) -> dict[str, tuple[str, list[Any]]]:
 
 @settings(max_examples=40, deadline=None)
 @given(_DOCUMENTS, st.lists(st.integers(1, 9), max_size=6), st.lists(st.integers(1, 9), max_size=6), st.integers(0, 24))
+@example([{"a": None, "b": [0.5]}, {"b": [False]}], [], [1], 0)
+@example([{"b": {"a": 0.5}}, {"b": {"a": True}}, {"b": 2.0}], [], [1], 1)
 def test_files_do_not_depend_on_batches_or_crashes(
     documents: list[Any], first: list[int], second: list[int], crash: int
 ) -> None:

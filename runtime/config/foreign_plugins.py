@@ -1,0 +1,47 @@
+"""Plugins of the worker itself that are not written in Python: config providers and the policy for client settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class ConfigProvider(Protocol):
+    """A source of values."""
+
+    def get(self, path: str, key: str) -> str | None:
+        """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
+
+
+class ClientPolicy(Protocol):
+    """Which settings of Kafka clients connectors may override (KIP-458)."""
+
+    def refusals(
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """The reason for each setting of a `client` (producer, consumer, admin) that a connector must not override.
+        `kind` is source or sink. May take seconds."""
+
+
+class ForeignPlugins(Protocol):
+    """Finds plugins by class name or alias; `props` are the worker's properties. Raises ConfigError for a plugin that
+    exists but cannot be used."""
+
+    def provider(self, props: Mapping[str, str], cls: str, parameters: Mapping[str, str]) -> ConfigProvider | None:
+        """A configured config provider; None if there is none of this name."""
+
+    def policy(self, props: Mapping[str, str], cls: str) -> ClientPolicy | None:
+        """A configured policy; None if there is none of this name."""
+
+
+class NoForeignPlugins:
+    """There are none."""
+
+    def provider(self, props: Mapping[str, str], cls: str, parameters: Mapping[str, str]) -> ConfigProvider | None:
+        return None
+
+    def policy(self, props: Mapping[str, str], cls: str) -> ClientPolicy | None:
+        return None
+
+
+NONE = NoForeignPlugins()

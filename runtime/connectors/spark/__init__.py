@@ -1,0 +1,7 @@
+"""SparkSink: the records of topics in any format and table of Spark, written by the worker's Spark session.
+
+session_client.py   requests of a task to the session, which the driver owns
+sink/               definition, task, and the batches between them
+"""
+
+PRELOADED = False

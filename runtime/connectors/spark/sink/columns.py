@@ -1,0 +1,169 @@
+"""The columns of a table, and records brought to them.
+
+Types are taken from Connect's schemas, from `spark.schema`, or, for values without a schema, from the first values. A
+later value is cast to the type of its column if nothing is lost. What becomes of new fields, the policy says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+from runtime.api.data.columns import ValueBatch
+from runtime.api.errors import DataError
+from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
+from runtime.connectors.files.sink.chunk import selected
+from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
+
+_types = pa.types
+
+
+class Evolution(StrEnum):
+    """What happens with fields that are not columns yet, and with other types."""
+
+    ADD = "add"  # new fields become columns; types of columns do not change
+    NONE = "none"  # records with other fields are errors
+    ANY = "any"  # each batch has the columns of its own records
+
+
+class TableColumns:
+    """The columns known so far. `fixed`: they are all, and other fields are dropped (`spark.schema`)."""
+
+    def __init__(self, evolution: Evolution, schema: Any = None, fixed: bool = False) -> None:
+        self._conversion = ArrowConversion()
+        self._evolution, self._fixed = evolution, fixed
+        self.schema: Any = None if schema is None else pa.schema([_spark_field(field) for field in schema])
+
+    def know(self, schema: Any) -> None:
+        """Columns that the table has already; ignored if others are known."""
+        if self.schema is None and self._evolution is not Evolution.ANY:
+            self.schema = pa.schema([_spark_field(field) for field in schema])
+
+    def convert(self, values: ValueBatch, refuse: Callable[[int, Exception], None]) -> Iterator[tuple[range, Any]]:
+        """Record batches with the columns known at that time, and the indices of their records. `refuse` is called with
+        the index of a record that does not fit."""
+        yield from self._converted(values, range(values.count), refuse)
+
+    def _converted(
+        self, values: ValueBatch, places: range, refuse: Callable[[int, Exception], None]
+    ) -> Iterator[tuple[range, Any]]:
+        part = values if len(places) == values.count else selected(values, places)
+        try:
+            batch = self._fitted(self._conversion.record_batch(part))
+        except (MergeError, *CONVERSION_ERRORS) as error:
+            if len(places) == 1:
+                refuse(places[0], error)
+                return
+            middle = (places.start + places.stop) // 2
+            yield from self._converted(values, range(places.start, middle), refuse)
+            yield from self._converted(values, range(middle, places.stop), refuse)
+        else:
+            yield places, batch
+
+    def _fitted(self, batch: Any) -> Any:
+        """The batch with Spark's types and the known columns, which it may extend."""
+        schema = pa.schema([_spark_field(field) for field in batch.schema])
+        known = self.schema
+        if known is not None and known.equals(schema):
+            return conformed(batch, schema)
+        if self._evolution is Evolution.ANY and not self._fixed:
+            self.schema = schema if known is None else merged_schema(known, schema)
+            return conformed(batch, self.schema)
+        if known is None:
+            self.schema = schema
+            return conformed(batch, schema)
+        wanted = known if self._fixed else extended(known, schema)
+        if self._evolution is Evolution.NONE and not self._fixed and not wanted.equals(known):
+            new = [path for path in _paths(wanted) if path not in set(_paths(known))]
+            raise DataError(f"The table has no column {', '.join(new) or '…'} (spark.schema.evolution=none)")
+        fitted = conformed(batch, wanted)
+        self.schema = wanted
+        return fitted
+
+    def forget(self) -> None:
+        """Start a batch: with Evolution.ANY it has the columns of its own records."""
+        if self._evolution is Evolution.ANY and not self._fixed:
+            self.schema = None
+
+
+def extended(known: Any, other: Any) -> Any:
+    """The known schema and the fields that only the other one has. Types do not change, except those that are not known
+    yet because all values were null."""
+    return pa.schema(_extended_fields(list(known), list(other)))
+
+
+def _extended_fields(known: list[Any], other: list[Any]) -> list[Any]:
+    others = {field.name: field for field in other}
+    fields = [
+        field.with_type(_extended_type(field.type, others.pop(field.name).type)) if field.name in others else field
+        for field in known
+    ]
+    return fields + list(others.values())
+
+
+def _extended_type(known: Any, other: Any) -> Any:
+    if _types.is_null(known) or (_types.is_struct(known) and not known.num_fields and _types.is_struct(other)):
+        return other
+    if _types.is_struct(known) and _types.is_struct(other):
+        return pa.struct(_extended_fields(list(known), list(other)))
+    if _types.is_list(known) and _types.is_list(other):
+        return pa.list_(known.value_field.with_type(_extended_type(known.value_type, other.value_type)))
+    if _types.is_map(known) and _types.is_map(other):
+        return pa.map_(known.key_type, known.item_field.with_type(_extended_type(known.item_type, other.item_type)))
+    return known
+
+
+def stored_schema(schema: Any) -> Any:
+    """The columns that can be written. Those whose values have all been null so far have no type and are left out."""
+    fields = [field.with_type(kind) for field in schema if (kind := _stored_type(field.type)) is not None]
+    return pa.schema(fields or [pa.field("value", pa.string())])
+
+
+def _stored_type(kind: Any) -> Any:
+    if _types.is_null(kind):
+        return None
+    if _types.is_struct(kind):
+        fields = [field.with_type(inner) for field in kind if (inner := _stored_type(field.type)) is not None]
+        return pa.struct(fields) if fields else None
+    if _types.is_list(kind):
+        inner = _stored_type(kind.value_type)
+        return None if inner is None else pa.list_(kind.value_field.with_type(inner))
+    if _types.is_map(kind):
+        inner = _stored_type(kind.item_type)
+        return None if inner is None else pa.map_(kind.key_type, kind.item_field.with_type(inner))
+    return kind
+
+
+def _spark_field(field: Any) -> Any:
+    """The field with a type that Spark has; columns are nullable, as in Spark's tables."""
+    return pa.field(field.name, spark_compatible(field.type))
+
+
+def spark_compatible(kind: Any) -> Any:
+    """Arrow's type of the Spark type for values of a type. Times of a day are milliseconds, unsigned integers the next
+    larger integers."""
+    if _types.is_time(kind):
+        return pa.int64() if kind.bit_width == 64 else pa.int32()
+    if _types.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz else None)
+    if _types.is_struct(kind):
+        return pa.struct([_spark_field(field) for field in kind])
+    if _types.is_list(kind) or _types.is_large_list(kind):
+        return pa.list_(_spark_field(kind.value_field).with_name("element"))
+    if _types.is_map(kind):
+        return pa.map_(spark_compatible(kind.key_type), _spark_field(kind.item_field).with_name("value"))
+    if _types.is_large_string(kind):
+        return pa.string()
+    if _types.is_large_binary(kind):
+        return pa.binary()
+    return kind
+
+
+def _paths(schema: Any, prefix: str = "") -> Iterator[str]:
+    for field in schema:
+        yield prefix + field.name
+        if _types.is_struct(field.type):
+            yield from _paths(field.type, f"{prefix}{field.name}.")

@@ -1,0 +1,8 @@
+"""The Spark session that the connectors of a worker share: requests of their tasks, which run in slots.
+
+server.py        the socket for tasks, and the limit of requests that run at the same time
+spark_session.py the session, created by the first request
+operations.py    the table of operations
+frames.py        a staged file as a DataFrame, and SQL over it
+staging.py       batches of files that are written first and published when their offsets are committed
+"""

@@ -1,0 +1,33 @@
+"""Rows that a task has staged as a Parquet file, as a DataFrame; and SQL over them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from runtime.engine.driver.session.queries import check_query
+
+_VIEW = "record"
+_view_lock = threading.Lock()
+
+
+def staged_rows(session: Any, files: Sequence[str]) -> Any:
+    """The rows of local Parquet files with the same schema. It is read here: Spark would start a job for it."""
+    from pyarrow import parquet
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    schema = from_arrow_schema(parquet.read_schema(files[0]), prefer_timestamp_ntz=True)
+    return session.read.schema(schema).parquet(*(f"file://{file}" for file in files))
+
+
+def selected(session: Any, frame: Any, sql: str) -> Any:
+    """The result of a query over the view `record`. The view exists only while the query is analysed: the connectors
+    share one session. NotAQueryError if it is no query."""
+    query = check_query(session, sql)
+    with _view_lock:
+        frame.createOrReplaceTempView(_VIEW)
+        try:
+            return session.sql(query)
+        finally:
+            session.catalog.dropTempView(_VIEW)

@@ -1,0 +1,106 @@
+"""The operations that tasks request from the Spark session."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runtime.engine.driver.session.frames import selected, staged_rows
+from runtime.engine.driver.session.probe import failing_rows
+from runtime.engine.driver.session.queries import check_query
+from runtime.engine.driver.session.spark_session import SharedSession
+from runtime.engine.driver.session.staging import StagedFiles, StartPosition
+
+Request = Mapping[str, Any]
+
+
+class SessionOperations:
+    """Executes requests. Every method may run in several threads at once."""
+
+    def __init__(self, session: SharedSession) -> None:
+        self._session = session
+        self._operations: dict[str, Callable[[Request], Any]] = {
+            "write": self._write,
+            "publish": self._publish,
+            "discard": self._discard,
+            "resolve": self._resolve,
+            "schema": self._schema,
+            "probe": self._probe,
+            "check": self._check,
+        }
+
+    def execute(self, group: str, request: Request) -> Any:
+        """The result of a request. `group` is the job group of its Spark jobs."""
+        operation = self._operations[request["op"]]
+        context = self._session.context
+        context.setJobGroup(group, f"{request['connector']}: {request['op']}", True)
+        return operation(request)
+
+    def _write(self, request: Request) -> dict[str, Any]:
+        """Write staged rows, either directly or to the staging folder of a batch. The answer has the seconds."""
+        started = time.monotonic()
+        session, target = self._session.get(), request["target"]
+        frame = staged_rows(session, request["files"])
+        if target["sql"]:
+            frame = selected(session, frame, target["sql"])
+        writer = frame.write.format(target["format"]).mode(target["mode"]).options(**target["options"])
+        if target["partition_by"]:
+            writer = writer.partitionBy(*target["partition_by"])
+        if request["staged"]:
+            staged, batch = self._staged(request), request["id"]
+            staged.begin(batch)
+            writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").save(staged.data_path(batch))
+            staged.complete(batch, request["ranges"])
+        elif target["table"]:
+            writer.saveAsTable(target["table"])
+        else:
+            writer.save(target["path"] or None)
+        return {"seconds": round(time.monotonic() - started, 3)}
+
+    def _publish(self, request: Request) -> dict[str, Any]:
+        return {"files": self._staged(request).publish(request["batch"])}
+
+    def _discard(self, request: Request) -> None:
+        self._staged(request).discard(request["batch"])
+
+    def _resolve(self, request: Request) -> dict[str, Any]:
+        positions = [StartPosition(*position) for position in request["positions"]]
+        published, discarded = self._staged(request).resolve(request["task"], positions, request["live"])
+        return {"published": published, "discarded": discarded}
+
+    def _schema(self, request: Request) -> str | None:
+        """The schema of what has been written before, as Arrow's IPC format in Base64; None if there is nothing."""
+        from pyspark.errors import AnalysisException
+
+        session, target = self._session.get(), request["target"]
+        try:
+            if target["table"]:
+                frame = session.read.table(target["table"])
+            else:
+                if not self._staged(request).exists():
+                    return None
+                frame = session.read.format(target["format"]).options(**target["options"]).load(target["path"])
+            schema = frame.drop(*target["partition_by"]).schema
+        except AnalysisException:  # nothing there yet, or no file from which to take the schema
+            return None
+        return base64.b64encode(_arrow_schema(schema)).decode() if len(schema) else None
+
+    def _probe(self, request: Request) -> list[tuple[int, str]]:
+        """The rows for which the query fails."""
+        return failing_rows(self._session.get(), request["files"][0], request["target"]["sql"])
+
+    def _check(self, request: Request) -> None:
+        """Whether `spark.sql` is a query."""
+        check_query(self._session.get(), request["target"]["sql"])
+
+    def _staged(self, request: Request) -> StagedFiles:
+        return StagedFiles(self._session.get(), request["target"]["path"], request["connector"])
+
+
+def _arrow_schema(schema: Any) -> bytes:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    serialized: bytes = to_arrow_schema(schema, timezone="UTC").serialize().to_pybytes()
+    return serialized

@@ -1,0 +1,127 @@
+"""The socket on which tasks use the driver's Spark session.
+
+A task has a connection and sends one request after another: JSON objects with an `op`, answered by an object with
+`result` or `error`. Spark's work runs in a few threads, so that a hundred tasks do not start a hundred jobs at once.
+When a connection closes, because its slot has died or its task has been stopped, the job of its request is cancelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from runtime.system import frames
+from runtime.system.processes import is_below, peer
+
+_log = logging.getLogger(__name__)
+Operation = Callable[[str, Mapping[str, Any]], Any]
+"""Executes a request, with the name of the job group for its Spark jobs."""
+
+CHECK_INTERVAL = 0.25
+"""Seconds between two checks whether the task of a running request still exists."""
+
+ACCEPT_RETRY = 0.5
+"""Seconds after which accept() is tried again."""
+
+
+class SessionServer:
+    """Serves the tasks of the slots that descend from this process."""
+
+    def __init__(self, path: Path, operate: Operation, cancel: Callable[[str], None], threads: int) -> None:
+        """`cancel` cancels the jobs of a job group."""
+        self._path, self._operate, self._cancel = path, operate, cancel
+        self._pool = ThreadPoolExecutor(threads, "session")
+
+    def start(self) -> None:
+        """Listen on the socket, in a thread."""
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(self._path))
+        self._path.chmod(0o600)
+        listener.listen(64)
+        threading.Thread(target=self._accept, args=(listener,), name="session-server", daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        number = 0
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError as error:  # no free file descriptors; the client waits in the queue
+                _log.warning("Cannot accept a connection to the Spark session: %s", error)
+                time.sleep(ACCEPT_RETRY)
+                continue
+            number += 1
+            try:
+                pid, uid = peer(connection)
+            except OSError:  # the client has closed it
+                connection.close()
+                continue
+            if uid != os.getuid() or not is_below(pid, os.getpid()):
+                connection.close()
+                continue
+            name = f"headrace-task-{number}"
+            threading.Thread(target=self._serve, args=(connection, name), name=name, daemon=True).start()
+
+    def _serve(self, connection: socket.socket, name: str) -> None:
+        with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
+            self._answer_all(connection, stream, name)
+
+    def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
+        files: list[str] = []
+        try:
+            for number, request in enumerate(frames.read_all(stream)):
+                files = request.get("files", [])
+                if not self._answer(connection, f"{name}-{number}", request):
+                    return
+        finally:
+            for file in files:  # a slot that was killed cannot remove them
+                Path(file).unlink(missing_ok=True)
+
+    def _answer(self, connection: socket.socket, group: str, request: Mapping[str, Any]) -> bool:
+        """Whether the task still exists."""
+        work = self._pool.submit(_outcome, self._operate, group, request)
+        if not self._watch(connection, work, group):
+            return False
+        connection.sendall(frames.encode(work.result()))
+        return True
+
+    def _watch(self, connection: socket.socket, work: Future[Any], group: str) -> bool:
+        """Wait for the request. False if the task has closed its connection; its jobs are cancelled then."""
+        while not work.done():
+            with contextlib.suppress(TimeoutError):
+                work.exception(CHECK_INTERVAL)
+            if not work.done() and _closed(connection):
+                self._give_up(work, group)
+                return False
+        return True
+
+    def _give_up(self, work: Future[Any], group: str) -> None:
+        while not work.cancel() and not work.done():
+            self._cancel(group)  # again: a request may start several jobs
+            time.sleep(CHECK_INTERVAL)
+
+
+def _outcome(operate: Operation, group: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return {"result": operate(group, request)}
+    except Exception as error:  # any error of Spark, of a data source or of the request is the task's
+        from runtime.engine.driver.session.spark_errors import described, kind_of
+
+        return {"error": described(error), "kind": kind_of(error)}
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Whether the other end has closed the connection; a task sends nothing while its request runs."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,59 @@
+"""Errors of Spark as short text: the message of the cause, without the frames of the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from runtime.engine.driver.session.queries import NotAQueryError
+
+MAX_TEXT = 4000  # characters
+_DATA = "SQLSTATE: 22"  # the class of data exceptions in SQL
+_WRAPPERS = ("Job aborted", "Task failed while writing", "[TASK_WRITE_FAILED]", "Failed to execute")
+
+
+class FailureKind(StrEnum):
+    """What a request failed on: another attempt may help only with OTHER."""
+
+    QUERY = "query"  # Spark has refused the query before it started a job
+    DATA = "data"  # an expression of the query does not accept a value
+    OTHER = "other"
+
+
+def described(error: BaseException) -> str:
+    """The message, with that of the innermost cause in the JVM if it differs."""
+    first = _first_line(str(error)) or type(error).__name__
+    causes = [cause for cause in _causes(error) if cause and cause not in first]
+    if causes and first.startswith(_WRAPPERS):
+        return causes[-1][:MAX_TEXT]
+    return ": ".join([first, *causes[-1:]])[:MAX_TEXT]
+
+
+def kind_of(error: BaseException) -> FailureKind:
+    """What a request failed on."""
+    from pyspark.errors import AnalysisException
+
+    if isinstance(error, AnalysisException | NotAQueryError):
+        return FailureKind.QUERY
+    if any(_DATA in text for text in (str(error), *_causes(error))):
+        return FailureKind.DATA
+    return FailureKind.OTHER
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:
+        return lines[1].removeprefix(": ")
+    return lines[0] if lines else ""
+
+
+def _causes(error: BaseException) -> Iterator[str]:
+    """The messages of the causes in the JVM, outermost first."""
+    from py4j.protocol import Py4JJavaError
+
+    found = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)  # of PySpark
+    depth = 0
+    while found is not None and depth < 16:
+        found, depth = found.getCause(), depth + 1
+        if found is not None:
+            yield _first_line(str(found.getMessage() or found.getClass().getName()))

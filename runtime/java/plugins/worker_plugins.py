@@ -1,0 +1,79 @@
+"""Java config providers, and Java policies for client settings."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.java.errors import CallTimeoutError, HostLostError
+from runtime.java.host.deadline import deadline
+from runtime.java.host.host import JavaClass, JavaHost, PluginObject
+
+_TIMEOUT = 20.0  # seconds for a call
+
+
+class _Configured:
+    """An instance that is created again when its JVM has ended. Calls raise ConfigError. Thread-safe."""
+
+    def __init__(self, host: JavaHost, kind: str, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
+        self._host, self._kind, self._plugin, self._parameters = host, kind, plugin, dict(parameters)
+        self._lock = threading.Lock()
+        self._made: PluginObject | None = None
+        self.call_java("configure")
+
+    def call_java(self, name: str, *arguments: Any) -> Any:
+        """The answer to a call; `configure` only creates the instance."""
+        token = deadline.set(time.monotonic() + _TIMEOUT)
+        try:
+            made = self._instance()
+            return None if name == "configure" else made.call(name, *arguments)
+        except (HostLostError, CallTimeoutError) as error:
+            if self._made is not None:
+                self._made.close()
+            raise ConfigError(f"{self._plugin.name} has not answered: {error}") from error
+        except ConnectError as error:
+            raise ConfigError(f"{self._plugin.name}: {error}") from error
+        finally:
+            deadline.reset(token)
+
+    def _instance(self) -> PluginObject:
+        """The configured instance."""
+        with self._lock:
+            if self._made is None or not self._host.holds(self._made):
+                made = self._host.create(self._kind, self._plugin, self._kind)
+                try:
+                    made.call("configure", self._parameters)
+                except BaseException:
+                    made.close()
+                    raise
+                self._made = made
+            return self._made
+
+
+class JavaConfigProvider:
+    """A Java ConfigProvider. Thread-safe."""
+
+    def __init__(self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
+        """ConfigError with the exception of its constructor or configure()."""
+        self._plugin = _Configured(host, "config_provider", plugin, parameters)
+
+    def get(self, path: str, key: str) -> str | None:
+        found: dict[str, str | None] = self._plugin.call_java("get", path, [key])
+        return found.get(key)
+
+
+class JavaClientPolicy:
+    """A Java ConnectorClientConfigOverridePolicy. Thread-safe."""
+
+    def __init__(self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
+        """ConfigError with the exception of its constructor or configure()."""
+        self._plugin = _Configured(host, "override_policy", plugin, parameters)
+
+    def refusals(
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
+    ) -> dict[str, str]:
+        found = self._plugin.call_java("validate", name, kind.upper(), connector_class, client.upper(), dict(settings))
+        return {setting: errors[0] for setting, errors in found if errors}

@@ -1,0 +1,42 @@
+"""Messages with timestamps as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from runtime.api.data.columns import Column, ConstantColumn
+
+
+class MessageColumns(Sequence[dict[str, Any]]):
+    """Messages with timestamps and without headers, as columns. As a sequence the messages as the client takes them,
+    which are created when they are asked for."""
+
+    __slots__ = ("keys", "times", "values")
+
+    def __init__(self, values: Column, keys: Column | None, times: Column) -> None:
+        self.values, self.times = values, times
+        self.keys: Column = ConstantColumn(None, len(values)) if keys is None else keys
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> MessageColumns: ...
+
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | MessageColumns:
+        if isinstance(index, slice):
+            return MessageColumns(self.values[index], self.keys[index], self.times[index])
+        message = {"value": self.values[index]}
+        if (key := self.keys[index]) is not None:
+            message["key"] = key
+        if (time := self.times[index]) is not None:
+            message["timestamp"] = time
+        return message
+
+    def arguments(self) -> Iterator[tuple[bytes | None, bytes | None, int]]:
+        """Value, key and timestamp of each message, as produce() takes them: the timestamp 0 is the time of sending."""
+        return zip(self.values, self.keys, (time or 0 for time in self.times), strict=True)

@@ -1,0 +1,90 @@
+"""`spark.sql` against Spark: queries are accepted, statements with effects are refused and have had none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+PROGRAM = """
+import json, sys
+from pyspark.sql import SparkSession
+from runtime.engine.driver.session.frames import selected
+from runtime.engine.driver.session.queries import restrict
+from runtime.engine.driver.session.spark_errors import described, kind_of
+
+settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.warehouse.dir": "warehouse"}
+session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+session.sql("CREATE TABLE kept USING parquet AS SELECT 1 AS id")
+restrict(session)
+rows = session.range(2)
+found = {}
+for text in json.load(sys.stdin):
+    try:
+        found[text] = ["ok", [list(row) for row in selected(session, rows, text).collect()]]
+    except Exception as error:
+        found[text] = [kind_of(error).value, described(error)]
+after = {"kept": session.table("kept").count(), "tables": [table.name for table in session.catalog.listTables()],
+         "set": session.conf.get("spark.sql.ansi.enabled")}
+print(json.dumps([found, after]))
+"""
+
+QUERIES = {
+    "SELECT id FROM record": [[0], [1]],
+    " -- all\n(select id + 1 AS next FROM record WHERE id > 0) ; ": [[2]],
+    "WITH x AS (SELECT max(id) AS id FROM record) SELECT * FROM x": [[1]],
+    "FROM record |> WHERE id = 0": [[0]],
+    "SELECT r.id FROM record r JOIN kept USING (id)": [[1]],
+}
+STATEMENTS = (
+    "SET spark.sql.ansi.enabled=false",
+    "DROP TABLE kept",
+    "ADD JAR '/none.jar'",
+    "CREATE TABLE made USING parquet AS SELECT 1 AS id",
+    "CREATE TEMPORARY VIEW made AS SELECT 1 AS id",
+    "INSERT INTO kept SELECT 2",
+    "WITH x AS (SELECT 2 AS id) INSERT INTO kept SELECT * FROM x",
+    "FROM record INSERT INTO kept SELECT 2",
+    "TRUNCATE TABLE kept",
+    "EXECUTE IMMEDIATE 'DROP TABLE kept'",
+    "BEGIN DROP TABLE kept; END",
+    "SHOW TABLES",
+)
+PROGRAMS = (
+    "SELECT TRANSFORM(id) USING 'touch started' AS (id STRING) FROM record",
+    "WITH x AS (FROM record MAP id USING 'touch started' AS id) SELECT * FROM x",
+    "SELECT id FROM record WHERE id IN (SELECT TRANSFORM(id) USING 'touch started' AS (id INT) FROM record)",
+)
+OTHERS = {
+    "SELECT reflect('java.lang.System', 'nanoTime') FROM record": "UNRESOLVED_ROUTINE",
+    "SELECT builtin.java_method('java.lang.System', 'nanoTime') FROM record": "UNRESOLVED_ROUTINE",
+    "VALUES (IDENTIFIER('try_' || 'reflect')('java.lang.System', 'nanoTime'))": "UNRESOLVED_ROUTINE",
+    "SELECT * FROM text.`/etc/hostname`": "TABLE_OR_VIEW_NOT_FOUND",
+    "SELECT id FROM record; DROP TABLE kept": "PARSE_SYNTAX_ERROR",
+    "SELECT (id FROM record": "PARSE_SYNTAX_ERROR",
+}
+
+
+def test_only_queries_are_executed(tmp_path: Path) -> None:
+    texts = [*QUERIES, *STATEMENTS, *PROGRAMS, *OTHERS]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], input=json.dumps(texts), cwd=tmp_path, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    found: dict[str, Any]
+    found, after = json.loads(done.stdout.splitlines()[-1])
+    assert {text: found[text] for text in QUERIES} == {text: ["ok", rows] for text, rows in QUERIES.items()}
+    for text in STATEMENTS:
+        assert found[text][0] == "query"
+        assert "spark.sql must be a query" in found[text][1], text
+    for text in PROGRAMS:
+        assert found[text] == ["query", "spark.sql must not start programs (TRANSFORM, MAP or REDUCE … USING)"]
+    for text, message in OTHERS.items():
+        assert found[text][0] == "query"
+        assert message in found[text][1], text
+    assert after == {"kept": 1, "tables": ["kept"], "set": "true"}
+    assert not (tmp_path / "started").exists()

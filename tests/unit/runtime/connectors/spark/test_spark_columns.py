@@ -1,0 +1,86 @@
+"""Records as the columns of a table: types, casts, new fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from runtime.api import ValueBatch
+from runtime.api.data.logical import TIME_SCHEMA, TIMESTAMP_SCHEMA
+from runtime.api.data.schema import INT64_SCHEMA, struct_schema
+from runtime.connectors.spark.sink.columns import Evolution, TableColumns, stored_schema
+from runtime.connectors.spark.sink.spark_schema import arrow_columns
+
+
+def rows(columns: TableColumns, *values: Any) -> tuple[list[dict[str, Any]], list[int]]:
+    """The rows of these values, and the indices of those that do not fit."""
+    refused: list[int] = []
+    found = columns.convert(ValueBatch(None, list(values)), lambda index, error: refused.append(index))
+    return [row for _, batch in found for row in batch.to_pylist()], refused
+
+
+def test_new_fields_become_columns_and_types_stay() -> None:
+    columns = TableColumns(Evolution.ADD)
+    assert rows(columns, {"n": 1}) == ([{"n": 1}], [])
+    assert rows(columns, {"n": 2.0, "s": {"a": "x"}}) == ([{"n": 2, "s": {"a": "x"}}], [])
+    assert rows(columns, {"s": {"b": 5}}) == ([{"n": None, "s": {"a": None, "b": 5}}], [])
+    assert rows(columns, {"n": 1.5}, {"n": "text"}, {"n": 3}) == ([{"n": 3, "s": None}], [0, 1])
+    assert columns.schema.names == ["n", "s"]
+
+
+def test_a_record_that_does_not_fit_adds_no_column() -> None:
+    columns = TableColumns(Evolution.ADD)
+    rows(columns, {"n": 1})
+    assert rows(columns, {"n": "text", "new": 1}) == ([], [0])
+    assert columns.schema.names == ["n"]
+
+
+def test_values_that_were_all_null_get_their_type_later() -> None:
+    columns = TableColumns(Evolution.ADD)
+    rows(columns, {"n": 1, "later": None, "inner": {"x": None}})
+    assert stored_schema(columns.schema).names == ["n"]
+    rows(columns, {"n": 1, "later": "text", "inner": {"x": 2}})
+    assert stored_schema(columns.schema) == pa.schema(
+        {"n": pa.int64(), "later": pa.string(), "inner": pa.struct({"x": pa.int64()})}
+    )
+
+
+def test_without_evolution_other_fields_are_errors() -> None:
+    columns = TableColumns(Evolution.NONE)
+    columns.know(pa.schema({"n": pa.int32(), "s": pa.struct({"a": pa.string()})}))
+    assert rows(columns, {"n": 1}, {"n": 2, "m": 1}, {"s": {"b": 1}}) == ([{"n": 1, "s": None}], [1, 2])
+
+
+def test_each_batch_has_its_own_columns_if_any_are_allowed() -> None:
+    columns = TableColumns(Evolution.ANY)
+    rows(columns, {"n": 1})
+    assert rows(columns, {"n": 1.5}) == ([{"n": 1.5}], [])
+    columns.forget()
+    assert rows(columns, {"n": "text"}) == ([{"n": "text"}], [])
+    assert rows(columns, {"n": 1}) == ([], [0])  # within a batch
+
+
+def test_given_columns_are_the_only_ones() -> None:
+    columns = TableColumns(Evolution.ADD, arrow_columns("n INT NOT NULL, at TIMESTAMP, price DECIMAL(8,2)"), fixed=True)
+    found, refused = rows(columns, {"n": 1, "at": "2026-01-02T03:04:05Z", "more": True}, {"n": 1 << 40})
+    assert refused == [1]
+    assert found == [{"n": 1, "at": dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC), "price": None}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "kind"),
+    [
+        (TIME_SCHEMA, dt.time(0, 0, 1), pa.int32()),
+        (TIMESTAMP_SCHEMA, dt.datetime(2026, 1, 2, tzinfo=dt.UTC), pa.timestamp("us", "UTC")),
+        (INT64_SCHEMA, 5, pa.int64()),
+    ],
+)
+def test_types_of_connect_schemas(schema: Any, value: Any, kind: Any) -> None:
+    columns = TableColumns(Evolution.ADD)
+    values = ValueBatch(struct_schema({"v": schema}), [{"v": value}])
+    [(_, batch)] = columns.convert(values, lambda index, error: pytest.fail(str(error)))
+    assert batch.schema.field("v").type == kind
+    assert batch.schema.field("v").nullable

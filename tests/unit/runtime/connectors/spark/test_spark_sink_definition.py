@@ -1,0 +1,56 @@
+"""The configuration of SparkSink."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.api import ConfigError
+from runtime.connectors.spark.sink.connector import SparkSinkConnector
+from runtime.connectors.spark.sink.definition import SparkSinkSettings, interval
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("500 ms", 0.5), ("10 seconds", 10), ("1 minute", 60), ("2h", 7200), ("1.5 s", 1.5)]
+)
+def test_triggers(text: str, seconds: float) -> None:
+    assert interval(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("config", "key", "message"),
+    [
+        ({}, "spark.path", "Missing required configuration"),
+        ({"spark.path": "/t", "spark.table": "t"}, "spark.table", "not both"),
+        ({"spark.path": "/t", "spark.trigger": "soon"}, "spark.trigger", "a number with a unit"),
+        ({"spark.path": "/t", "spark.schema": "id BIGINTEGER"}, "spark.schema", "biginteger"),
+        ({"spark.path": "/t", "spark.mode": "merge"}, "spark.mode", "merge"),
+        ({"spark.path": "/t", "spark.sql": "SET a=b"}, "spark.sql", "Must be a query"),
+        ({"spark.path": "/t", "spark.sql": "/* SELECT */ DROP TABLE t"}, "spark.sql", "Must be a query"),
+    ],
+)
+def test_invalid_configurations(config: dict[str, str], key: str, message: str) -> None:
+    errors = {value.name: value.errors for value in SparkSinkConnector().validate(config)}
+    assert [name for name, found in errors.items() if found] == [key]
+    assert message in errors[key][0]
+    with pytest.raises(ConfigError):
+        SparkSinkSettings.of(config)
+
+
+def test_a_table_or_another_format_needs_no_path() -> None:
+    for config in ({"spark.table": "t"}, {"spark.format": "jdbc", "spark.option.url": "jdbc:x:y"}):
+        assert not [value for value in SparkSinkConnector().validate(config) if value.errors]
+        assert not SparkSinkSettings.of(config).staged
+
+
+def test_queries() -> None:
+    for sql in ("", "SELECT 1", " -- x\n( /* y */ select 1)", "WITH a AS (SELECT 1) TABLE a", "FROM record"):
+        assert SparkSinkSettings.of({"spark.path": "/t", "spark.sql": sql}).sql == sql.strip()
+
+
+def test_each_task_knows_its_number() -> None:
+    connector = SparkSinkConnector()
+    connector.start({"spark.path": "/t", "spark.option.compression": "zstd"})
+    first, second = map(SparkSinkSettings.of, connector.task_configs(2))
+    assert (first.task, second.task) == (0, 1)
+    assert first.options == {"compression": "zstd"}
+    assert first.staged

@@ -1,0 +1,258 @@
+"""The task of SparkSink: when batches are written, committed, published and dropped."""
+
+from __future__ import annotations
+
+import pytest
+from pyarrow import parquet
+
+from runtime.api import ConnectError, DataError, OffsetAndMetadata
+from runtime.connectors.spark import session_client
+from runtime.connectors.spark.sink.task import NO_BATCH
+from runtime.model.task_errors import TaskLostError
+from tests.support.spark_sink import ONE, ZERO, SparkSinkRig
+from tests.support.task_contexts import DeadLetterList
+
+ROW = {"id": 1, "name": "a"}
+
+
+@pytest.fixture(autouse=True)
+def rows_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(session_client.ROWS, str(tmp_path_factory.mktemp("rows")))
+
+
+def test_a_batch_is_written_at_the_trigger_committed_with_its_id_and_published() -> None:
+    rig = SparkSinkRig()
+    assert rig.opened["positions"] == [["orders", 0, 100, ""], ["orders", 1, 100, "0-earlier"]]
+    rig.put(ZERO, ROW, ROW)
+    rig.pass_time(9)
+    assert rig.operations() == []
+    rig.pass_time(1)
+    assert rig.pre_commit() == {ONE: 100}  # nothing of a batch that is being written
+    written = rig.session.take("write")
+    assert written["ranges"] == {"orders": {"0": [100, 102]}}
+    allowed = rig.pre_commit()
+    found = allowed[ZERO]
+    assert isinstance(found, OffsetAndMetadata)
+    assert (found, found.metadata) == (102, written["id"])
+    assert rig.operations() == []
+    rig.task.committed(allowed)
+    assert rig.session.take("publish")["batch"] == written["id"]
+    rig.pass_time(0)
+    allowed = rig.pre_commit()
+    assert allowed == {ZERO: 102, ONE: 100}
+    assert {offset.metadata for offset in allowed.values() if isinstance(offset, OffsetAndMetadata)} == {NO_BATCH}
+
+
+def test_a_batch_is_published_only_when_all_its_offsets_have_been_committed() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.put(ONE, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    allowed = rig.pre_commit()
+    rig.task.committed({ZERO: allowed[ZERO]})
+    assert rig.operations() == []
+    assert rig.pre_commit() == allowed  # again, for the other partition
+    rig.task.committed({ONE: allowed[ONE]})
+    assert rig.operations() == ["publish"]
+
+
+def test_the_next_batch_is_collected_meanwhile_and_its_offsets_are_not_committed() -> None:
+    rig = SparkSinkRig({"spark.batch.records": "2"})
+    rig.put(ZERO, ROW, ROW)
+    rig.put(ONE, ROW)
+    assert rig.pre_commit() == {ONE: 100}
+    rig.session.take("write")
+    allowed = rig.pre_commit()
+    assert set(allowed) == {ZERO}
+    rig.task.committed(allowed)
+    rig.pass_time(10)
+    rig.session.take("publish")
+    assert rig.session.take("write")["ranges"] == {"orders": {"1": [100, 101]}}
+
+
+def test_closing_a_partition_discards_the_batch_and_reads_the_others_again() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.put(ONE, ROW, ROW)
+    rig.pass_time(10)
+    rig.put(ONE, ROW)
+    rig.task.close([ZERO])
+    assert rig.context.sought == {ONE: 100}
+    rig.session.take("write")
+    rig.session.take("discard")
+    assert rig.task.pre_commit({ONE: 100}) == {ONE: 100}
+
+
+def test_a_lost_partition_prevents_a_commit_of_the_rest_of_its_batch() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.put(ONE, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    assert rig.pre_commit(ONE) == {}
+
+
+def test_a_batch_whose_commit_is_pending_is_published_after_the_partitions_are_gone() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    allowed = rig.pre_commit()
+    rig.task.close([ZERO, ONE])
+    assert rig.context.sought == {}
+    rig.task.committed(allowed)
+    rig.session.take("publish")
+    rig.task.stop()
+    assert rig.session.closed
+
+
+def test_a_batch_whose_commit_was_refused_is_left_to_the_next_owner() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    rig.pre_commit()
+    rig.task.close([ZERO, ONE])
+    rig.pass_time(0)
+    assert rig.operations() == []
+
+
+def test_a_task_with_a_partition_left_of_a_batch_whose_commit_was_refused_is_placed_again() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.put(ONE, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    assert set(rig.pre_commit()) == {ZERO, ONE}
+    rig.task.close([ZERO])
+    rig.pass_time(59)
+    with pytest.raises(TaskLostError, match="not confirmed"):
+        rig.pass_time(2)
+
+
+def test_partitions_that_come_back_are_looked_up_in_the_group() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    rig.pre_commit()
+    rig.task.close([ZERO, ONE])
+    rig.task.open([ZERO, ONE])
+    assert rig.session.take("resolve")["live"] == []
+    rig.positions = {ZERO: 100, ONE: 100}
+    assert rig.pre_commit() == {ZERO: 100, ONE: 100}
+
+
+def test_all_records_of_a_topic_that_was_created_again_are_written() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW, ROW, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    rig.task.committed(rig.pre_commit())
+    rig.session.take("publish")
+    rig.positions[ZERO] = 0
+    rig.put(ZERO, ROW)
+    rig.pass_time(0)
+    assert rig.pre_commit()[ZERO] == 0
+    rig.pass_time(10)
+    assert rig.session.take("write")["ranges"] == {"orders": {"0": [0, 1]}}
+    assert rig.pre_commit()[ZERO] == 1
+
+
+def test_a_failed_write_is_repeated_and_then_fails_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.connectors.spark.sink.spark_batch._FIRST_DELAY", 0.0)
+    rig = SparkSinkRig({"spark.write.retries": "1"})
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.session.refuse("no space left")
+    rig.pass_time(0)
+    rig.pass_time(0)
+    rig.session.refuse("no space left")
+    with pytest.raises(ConnectError, match="could not write a batch of 1 records: no space left"):
+        rig.pass_time(0)
+
+
+def test_records_for_which_the_query_fails_are_reported_and_the_rest_is_written() -> None:
+    reporter = DeadLetterList()
+    rig = SparkSinkRig({"spark.sql": "SELECT CAST(name AS INT) FROM record"}, reporter)
+    rig.put(ZERO, {"name": "1"}, {"name": "x"})
+    rig.put(ONE, {"name": "2"}, {"name": "y"})
+    rig.pass_time(10)
+    rig.session.refuse("[CAST_INVALID_INPUT] 'x'", "data")
+    rig.pass_time(0)
+    rig.session.answer("probe", [(1, "bad x"), (3, "bad y")])
+    rig.pass_time(0)
+    assert [(r.kafka_partition, r.kafka_offset) for r, _ in reporter.reported] == [(0, 101), (1, 101)]
+    assert "bad y" in str(reporter.reported[1][1])
+    [(request, _)] = rig.session.requests
+    assert parquet.read_table(request["files"][0])["name"].to_pylist() == ["1", "2"]
+    rig.session.take("write")
+    assert rig.pre_commit() == {ZERO: 102, ONE: 102}
+
+
+def test_a_query_that_fails_on_data_fails_the_task_if_errors_are_not_tolerated() -> None:
+    rig = SparkSinkRig({"spark.sql": "SELECT CAST(name AS INT) FROM record"})
+    rig.put(ZERO, {"name": "x"})
+    rig.pass_time(10)
+    rig.session.refuse("[CAST_INVALID_INPUT] 'x'", "data")
+    with pytest.raises(ConnectError, match="CAST_INVALID_INPUT"):
+        rig.pass_time(0)
+
+
+def test_a_full_batch_behind_a_slow_one_pauses_the_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime.connectors.spark.sink.task._FULL_WAIT", 0.0)
+    rig = SparkSinkRig({"spark.batch.records": "2"})
+    rig.put(ZERO, ROW, ROW)
+    rig.put(ZERO, ROW, ROW)
+    assert rig.context.paused == set()
+    rig.put(ZERO, ROW, ROW)
+    assert rig.context.paused == {ZERO, ONE}
+    rig.context.paused.clear()
+    rig.task.open([ONE])  # assigned again by a rebalance
+    assert rig.context.paused == {ONE}
+    rig.session.take("write")
+    rig.task.committed(rig.pre_commit())
+    rig.pass_time(0)
+    assert rig.context.paused == set()
+
+
+def test_records_that_do_not_fit_are_reported_and_the_rest_is_written() -> None:
+    reporter = DeadLetterList()
+    rig = SparkSinkRig({"spark.schema": "id BIGINT NOT NULL, name STRING"}, reporter)
+    rig.put(ZERO, ROW, {"id": "x"}, ROW)
+    rig.pass_time(10)
+    assert [record.kafka_offset for record, _ in reporter.reported] == [101]
+    assert rig.session.take("write")["ranges"] == {"orders": {"0": [100, 103]}}
+
+
+def test_a_record_that_does_not_fit_fails_the_task_without_a_reporter() -> None:
+    rig = SparkSinkRig({"spark.schema": "id BIGINT"})
+    with pytest.raises(DataError, match="orders-0 at offset 100 does not fit the columns"):
+        rig.put(ZERO, {"id": "x"})
+
+
+def test_records_without_rows_are_committed_without_a_write() -> None:
+    rig = SparkSinkRig({"spark.schema": "id BIGINT"}, DeadLetterList())
+    rig.put(ZERO, {"id": "x"})
+    rig.pass_time(10)
+    assert rig.operations() == []
+    assert rig.pre_commit() == {ZERO: 101, ONE: 100}
+
+
+def test_other_targets_are_committed_when_they_have_been_written() -> None:
+    rig = SparkSinkRig({"spark.format": "jdbc", "spark.path": "", "spark.schema": "id BIGINT"})
+    assert rig.opened == {}  # such targets have no files of earlier runs
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    assert rig.pre_commit() == {ONE: 100}
+    assert rig.session.take("write")["staged"] is False
+    assert rig.pre_commit() == {ZERO: 101, ONE: 100}
+    assert rig.operations() == []
+
+
+def test_a_text_that_is_no_query_ends_the_task_before_any_batch() -> None:
+    rig = SparkSinkRig({"spark.sql": "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"}, refused="no query")
+    assert rig.task.idle_put is not None  # put() is called also if no records come
+    with pytest.raises(ConnectError, match="no query"):
+        rig.pass_time(0)

@@ -1,0 +1,126 @@
+"""The socket of the Spark session: requests, errors, tasks that vanish, staged batches that a group has committed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.connectors.spark import session_client
+from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
+from runtime.engine.driver.session import server
+from runtime.engine.driver.session.server import SessionServer
+from runtime.engine.driver.session.staging import StartPosition, is_committed
+from tests.support.waiting import wait_until
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SessionClient]:
+    """A client of a server that executes requests with a function."""
+
+    def start(operate: Any, cancel: Callable[[str], None] = lambda group: None) -> SessionClient:
+        path = tmp_path / "session.sock"
+        monkeypatch.setenv(session_client.SOCKET, str(path))
+        monkeypatch.setattr(server, "is_below", lambda pid, ancestor: (pid, ancestor) == (os.getpid(), os.getpid()))
+        SessionServer(path, operate, cancel, 2).start()
+        return SessionClient("test")
+
+    return start
+
+
+def test_requests_are_answered_in_order_and_errors_are_raised(serve: Callable[..., SessionClient]) -> None:
+    def operate(group: str, request: Mapping[str, Any]) -> Any:
+        return request["n"] // request["by"]
+
+    client = serve(operate)
+    answers = [client.send(lambda by=by: {"n": 10, "by": by}) for by in (2, 0, 5)]  # type: ignore[misc]  # bound now
+    assert answers[0].result(5) == 5
+    with pytest.raises(SparkRequestError, match="division"):
+        answers[1].result(5)
+    assert answers[2].result(5) == 2
+    client.close()
+
+
+def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
+    serve: Callable[..., SessionClient], tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows"
+    rows.touch()
+    started, cancelled = threading.Event(), threading.Event()
+    groups: list[str] = []
+
+    def operate(group: str, request: Mapping[str, Any]) -> None:
+        groups.append(group)
+        started.set()
+        assert cancelled.wait(10)
+
+    def cancel(group: str) -> None:
+        assert group == groups[0]
+        cancelled.set()
+
+    client = serve(operate, cancel)
+    client.send(lambda: {"files": [str(rows)]})
+    assert started.wait(5)
+    client.close()
+    assert cancelled.wait(5)
+    wait_until(lambda: not rows.exists(), 5, "rows removed")
+
+
+def test_other_processes_are_refused(serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(lambda group, request: None)
+    monkeypatch.setattr(server, "is_below", lambda pid, ancestor: False)
+    with pytest.raises(SparkRequestError):
+        client.send(dict).result(5)
+    client.close()
+
+
+class FailingListener(socket.socket):
+    """Without a free file descriptor for the first connections."""
+
+    failures = 2
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if FailingListener.failures:
+            FailingListener.failures -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+def test_connections_are_accepted_again_after_an_error(
+    serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "ACCEPT_RETRY", 0.01)
+    monkeypatch.setattr(FailingListener, "failures", 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "socket", FailingListener)
+        client = serve(lambda group, request: 7)
+    assert client.send(dict).result(5) == 7
+    assert FailingListener.failures == 0
+    client.close()
+
+
+RANGES = {"t": {"0": [100, 200], "1": [0, 50]}}
+
+
+@pytest.mark.parametrize(
+    ("position", "verdict"),
+    [
+        (StartPosition("t", 0, 200, "0-a"), True),  # committed, and not published yet
+        (StartPosition("t", 0, 100, "0-before"), False),  # killed before the commit
+        (StartPosition("t", 0, 100, ""), False),  # the same, without an earlier commit; or set back by the user
+        (StartPosition("t", 0, 20, ""), False),  # set back by the user
+        (StartPosition("t", 0, 300, ""), True),  # set forward by the user: nothing that may have been committed is lost
+        (StartPosition("t", 0, 300, "0-later"), False),  # other batches have been committed since
+        (StartPosition("t", 0, 300, "-"), False),  # offsets without a batch have been committed since
+        (StartPosition("t", 2, 100, ""), None),  # another task's partition
+        (StartPosition("u", 0, 100, "0-a"), None),
+    ],
+)
+def test_the_group_decides_whether_a_batch_is_published(position: StartPosition, verdict: bool | None) -> None:
+    assert is_committed("0-a", RANGES, [position]) is verdict

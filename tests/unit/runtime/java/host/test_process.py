@@ -1,0 +1,23 @@
+"""The process of a task host JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtime.java.host.process import HostProcess, JvmSettings
+
+
+def test_a_line_of_the_output_without_end_is_logged_in_parts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho short\nhead -c 100500 /dev/zero | tr '\\0' x\n")
+    java.chmod(0o755)
+    caplog.set_level("INFO", "runtime.java.host.process")
+    process = HostProcess(JvmSettings(java, []))
+    assert process.ended.wait(10)
+    lines = [record.message for record in caplog.records]
+    assert lines[0] == "short"
+    assert sum(map(len, lines[1:])) == 100_500
+    assert max(map(len, lines)) == 1000
+    assert len(process.end.reason) < 21_000

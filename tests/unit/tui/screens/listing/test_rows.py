@@ -1,0 +1,27 @@
+"""The incrementally sorted list has the order of a freshly sorted list."""
+
+from __future__ import annotations
+
+import random
+
+from tui.model import Connector, Task, by_severity
+from tui.screens.listing.rows import Rows
+
+
+def test_the_order_is_correct_after_each_change() -> None:
+    chance, rows, there = random.Random(5), Rows(), dict[str, Connector]()
+    for _ in range(60):
+        for _ in range(chance.randrange(1, 6)):
+            name = f"c{chance.randrange(40)}"
+            if chance.random() < 0.25:
+                there.pop(name, None)
+            else:
+                state = chance.choice(("RUNNING", "FAILED", "PAUSED", "STOPPED", "UNASSIGNED"))
+                there[name] = Connector(name, state=state, tasks=(Task(0, state),))
+        rows.update(dict(there))
+        names, wanted = rows.chosen(None)
+        assert names == [one.name for one in by_severity(there.values())]
+        assert wanted["name"] == max(map(len, names), default=0)
+        failed, _ = rows.chosen(lambda one: one.overall == "FAILED")
+        assert failed == [name for name in names if there[name].overall == "FAILED"]
+        assert rows.counts.total() == len(there)

@@ -1,0 +1,1 @@
+"""The connector list: rows, filter, orders, marks, and the widget that shows them."""

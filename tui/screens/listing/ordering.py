@@ -1,0 +1,153 @@
+"""The orders of the connector list, and the file that keeps the order of each cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.cluster.snapshot import Snapshot
+from tui.model import Connector
+
+if TYPE_CHECKING:  # imported before the first paint, so that nothing larger is loaded
+    from tui.metrics.progress import ConnectorProgress
+
+MAX_CLUSTERS = 200  # in the file
+Value = float | str | None  # None: unknown, sorted last in both directions
+
+
+class ListFacts(NamedTuple):
+    """Everything that the list can be sorted by, at the time `now` (seconds since the epoch)."""
+
+    snapshot: Snapshot = Snapshot()
+    progress: Mapping[str, ConnectorProgress] = {}
+    rates: Callable[[str, float], float | None] = lambda name, now: None
+    now: float = 0.0
+
+
+class SortOrder(NamedTuple):
+    """One order: the key in its menu, the column whose heading selects it, and the value of a connector. `first` tells
+    which connectors come first."""
+
+    key: str
+    column: str
+    first: str
+    value: Callable[[Connector, ListFacts], Value]
+
+
+def _lag(one: Connector, facts: ListFacts) -> Value:
+    """Sinks by their lag, the largest first; then sources by the age of their positions, the oldest first."""
+    known = facts.progress.get(one.name)
+    if known is None:
+        return None
+    if known.lag is not None:
+        return -known.lag - 1.0
+    return None if known.age_ms is None else 1 / (1 + known.age(facts.now))
+
+
+def _throughput(one: Connector, facts: ListFacts) -> Value:
+    rate = facts.rates(one.name, facts.now)
+    return None if rate is None else -rate
+
+
+def _since(one: Connector, facts: ListFacts) -> Value:
+    began = facts.snapshot.since.get(one.name)
+    return None if began is None else -began
+
+
+def _failures(one: Connector, facts: ListFacts) -> Value:
+    """Failed tasks, then stalled tasks and failing records."""
+    known = facts.progress.get(one.name)
+    failing = 0.0
+    if known is not None:
+        rate = known.failing.rate if known.failing.is_so(facts.now) else 0.0
+        failing = len(known.stalled) + known.failing.everything + rate / (rate + 1)
+    found = 1000.0 * (one.failed + (one.state == "FAILED")) + failing
+    return -found if found else None
+
+
+STATE = "state"
+ORDERS: Mapping[str, SortOrder] = {
+    STATE: SortOrder("s", "state", "failures first, then by name", lambda one, facts: None),
+    "name": SortOrder("n", "name", "A to Z", lambda one, facts: one.name),
+    "lag": SortOrder("l", "progress", "the largest first", _lag),
+    "throughput": SortOrder("t", "rate", "the highest first", _throughput),
+    "since": SortOrder("c", "since", "the latest change of state first", _since),
+    "failures": SortOrder("f", "tasks", "the most failures first", _failures),
+}
+
+
+class ListOrder(NamedTuple):
+    """The chosen order of a list."""
+
+    by: str = STATE
+    reverse: bool = False
+
+    @property
+    def text(self) -> str:
+        """The words of the command: `lag` or `lag reverse`."""
+        return f"{self.by} reverse" if self.reverse else self.by
+
+    def then(self, by: str) -> ListOrder:
+        """The order after `by` is chosen: the same order again is reversed."""
+        return ListOrder(by, not self.reverse) if by == self.by else ListOrder(by)
+
+
+DEFAULT = ListOrder()
+
+
+def of_words(text: str) -> ListOrder | None:
+    """The order of `lag`, `lag reverse` or `-lag`; None if there is no such order."""
+    words = text.lower().split()
+    name = words[0].removeprefix("-") if words else ""
+    if name not in ORDERS or words[1:] not in ([], ["reverse"]):
+        return None
+    return ListOrder(name, words[0].startswith("-") or len(words) > 1)
+
+
+def of_column(key: str) -> str:
+    """The order that a column's heading selects; empty if there is none."""
+    if key == "trend":
+        key = "rate"
+    return next((name for name, order in ORDERS.items() if order.column == key), "")
+
+
+# The order of each cluster, by its label
+
+
+def _file(environ: Mapping[str, str]) -> Path:
+    from tui.offsets import files
+
+    return files.state_folder(environ) / "orders.json"
+
+
+def _load(environ: Mapping[str, str]) -> dict[str, str]:
+    import json
+
+    with suppress(OSError, ValueError):
+        content = json.loads(_file(environ).read_text("utf-8"))
+        if isinstance(content, dict):
+            return {str(label): str(text) for label, text in content.items()}
+    return {}
+
+
+def load(label: str, environ: Mapping[str, str] = os.environ) -> ListOrder:
+    """The stored order of a cluster; the default order if none is stored."""
+    return of_words(_load(environ).get(label, "")) or DEFAULT
+
+
+def store(label: str, order: ListOrder, environ: Mapping[str, str] = os.environ) -> None:
+    """Stores the order of a cluster. An error in writing only means that the next session starts with the default."""
+    import json
+
+    from tui.errors import HeadraceError
+    from tui.offsets import files
+
+    known = _load(environ)
+    known.pop(label, None)
+    if order != DEFAULT:
+        known[label] = order.text
+    with suppress(HeadraceError):
+        files.replace(_file(environ), json.dumps(dict(list(known.items())[-MAX_CLUSTERS:]), indent=1) + "\n")
