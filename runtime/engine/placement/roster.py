@@ -115,6 +115,10 @@ class SlotLink:
             task.revoked_at = now
             self.leaks += 1
 
+    def granted(self, now: float) -> bool:
+        """Whether the slot has a lease."""
+        return self.cell is not None and self.cell.deadline > now
+
     def lapsed(self, now: float) -> bool:
         """Whether the slot's lease was granted and has expired."""
         return self.cell is not None and self.cell.lapsed(now)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from runtime.engine.protocol.lease_cell import NEVER, LeaseCell, cell_path, stack_of
+from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, stack_of
 from runtime.pipeline.task.errors import RevokedError
 
 DUMP_SIGNAL = signal.SIGUSR1
@@ -24,8 +24,8 @@ class LeaseLostError(RevokedError):
 class Lease:
     """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`).
 
-    A lease that has expired stays expired even if the worker renews it at the same moment: tasks have given up by then,
-    and the slot would report that they have ended. Thread-safe."""
+    A lease that was found to be over stays over even if the worker grants it at the same moment: the task that asked has
+    given up by then, and counts as lost only when its slot ends. Thread-safe."""
 
     def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
         self._cell, self._clock = cell, clock
@@ -34,10 +34,10 @@ class Lease:
     @property
     def over(self) -> bool:
         """Whether the lease has expired or was never granted."""
-        if self._lapsed or self._cell.lapsed(self._clock()):
+        if self._lapsed or self._cell.deadline <= self._clock():
             self._lapsed = True
             self._cell.revoke()  # so that driver and worker end this process
-        return self._lapsed or self._cell.deadline == NEVER
+        return self._lapsed
 
     def check(self) -> None:
         """LeaseLostError if the lease has expired or was never granted."""

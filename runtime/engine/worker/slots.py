@@ -207,10 +207,14 @@ class Slots:
             self._drop(link, "its process has ended")
 
     def _check_leases(self) -> None:
-        """Tasks are placed only on slots whose leases are renewed."""
-        held, changed, now = self.may_run(), False, self._clock()
+        """Tasks are placed only on slots that have a lease: a task without one ends immediately. Slots that connected
+        while the membership was not confirmed get their first lease here, as soon as it is confirmed again."""
+        held, changed = self.may_run(), False
+        if held:
+            self._granter.renew()
+        now = self._clock()
         for link in self._roster.links.values():
-            leased = held and not link.lapsed(now)
+            leased = held and link.granted(now)
             changed |= link.leased != leased
             link.leased = leased
         if changed:

@@ -37,8 +37,11 @@ def cell(tmp_path: Path) -> LeaseCell:
 
 
 def test_a_lease_that_was_never_granted_counts_as_expired(cell: LeaseCell, clock: Clock) -> None:
+    lease = Lease(cell, clock)
     with pytest.raises(LeaseLostError):
-        Lease(cell, clock).check()
+        lease.check()
+    LeaseGranter(lambda: 8.0, 5.0, clock).add(cell)
+    assert lease.over, "a task has ended without a report, so the slot must end too"
 
 
 def test_a_lease_holds_until_the_deadline_that_the_worker_wrote(tmp_path: Path, cell: LeaseCell, clock: Clock) -> None:

@@ -119,6 +119,27 @@ async def test_a_slot_whose_lease_has_expired_gets_no_tasks_after_the_membership
     assert not link.leased
 
 
+async def test_a_slot_that_connected_without_a_membership_gets_its_lease_before_its_first_task(rig: Rig) -> None:
+    rig.lease = 0.0
+    link = rig.up()
+    rig.slots._check_leases()
+    assert not link.leased
+    rig.lease = 60.0
+    rig.slots._check_leases()
+    assert link.leased
+    assert link.cell is not None and link.cell.deadline == rig.now + TTL
+
+
+async def test_a_slot_without_a_grant_gets_no_tasks(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The membership may expire between its confirmation and the grant."""
+    rig.lease = 0.0
+    link = rig.up()
+    monkeypatch.setattr(rig.slots._granter, "renew", ignore)
+    rig.lease = 60.0
+    rig.slots._check_leases()
+    assert not link.leased
+
+
 async def test_the_jvm_of_a_slot_that_is_too_large_is_ended_once(rig: Rig) -> None:
     link = rig.up()
     sent: list[bytes] = []
