@@ -24,8 +24,8 @@ class LeaseLostError(RevokedError):
 class Lease:
     """The deadline as tasks see it. A process that outlives its lease is ended by the driver (`guard.py`).
 
-    A lease that was found to be over stays over even if the worker grants it at the same moment: the task that asked has
-    given up by then, and counts as lost only when its slot ends. Thread-safe."""
+    A lease that was found to be over stays over even if the worker grants it at the same moment: the task that asked
+    has given up by then, and counts as lost only when its slot ends. Thread-safe."""
 
     def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
         self._cell, self._clock = cell, clock
