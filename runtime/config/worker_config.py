@@ -11,11 +11,12 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import between, one_of, one_of_ignoring_case
 from runtime.api.errors import ConfigError
-from runtime.config import listeners, properties, session_keys
+from runtime.config import listeners, properties, restart_policy, session_keys
 from runtime.config.exactly_once import ExactlyOnce
 from runtime.config.foreign_plugins import NONE, ClientPolicy, ForeignPlugins
 from runtime.config.listeners import Advertised, Listener
 from runtime.config.providers import Providers, providers
+from runtime.config.restart_policy import BUDGET
 from runtime.config.secret_values import passwords
 from runtime.config.session_keys import SessionKeySettings, session_key_settings
 
@@ -195,6 +196,8 @@ DISTRIBUTED = ConfigDef(
         "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
     ),
     ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run tasks after the lease was renewed."),
+    *restart_policy.KEYS,
+    BUDGET,
     *session_keys.KEYS,
 )
 """Every key of a distributed worker that has an effect."""
@@ -275,6 +278,8 @@ class WorkerConfig:
     stalled: float
     progress: float
     log_format: str
+    restart_budget: int = 60
+    """Automatic restarts of failed connectors and tasks per minute."""
     file_paths: tuple[str, ...] = ()
     """The folders below which file connectors may name files; empty: all."""
     session_keys: SessionKeySettings = field(default_factory=SessionKeySettings)
@@ -353,6 +358,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         stalled=v["headrace.stalled.ms"] / 1000,
         progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],
+        restart_budget=v[BUDGET.name],
         file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
         session_keys=session_key_settings(v),
         warnings=tuple(_warnings(props)),

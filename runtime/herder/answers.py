@@ -148,6 +148,44 @@ class ProgressAnswer(TypedDict):
     stalled: list[int]
 
 
+class RestartPolicyAnswer(TypedDict):
+    """When a connector is restarted automatically. `attempts` in a row; 0: none, -1: without limit."""
+
+    attempts: int
+    delay_ms: int
+    delay_max_ms: int
+    errors: list[str]
+    reset_ms: int
+
+
+class PastRestartAnswer(TypedDict):
+    """A failure and its automatic restart; `restarted` is null, and `attempt` 0, if none followed."""
+
+    time: int
+    attempt: int
+    restarted: int | None
+    error: str
+
+
+class RestartUnitAnswer(TypedDict):
+    """The automatic restarts of a connector (`task` is null) or task. `due`: time of the restart that waits. `ended`:
+    no restart follows any more."""
+
+    task: int | None
+    attempts: int
+    due: int | None
+    ended: bool
+    history: list[PastRestartAnswer]
+
+
+class RestartsAnswer(TypedDict):
+    """GET /connectors/{name}/restarts: units that have failed."""
+
+    name: str
+    policy: RestartPolicyAnswer
+    units: list[RestartUnitAnswer]
+
+
 class ProgressPoint(TypedDict):
     """The progress of a connector at one time, in milliseconds since 1970. Counts begin with the worker's start; `lag`
     in records is null for sources."""

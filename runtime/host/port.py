@@ -12,6 +12,9 @@ HOST_DIED, HOST_ABSENT = "host", "absent"
 """Kinds of HostErrors that do not come from a plugin: the host, or the JVM of its Java plugins, died during the call,
 or was not running."""
 
+REFUSED = "refused"
+"""The kind of a start that the worker refuses, although no plugin has raised an error: another start fails too."""
+
 CALL_TIMEOUT = "timeout"
 """The kind with which the process reports a Java plugin that did not return in time; the client raises TimeoutError."""
 
@@ -19,7 +22,7 @@ CALL_TIMEOUT = "timeout"
 class HostError(Exception):
     """A plugin raised an error. `kind` is config, data, unsupported, connect or other; `trace` is the stack trace.
 
-    `kind` is HOST_DIED or HOST_ABSENT if the plugin is not at fault.
+    `kind` is HOST_DIED or HOST_ABSENT if the plugin is not at fault, and REFUSED if it has not been called.
     """
 
     def __init__(self, kind: str, message: str, trace: str) -> None:
@@ -30,6 +33,11 @@ class HostError(Exception):
     def temporary(self) -> bool:
         """Whether the same call may succeed later, because the host failed and not the plugin that was called."""
         return self.kind in (HOST_DIED, HOST_ABSENT)
+
+    @property
+    def permanent(self) -> bool:
+        """Whether a restart cannot help: someone must change the configuration or the plugin."""
+        return self.kind == REFUSED
 
 
 class HostRequestError(HostError):

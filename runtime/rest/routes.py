@@ -26,6 +26,7 @@ from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.previews import Previews
+from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs.lines import MAX_LINES, ConnectorLines
@@ -43,6 +44,7 @@ from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
 from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
+from runtime.rest.restarts import restart_routes
 from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
 from runtime.rest.workers import worker_routes
@@ -91,6 +93,7 @@ class Services:
     forwarding: Forwarding
     peers: Peers
     plugins: PluginReload
+    restarts: AutoRestarts
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -276,6 +279,7 @@ def routes(s: Services) -> Sequence[Route]:
         *offset_routes(s.offset_views, s.orphans, ready, leader),
         *record_routes(s.previews, s.errors, s.peers, h.stored, ready),
         *progress_routes(s.progress, s.peers, h.stored, ready),
+        *restart_routes(s.restarts, h.stored, ready),
         *worker_routes(s.workers, ready, leader),
         *plugin_routes(s.plugins, s.peers, ready),
         Route("/connector-plugins", Resource(get=plugins)),

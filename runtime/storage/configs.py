@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 _CONNECTOR, _TARGET, _TASK, _COMMIT = "connector-", "target-state-", "task-", "commit-"
 _FENCING, _RESTART, _SESSION_KEY, _LOGGER = "tasks-fencing-", "restart-connector-", "session-key", "logger-cluster-"
 
+LIVE = ("headrace.rate.", "headrace.restart.")
+"""Prefixes of keys that take effect while connector and tasks run: a change of them restarts nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredConnector:
@@ -31,6 +34,16 @@ class StoredConnector:
     tasks: tuple[dict[str, str], ...]  # the configs of the last complete set; none while STOPPED
     inconsistent: bool = False  # compaction left an incomplete set: the connector must generate its task configs again
     applied: dict[str, str] | None = None  # the config from which `tasks` were generated; None if unknown
+
+    @property
+    def start_config(self) -> dict[str, str]:
+        """The config with which connector and tasks are started, without the keys that take effect while they run."""
+        return without_live_keys(self.config)
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether `tasks` were generated from the config, as far as known."""
+        return self.applied is None or without_live_keys(self.applied) == self.start_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +318,13 @@ class ConfigStore:
         _SESSION_KEY: _take_session_key,
         _LOGGER: _take_logger,
     }
+
+
+def without_live_keys(config: dict[str, str]) -> dict[str, str]:
+    """The configuration without the keys that take effect while connector and tasks run."""
+    if not any(key.startswith(LIVE) for key in config):
+        return config
+    return {key: text for key, text in config.items() if not key.startswith(LIVE)}
 
 
 def _key(text: str) -> bytes:

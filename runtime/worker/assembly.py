@@ -55,6 +55,8 @@ from runtime.herder.offsets.source_transactions import SourceTransactions
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.previews import Previews
+from runtime.herder.restarts.auto_restart import AutoRestarts
+from runtime.herder.restarts.restart_record import RestartRecords
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.environment_hosts import EnvironmentHosts
@@ -164,7 +166,11 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     peers = Peers(group, clients, copies)
     leader = LeaderClient(group, clients, keys, configs)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
-    connectors = Connectors(configs, statuses, board, group, starts, leader.put_tasks)
+    restarts = AutoRestarts(
+        config.originals, config.providers, configs, RestartRecords(journal.documents), events, config.restart_budget
+    )
+    board.subscribe(restarts.state)
+    connectors = Connectors(configs, statuses, board, group, restarts, starts, leader.put_tasks)
 
     def changed(name: str) -> None:
         group.configured(name)
@@ -204,7 +210,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
     lag, seek = OffsetProgress(positions, worker_offsets, _isolation(config)), SeekResolver(positions)
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
-    metrics = Metrics(herder, statuses, board, engine, stalls, lambda: health.ready)
+    metrics = Metrics(herder, statuses, board, engine, stalls, restarts, lambda: health.ready)
 
     workers = Workers(group, cordons, configs, config.slots, lambda: loads.total)
     masks = Masks(host.password_keys)
@@ -214,6 +220,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors,
         progress.history, metrics, masks,
         internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
+        restarts,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None

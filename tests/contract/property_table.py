@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from runtime.api.config.definition import ConfigDef, ConfigKey
+from runtime.config import restart_policy
 from runtime.config.standalone_config import STANDALONE
 from runtime.config.worker_config import DISTRIBUTED, distributed
 from runtime.definitions.common import common_keys
@@ -119,7 +120,8 @@ def page() -> str:
     parts += ["\nHeadrace's own properties, for both kinds of worker:\n\n"]
     parts += _table(_own_rows(k for k in DISTRIBUTED if k.name.startswith("headrace.")))
     parts += ["\n## Connectors\n\n", *_table(_connector_rows(connect))]
-    parts += ["\nHeadrace's own property, for both kinds of connector:\n\n", *_table(iter([ISOLATION_ROW]))]
+    parts += ["\nHeadrace's own properties, for both kinds of connector:\n\n"]
+    parts += _table(iter([ISOLATION_ROW, *_own_rows(iter(restart_policy.KEYS))]))
     return "".join(parts)
 
 

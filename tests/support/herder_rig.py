@@ -24,6 +24,8 @@ from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.restarts.auto_restart import AutoRestarts
+from runtime.herder.restarts.restart_record import RestartRecords
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
@@ -174,7 +176,14 @@ class HerderRig:
         self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets, entries.entry)
         self.group = SoleWorker("w:1", self.configs.names)
         starts = StartControl(times=times)
-        self.connectors = Connectors(self.configs, self.statuses, self.board, self.group, starts)
+        self.journal = OffsetJournal(self.logs, topic("j"))
+        self.events = EventLog()
+        self.restarts = AutoRestarts(
+            self.worker.originals, self.worker.providers, self.configs, RestartRecords(self.journal.documents),
+            self.events, self.worker.restart_budget,
+        )  # fmt: skip
+        self.board.subscribe(self.restarts.state)
+        self.connectors = Connectors(self.configs, self.statuses, self.board, self.group, self.restarts, starts)
         self.configs.subscribe(changes=self.connectors.config_changed)
         self.plugins, self.groups = ScriptedHost(), ScriptedGroups()
         self.engine = ScriptedEngine(self.connectors)
@@ -185,7 +194,6 @@ class HerderRig:
             self.store, topic, NEVER_CALLED, lambda name: None, self.topic_of, self.configs.names
         )
         self.stored_offsets, locks = StoredOffsets(self.offsets, groups), ConnectorLocks()
-        self.journal = OffsetJournal(self.logs, topic("j"))
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, locks)
         self.herder = Herder(

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.api.config.types import parse, to_text
 from runtime.api.errors import ConfigError
+from runtime.config.restart_policy import invalid_keys
 from runtime.config.worker_config import WorkerConfig
 from runtime.definitions.render import definition
 from runtime.herder.configs import topic_creation
@@ -63,6 +64,8 @@ class WorkerChecks:
         else:
             yield from self._offsets(config)
         yield from self._file(config)
+        for key, error in invalid_keys(config):
+            yield ConfigIssue(key, error)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
             values = f"must be one of: {SHARED}, {DEDICATED}"
             yield ConfigIssue(ISOLATION, f"Invalid value {config[ISOLATION]} for configuration {ISOLATION}: {values}")

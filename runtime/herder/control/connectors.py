@@ -15,6 +15,7 @@ from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks, TaskServices
 from runtime.herder.errors import NOT_HERE, Conflict
+from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.formats import canonical
 from runtime.kafka.group.protocol import CONNECTOR
@@ -40,11 +41,11 @@ class Connectors:
 
     def __init__(
         self, configs: ConfigStore, statuses: StatusStore, board: StatusBoard, group: OwnedUnits,
-        starts: StartControl | None = None, put_tasks: PutTasks | None = None,
+        restarts: AutoRestarts, starts: StartControl | None = None, put_tasks: PutTasks | None = None,
     ) -> None:  # fmt: skip
         """`put_tasks`: stores task configs through the leader; without it this worker stores them itself."""
         self._configs, self._statuses, self._board, self._group = configs, statuses, board, group
-        self._put_tasks = put_tasks or configs.put_tasks
+        self._put_tasks, self._restarts = put_tasks or configs.put_tasks, restarts
         self._services: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
         self._closed = False
@@ -59,6 +60,7 @@ class Connectors:
         """Start a loop for each connector of which this worker owns anything. Tasks that an earlier process of this
         worker ran are reported as UNASSIGNED first."""
         await self._starts.crashes.begin()
+        self._restarts.start(self._restart_failed)
         for number, name in enumerate(self._group.owned()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
@@ -87,6 +89,7 @@ class Connectors:
         """The config topic has new records of this connector, or this worker's part in it has changed."""
         if self._services is None or self._closed:
             return
+        self._restarts.changed(name, partial(self._group.owns, name))
         loop = self._loops.get(name)
         if loop is None or loop.gone:
             if self._configs.connector(name) is None or not self._group.owns_any(name):
@@ -119,7 +122,18 @@ class Connectors:
         """Restart the connector instance, these tasks, or both."""
         loop = self._loops.get(name)
         if loop is not None:
+            self._restarts.requested(name, _units(connector, tasks))
             loop.restart(connector, tasks)
+
+    def _restart_failed(self, name: str, unit: int) -> bool:
+        """Carry out an automatic restart. False if this worker does not run the unit any more."""
+        loop = self._loops.get(name)
+        if loop is None or not self._group.owns(name, unit):
+            return False
+        connector, tasks = unit == CONNECTOR, {unit} - {CONNECTOR}
+        loop.show_restarting(connector, tasks)
+        loop.restart(connector, tasks)
+        return True
 
     async def has_failed(self, name: str, within: float) -> bool:
         """Whether the connector has failed; waits at most `within` seconds for requested restarts."""
@@ -141,6 +155,7 @@ class Connectors:
         connector = connector and self._group.owns(name)
         tasks = {task for task in tasks if self._group.owns(name, task)}
         if loop is not None and (connector or tasks):
+            self._restarts.requested(name, _units(connector, tasks))
             loop.show_restarting(connector, tasks)
             loop.restart(connector, tasks)
 
@@ -161,6 +176,7 @@ class Connectors:
         """Stop all loops and report their connectors and tasks as UNASSIGNED. Nothing starts after that, although the
         group may assign units to this worker until it has left."""
         self._closed = True
+        self._restarts.close()
         loops, self._loops = list(self._loops.values()), {}
         closing = []
         for number, loop in enumerate(loops):
@@ -256,3 +272,7 @@ class Connectors:
         loop = self._loops.get(connector)
         if loop is not None:
             act(loop)
+
+
+def _units(connector: bool, tasks: set[int]) -> set[int]:
+    return tasks | {CONNECTOR} if connector else tasks

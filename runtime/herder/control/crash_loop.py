@@ -19,7 +19,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from runtime.host.port import HostError
+from runtime.host.port import REFUSED, HostError
 from runtime.kafka.errors import KafkaProblem
 from runtime.storage.documents import Documents
 
@@ -111,7 +111,7 @@ class CrashLoopGuard:
             f"Quarantined: the worker died {suspect.deaths} times in a row while this connector was starting. Fix or "
             "replace its plugin, then restart the connector or update its configuration to start it again"
         )
-        return HostError("connect", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")
+        return HostError(REFUSED, message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")
 
     def release(self, name: str) -> None:
         """A restart was requested. One more death of the worker is enough to quarantine the connector again."""

@@ -63,15 +63,15 @@ class HostedConnector:
         """The revision of the plugins' code with which the connector was last started."""
         return self.info.revision if self.info else None
 
-    def show(self, state: State, trace: str | None = None) -> None:
-        """Publish the connector's state."""
-        self._board.connector(self._name, state, self.version, trace)
+    def show(self, state: State, trace: str | None = None, restartable: bool = False) -> None:
+        """Publish the connector's state; `restartable` as for StatusBoard.connector()."""
+        self._board.connector(self._name, state, self.version, trace, restartable)
 
     def report_error(self, trace: str) -> None:
         """The instance reported an error through its context."""
         self._instance.failed, self._instance.pending = True, False
         self._instance.drop_call()
-        self.show(State.FAILED, trace)
+        self.show(State.FAILED, trace, restartable=True)
         self._wake()
 
     def lost(self) -> bool:
@@ -95,7 +95,7 @@ class HostedConnector:
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
         """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
         the connector has failed or could not start."""
-        failed = self._instance.failed and self._instance.config == stored.config and not restart
+        failed = self._instance.failed and self._instance.config == stored.start_config and not restart
         if restart:
             self.release()
         trace = await self._refusal(stored)
@@ -108,11 +108,11 @@ class HostedConnector:
     async def _refusal(self, stored: StoredConnector) -> str | None:
         """The reason why a start with this configuration would fail. Also updates the plugin's version, which is also
         reported while the connector is at rest."""
-        if (refusal := self._starts.crashes.quarantined(self._name, stored.config)) is not None:
+        if (refusal := self._starts.crashes.quarantined(self._name, stored.start_config)) is not None:
             return refusal.trace
         try:
-            self.info = await self._find_class(stored.config)
-            config = await self._host.resolve_stored(self._name, stored.config)
+            self.info = await self._find_class(stored.start_config)
+            config = await self._host.resolve_stored(self._name, stored.start_config)
         except UnknownPluginError as e:
             return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:
@@ -134,7 +134,7 @@ class HostedConnector:
     async def find(self, stored: StoredConnector) -> str | None:
         """Find the connector class; the reason as a trace if this worker does not have the class."""
         try:
-            self.info = await self._find_class(stored.config)
+            self.info = await self._find_class(stored.start_config)
         except UnknownPluginError as e:
             return _unknown(e)
         except (HostError, ConfigError, TimeoutError) as e:
@@ -156,9 +156,9 @@ class HostedConnector:
     async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
         """Replace the instance if its configuration differs from the stored one, or if a restart was requested."""
         instance = self._instance
-        if instance.config != stored.config or instance.at_rest or restart:
+        if instance.config != stored.start_config or instance.at_rest or restart:
             await self.retire()
-            self._instance = Instance(stored.config, pending=True)
+            self._instance = Instance(stored.start_config, pending=True)
         elif not instance.failed:
             if reconfigure:
                 instance.request_task_configs()
@@ -185,7 +185,7 @@ class HostedConnector:
             instance.call = None
             self._wake()
             return stored
-        if configs != list(stored.tasks) or (stored.applied is not None and stored.applied != stored.config):
+        if configs != list(stored.tasks) or not stored.is_applied:
             await self._put_tasks(self._name, configs)
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
         if instance.pending:
@@ -220,21 +220,21 @@ class HostedConnector:
             self._instance = Instance()
             self.show(State.UNASSIGNED)
             raise e
-        self._fail(stored, _trace(e))
+        self._fail(stored, _trace(e), restartable=not (isinstance(e, HostError) and e.permanent))
 
     async def retire(self, failed: StoredConnector | None = None) -> None:
         """Stop the instance; `failed`: the configuration whose failure is still reported."""
         old, self._instance = self._instance, Instance()
         if failed is not None:
-            self._instance = Instance(failed.config, failed=True, at_rest=True)
+            self._instance = Instance(failed.start_config, failed=True, at_rest=True)
         await old.cancel()
         if old.config is not None and not old.at_rest:
             await self._host.stop_connector(self._name)
 
-    def _fail(self, stored: StoredConnector, trace: str) -> None:
+    def _fail(self, stored: StoredConnector, trace: str, restartable: bool = False) -> None:
         self._instance.drop_call()
-        self._instance = Instance(stored.config, failed=True)
-        self.show(State.FAILED, trace)
+        self._instance = Instance(stored.start_config, failed=True)
+        self.show(State.FAILED, trace, restartable)
 
 
 def _trace(e: Exception) -> str:

@@ -12,7 +12,7 @@ from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
-from runtime.host.port import ConnectorInfo, HostError
+from runtime.host.port import REFUSED, ConnectorInfo, HostError
 
 TaskConfigs = list[dict[str, str]]
 
@@ -97,4 +97,4 @@ def _too_many_tasks(name: str, tasks: int, limit: int) -> HostError:
         f"The connector {name} has generated {tasks} task configs, but tasks.max is {limit}; raise tasks.max, or set "
         "tasks.max.enforce to false"
     )
-    return HostError("connect", message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")
+    return HostError(REFUSED, message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")

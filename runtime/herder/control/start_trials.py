@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from runtime.host.port import HOST_DIED, HostError
+from runtime.host.port import HOST_DIED, REFUSED, HostError
 
 _T = TypeVar("_T")
 
@@ -66,4 +66,4 @@ class StartTrials:
         if deaths >= MAX_DEATHS:
             message = f"Starting this connector ended the plugin host {deaths} times; the last time: {death.message}"
             trace = f"org.apache.kafka.connect.errors.ConnectException: {message}\n"
-            raise HostError("connect", message, trace) from None
+            raise HostError(REFUSED, message, trace) from None

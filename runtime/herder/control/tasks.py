@@ -100,7 +100,9 @@ class Tasks:
         await self._stop({i for i in wanted if i in old or i in restart})
         self._pause(paused)
         missing = [
-            TaskRequest(self._name, i, info, stored.config, c) for i, c in wanted.items() if i not in self._running
+            TaskRequest(self._name, i, info, stored.start_config, c)
+            for i, c in wanted.items()
+            if i not in self._running
         ]
         if missing:
             await self._start(missing, paused)
@@ -139,7 +141,7 @@ class Tasks:
         """Report FAILED for each task that this worker owns and does not run."""
         for i, config in enumerate(stored.tasks):
             if self._group.owns(self._name, i) and i not in self._running:
-                self._running[i] = AssignedTask(0, config, stored.config, paused=False, failed=True)
+                self._running[i] = AssignedTask(0, config, stored.start_config, paused=False, failed=True)
                 self._services.board.task(TaskId(self._name, i), State.FAILED, self.version, trace)
 
     def forget_statuses(self) -> None:
@@ -153,7 +155,7 @@ class Tasks:
             return
         running.failed = state is State.FAILED
         self._services.board.meters.task_state(TaskId(self._name, task), epoch, state)
-        self._services.board.task(TaskId(self._name, task), state, self.version, trace)
+        self._services.board.task(TaskId(self._name, task), state, self.version, trace, restartable=running.failed)
 
     def lost(self, task: int, epoch: int, member_id: str | None) -> bool:
         """The task's slot or its producer died. Returns True if the task must be assigned again."""
@@ -187,7 +189,7 @@ class Tasks:
 
     def _is_outdated(self, task: int, config: Mapping[str, str], stored: StoredConnector) -> bool:
         running = self._running.get(task)
-        return running is not None and (running.config != config or running.connector_config != stored.config)
+        return running is not None and (running.config != config or running.connector_config != stored.start_config)
 
     async def _start(self, orders: list[TaskRequest], paused: bool) -> None:
         if not self._services.engine.may_run():
@@ -245,7 +247,7 @@ class Tasks:
             trace = f"{ConnectError.java_name}: Failed to perform zombie fencing: {why}\n"
         if isinstance(why, OffsetTopicUnusable):
             trace = f"{ConnectError.java_name}: {why}, then restart the task\n"
-        self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace)
+        self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace, restartable=True)
 
     async def _offsets(self) -> list[SourceOffset]:
         """The offsets committed so far by any worker."""

@@ -14,8 +14,10 @@ from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.metric_families import Labels, MetricFamilies
 from runtime.herder.monitoring.stalls import Stalls
+from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.meter_board import FALLBACKS, PluginMetric, TaskMeter
 from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -32,10 +34,10 @@ class Metrics:
 
     def __init__(
         self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
-        ready: Callable[[], bool],
+        restarts: AutoRestarts, ready: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._herder, self._statuses, self._board = herder, statuses, board
-        self._engine, self._stalls, self._ready = engine, stalls, ready
+        self._engine, self._stalls, self._restarts, self._ready = engine, stalls, restarts, ready
         self._made = float("-inf")
         self._making: asyncio.Task[str] | None = None
 
@@ -68,6 +70,9 @@ class Metrics:
             started, failed = (self._board.meters.startups[kind, success] for success in (True, False))
             for result, count in (("attempts", started + failed), ("success", started), ("failure", failed)):
                 f.counter(f"worker_metrics_{kind}_startup_{result}_total", {}, count, f"Starts of a {kind}: {result}.")
+        f.gauge("headrace_auto_restarts_waiting", {}, self._restarts.waiting, "Automatic restarts that wait.")
+        delayed = self._restarts.counts.delayed
+        f.counter("headrace_auto_restarts_delayed_total", {}, delayed, "Automatic restarts that waited for the budget.")
         f.gauge("headrace_slots", {}, len(slots), "Slots that are up.")
         for slot in slots:
             own = {"slot": slot.slot}
@@ -94,6 +99,7 @@ class Metrics:
             word = state.value.lower()
             of_state = f"worker_metrics_connector_{word}_task_count"
             f.gauge(of_state, labels, counts[state], f"Tasks of a connector that are {word}.")
+        self._auto_restarts(f, name, CONNECTOR, labels)
         stalled = self._stalls.stalled(name)
         meters, errors = self._board.meters.by_task(name), self._board.errors.by_task(name)
         for number, task in tasks.items():
@@ -102,10 +108,16 @@ class Metrics:
             f.gauge("headrace_task_stalled", own, number in stalled, "Whether records wait but the task writes none.")
             restarts = self._board.meters.restarts[TaskId(name, number)]
             f.counter("headrace_task_restarts_total", own, restarts, "Starts of a task after its first.")
+            self._auto_restarts(f, name, number, own)
             if number in meters:
                 _task(f, kind, own, meters[number], task.state is State.RUNNING)
             if number in errors:
                 _errors(f, own, errors[number].total, errors[number].stages)
+
+    def _auto_restarts(self, f: MetricFamilies, name: str, unit: int, labels: Labels) -> None:
+        if count := self._restarts.counts.restarts[name, unit]:
+            kind = "connector" if unit == CONNECTOR else "task"
+            f.counter(f"headrace_{kind}_auto_restarts_total", labels, count, f"Automatic restarts of a failed {kind}.")
 
 
 def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: bool) -> None:

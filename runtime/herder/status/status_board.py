@@ -18,6 +18,10 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 
 log = logging.getLogger(__name__)
 
+StateListener = Callable[[str, int, State, "str | None", bool], None]
+"""Called with a connector's name, its unit (a task, or protocol.CONNECTOR), the state that this worker reports, the
+trace, and whether another start may succeed."""
+
 Entry = Callable[[str], EntryAnswer | None]
 """Returns the `{"name", "status", "info"}` of a connector; None if the connector does not exist."""
 
@@ -32,13 +36,20 @@ class StatusBoard:
         self.meters = MeterBoard()
         self._own: dict[str, dict[int, StatusRecord]] = {}  # this worker's last reports, by connector and unit
         self._generation = 0
+        self._listener: StateListener = lambda name, unit, state, trace, restartable: None
+
+    def subscribe(self, listener: StateListener) -> None:
+        """Call this function with each state that this worker reports, also if it is no news."""
+        self._listener = listener
 
     def joined(self, generation: int) -> None:
         """The worker has joined its group: statuses carry this generation from now on."""
         self._generation = generation
 
-    def connector(self, name: str, state: State, version: str | None, trace: str | None = None) -> None:
-        """Publish a connector's state."""
+    def connector(
+        self, name: str, state: State, version: str | None, trace: str | None = None, restartable: bool = False
+    ) -> None:
+        """Publish a connector's state. `restartable`: the connector is FAILED, and another start may succeed."""
         trace = self._scrubbed(trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
@@ -47,9 +58,12 @@ class StatusBoard:
             self._statuses.put_connector(name, new)
             self.meters.connector_state(state, old.state if old else None)
             self._announce(name, state, None, trace)
+        self._listener(name, CONNECTOR, state, trace, restartable)
 
-    def task(self, task: TaskId, state: State, version: str | None, trace: str | None = None) -> None:
-        """Publish a task's state."""
+    def task(
+        self, task: TaskId, state: State, version: str | None, trace: str | None = None, restartable: bool = False
+    ) -> None:
+        """Publish a task's state; `restartable` as for connector()."""
         trace = self._scrubbed(trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
@@ -57,6 +71,7 @@ class StatusBoard:
         if _differ(old, new):
             self._statuses.put_task(task, new)
             self._announce(task.connector, state, task.task, trace)
+        self._listener(task.connector, task.task, state, trace, restartable)
 
     def report_again(self, name: str, owns: Callable[[int], bool]) -> None:
         """Repeat this worker's reports about a connector and its tasks that another worker has replaced by UNASSIGNED:
@@ -145,7 +160,7 @@ class StatusBoard:
         if trace is None:
             log.info("%s is %s", subject, state, extra=extra)
         else:
-            message = f"{subject} is {state}: {_reason(trace)}"
+            message = f"{subject} is {state}: {reason_of(trace)}"
             log.error("%s", message, extra=extra)
             self._events.notice("ERROR", message, name, task)
         self.publish_entry(name)
@@ -162,7 +177,7 @@ def _differ(old: StatusRecord | None, new: StatusRecord) -> bool:
     return old is None or replace(old, generation=new.generation) != new
 
 
-def _reason(trace: str) -> str:
+def reason_of(trace: str) -> str:
     """The innermost cause of a trace, in one line."""
     lines = trace.splitlines() or [""]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]

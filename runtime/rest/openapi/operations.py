@@ -51,7 +51,7 @@ _ON_CREATED = dict.fromkeys(
     (
         "connector", "status", "config", "patchConfig", "tasks", "pause", "resume", "stop", "restart", "offsets",
         "resetOffsets", "alterOffsets", "topics", "resetTopics", "logs", "delete", "history", "preview", "errors",
-        "progress",
+        "progress", "restarts",
     ),
     "$response.body#/name",
 )  # fmt: skip
@@ -171,6 +171,10 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ApiOperation(
         "GET", f"{_C}/progress", "progress", "Records and lag over the last hours, since the worker's start",
         {200: "ProgressHistory"}, _READ,
+    ),
+    ApiOperation(
+        "GET", f"{_C}/restarts", "restarts", "Policy and history of the connector's automatic restarts",
+        {200: "Restarts"}, _READ,
     ),
     ApiOperation(
         "GET", "/connector-plugins", "plugins", "Connector plugins; with `connectorsOnly=false` all plugins",

@@ -171,6 +171,14 @@ SCHEMAS: dict[str, Schema] = {
             "missing": array(TEXT),
         },
     },
+    "Restarts": strict(
+        name=TEXT,
+        policy=strict(attempts=NUMBER, delay_ms=NUMBER, delay_max_ms=NUMBER, errors=array(TEXT), reset_ms=NUMBER),
+        units=array(strict(
+            task=nullable(NUMBER), attempts=NUMBER, due=nullable(NUMBER), ended=FLAG,
+            history=array(strict(time=NUMBER, attempt=NUMBER, restarted=nullable(NUMBER), error=TEXT)),
+        )),
+    ),
     "Workers": strict(
         group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
         workers=array(strict(

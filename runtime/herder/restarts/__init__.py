@@ -1,0 +1,1 @@
+"""Automatic restarts of failed connectors and tasks: policy, budget and history."""
