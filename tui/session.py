@@ -74,13 +74,6 @@ def endpoints(profile: Profile) -> list[Endpoint]:
     return [endpoint(profile, url) for url in (profile.url, *profile.others)]
 
 
-def client_properties(profile: Profile) -> dict[str, str]:
-    """The Kafka client's properties for the brokers of a context, with secrets resolved; empty if it names none."""
-    if not profile.bootstrap:
-        return {}
-    return {"bootstrap.servers": profile.bootstrap, **resolved(profile.client)}
-
-
 def blocking(profile: Profile) -> Transport:
     """The transport for scripts."""
     from tui.wire.blocking import BlockingTransport

@@ -12,9 +12,9 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
-from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterTopic
 from tui.errors import HeadraceError
+from tui.topics import reader
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -82,7 +82,7 @@ async def test_browse_explain_replay_export(
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(brokers, "ANSWER_TIMEOUT", 1.0)
+    monkeypatch.setattr(reader, "ANSWER_TIMEOUT", 1.0)
     plain = cluster.source()
     name = cluster.sink("none", **{"errors.deadletterqueue.topic.name": "none-dead", "errors.tolerance": "all",
                                    "errors.deadletterqueue.topic.replication.factor": "1"})  # fmt: skip

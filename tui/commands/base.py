@@ -92,6 +92,14 @@ class CommandContext:
         profile = self.profile
         return brokers(profile.bootstrap, {key: resolve(text) for key, text in profile.client.items()})
 
+    def kafka_settings(self) -> dict[str, str]:
+        """librdkafka's settings for the brokers of the profile; raises HeadraceError if it names none."""
+        from tui.contexts.kafka import client_properties, no_brokers
+
+        if not (settings := client_properties(self.profile)):
+            raise no_brokers(self.profile)
+        return settings
+
     @property
     def emits(self) -> bool:
         """Whether items are printed as they arrive; otherwise the result holds them."""

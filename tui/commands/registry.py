@@ -17,6 +17,8 @@ VERBS = {
     "get plugins": "cluster.plugins:GetPlugins",
     "get loggers": "cluster.loggers:GetLoggers",
     "get topics": "cluster.topics:GetTopics",
+    "topics": "cluster.cluster_topics:Topics",
+    "records": "cluster.records:Records",
     "get events": "cluster.events:GetEvents",
     "get offsets": "cluster.reading:GetOffsets",
     "get offset history": "offsets.history:GetOffsetHistory",

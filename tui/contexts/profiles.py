@@ -16,8 +16,8 @@ Table = Mapping[str, Any]  # a context's table in the file
 class Profile(NamedTuple):
     """The connection and the restrictions of one cluster. A profile without a name was given by its URL.
 
-    Secrets (password, token, key_password, headers, client) may be references, which are resolved for a connection:
-    see `tui.contexts.secrets`.
+    Secrets (password, token, key_password, headers, client, registry) may be references, which are resolved for a
+    connection: see `tui.contexts.secrets`.
     """
 
     url: str
@@ -39,6 +39,7 @@ class Profile(NamedTuple):
     colour: str = ""  # of the frame, #rrggbb
     headers: Mapping[str, str] = {}
     client: Mapping[str, str] = {}  # librdkafka settings for the brokers
+    registry: Mapping[str, str] = {}  # the schema registry: url, username, password, token, ca
     option_read_only: bool = False  # set by --read-only; never stored
     record: str = ""  # the file to record this session to; never stored
     replay: str = ""  # a recording to show instead of a cluster; never stored
@@ -97,9 +98,14 @@ _KEYS: dict[str, type] = {
     for name in Profile._fields
     if name not in ("name", "option_read_only", "record", "replay")
 }
-SECRET_KEYS = frozenset({"password", "token", "key_password", "headers", "client", "proxy"})
-_SPELLINGS = {"brokers": "bootstrap", "bootstrap_servers": "bootstrap", "color": "colour"}
-_FILE_KEYS = {"bootstrap": "bootstrap-servers"}  # names that differ from the field's
+SECRET_KEYS = frozenset({"password", "token", "key_password", "headers", "client", "proxy", "registry"})
+_SPELLINGS = {
+    "brokers": "bootstrap",
+    "bootstrap_servers": "bootstrap",
+    "color": "colour",
+    "schema_registry": "registry",
+}
+_FILE_KEYS = {"bootstrap": "bootstrap-servers", "registry": "schema-registry"}  # names that differ from the field's
 _EXPECTED = {
     str: "must be a string",
     bool: "must be true or false",

@@ -15,12 +15,11 @@ from tui.model import Connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.pane import Note, Pane
 from tui.screens.services.cluster_services import ClusterServices
+from tui.topics.usage import DEAD_LETTER_ROLE, named_topics
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 
 COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
-DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-DEAD_LETTER_ROLE = "dead letters"  # workers do not track whether they have written to the topic
 
 
 class TopicsPane(Pane):
@@ -96,10 +95,3 @@ class TopicsPane(Pane):
             async with self.services.tracked("reset topics", name) as (_, connect):
                 await connect.reset_topics(name)
             self.fetch()
-
-
-def named_topics(config: Mapping[str, str]) -> dict[str, str]:
-    """Topics that the config names, with their roles."""
-    named = {topic.strip(): "read" for topic in config.get("topics", "").split(",") if topic.strip()}
-    named |= {config[key]: "written" for key in ("topic", "kafka.topic") if config.get(key)}
-    return named | ({config[DEAD_LETTERS]: DEAD_LETTER_ROLE} if config.get(DEAD_LETTERS) else {})

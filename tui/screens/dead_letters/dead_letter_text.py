@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from tui.dead_letters.brokers import SendResult
-from tui.dead_letters.letters import CONTEXT, ByteView, DeadLetter, best_view, shown
+from tui.dead_letters.letters import CONTEXT, DeadLetter
 from tui.screens.base.stack_traces import chain
+from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
 from tui.widgets.jsontext import coloured

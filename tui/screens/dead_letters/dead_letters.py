@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow, SendResult
-from tui.dead_letters.letters import TOPIC, ByteView, DeadLetter, best_view, exported, shown
+from tui.dead_letters.letters import TOPIC, DeadLetter, exported
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
@@ -23,6 +23,7 @@ from tui.screens.base.page import Page
 from tui.screens.base.program import copy
 from tui.screens.dead_letters import dead_letter_text as words
 from tui.screens.services.cluster_services import ClusterServices
+from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible

@@ -10,12 +10,12 @@ from textual.binding import Binding
 from tui.commands.registry import commands
 from tui.screens.base.navigation import ChooseTheme, OpenCluster
 from tui.screens.connector.pages import PAGES
-from tui.screens.connector.topics import named_topics
 from tui.screens.dead_letters.dead_letters import why_none
 from tui.screens.home.keys import KEYS
 from tui.screens.home.screen import Home
 from tui.screens.listing.ordering import ORDERS
 from tui.screens.palette.matching import PaletteEntry
+from tui.topics.usage import named_topics
 
 # Further words for a key or page, by its action or name.
 MEANINGS = {

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tui import embedded, session
+from tui import embedded
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.cluster.cluster_overview import about
@@ -19,6 +19,7 @@ from tui.config.definitions import KeyDefinition
 from tui.config.new_connector import NewConnector
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
+from tui.contexts.kafka import client_properties, no_brokers
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.screens.services.connection import ClusterConnection
@@ -173,12 +174,11 @@ class ClusterServices:
 
         Raises HeadraceError if the context names no brokers.
         """
-        settings = await asyncio.to_thread(session.client_properties, self.profile)
+        settings = await asyncio.to_thread(client_properties, self.profile)
         if not settings and (servers := await asyncio.to_thread(embedded.brokers_of, self.profile.url)):
             settings = {"bootstrap.servers": servers}
         if not settings:
-            advice = "set them: config set-context NAME --bootstrap-servers HOST:9092, or in contexts.toml"
-            raise HeadraceError(f"the context {self.profile.label} names no brokers", advice)
+            raise no_brokers(self.profile)
         return settings
 
     async def keys_of(self, plugin: str) -> Mapping[str, KeyDefinition]:

@@ -6,6 +6,7 @@ import pytest
 
 from tui import session
 from tui.contexts import secrets
+from tui.contexts.kafka import client_properties
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.scrubbing import HIDDEN, scrubbed, without_user
@@ -41,7 +42,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "s3cret" not in repr(profile) + repr(session.endpoint(profile))
     assert secrets.shown("s3cret") == HIDDEN and secrets.shown("env:TEST_SECRET") == "env:TEST_SECRET"
     named = Profile("http://h", bootstrap="b:9", client={"sasl.password": "env:TEST_SECRET"})
-    assert session.client_properties(named) == {"bootstrap.servers": "b:9", "sasl.password": "s3cret"}
+    assert client_properties(named) == {"bootstrap.servers": "b:9", "sasl.password": "s3cret"}
 
 
 def test_secrets_are_removed_before_writing() -> None:

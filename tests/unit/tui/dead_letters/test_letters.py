@@ -7,7 +7,8 @@ import json
 import pytest
 
 from tui.dead_letters.brokers import DeadLetterTopic
-from tui.dead_letters.letters import PREFIX, ByteView, DeadLetter, best_view, exported, shown
+from tui.dead_letters.letters import PREFIX, DeadLetter, exported
+from tui.topics.byte_views import ByteView, best_view, shown
 
 TRACE = (
     "a.b.DataException: Converting failed:\n\tat x\nCaused by: c.JsonParseException: Unrecognized token 'x'\n\tat y\n"

@@ -1,0 +1,99 @@
+"""`topics`: the topics of the Kafka cluster, with the connectors that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from tui import model
+from tui.commands.arguments import flag, option, positionals, regex_flag
+from tui.commands.base import Command, CommandContext
+from tui.commands.result import Result, Table
+from tui.commands.targets import matches
+from tui.errors import NotFound, Refused
+from tui.model import Connector
+from tui.offsets.seek import in_thread
+from tui.topics.topic_list import TopicSummary, topics, with_offsets
+from tui.topics.usage import TopicUse, uses
+
+Uses = dict[str, list[TopicUse]]
+MAX_OBSERVED = 200  # connectors whose topics are requested one by one
+
+
+class Topics(Command):
+    """List the topics of the Kafka cluster: partitions, records, and the connectors that use them.
+
+    The context must name its brokers. Topics whose names begin with _ are listed with --all, or if a pattern matches.
+    """
+
+    verb = "topics"
+
+    patterns = positionals("TOPIC", "topics; globs are allowed", at_least=0)
+    regex = regex_flag()
+    all = flag("-a", "--all", help="include internal topics, whose names begin with _")
+    partitions = flag("-p", "--partitions", help="a row for each partition, with its first and last offset")
+    connector = option("--connector", metavar="NAME", help="only the topics that this connector uses", convert=str)
+
+    async def run(self, context: CommandContext) -> Result:
+        context.kafka_settings()  # reports missing brokers before anything is read
+        connectors = model.connectors(await context.connect.expanded())
+        if self.connector is not None and self.connector not in connectors:
+            raise NotFound(f"Connector {self.connector} not found", 404)
+        brokers = context.brokers()
+        found = await in_thread(lambda: topics(brokers, self._wanted()))
+        if self.patterns and not found:
+            raise NotFound(f"no topic matches {' '.join(self.patterns)}", 404)
+        used = uses(connectors.values(), found)
+        wanted = connectors if self.connector is None else {self.connector: connectors[self.connector]}
+        await self._add_observed(context, wanted.values(), used)
+        if self.connector is not None:
+            found = {
+                topic: one for topic, one in found.items() if any(u.connector == self.connector for u in used[topic])
+            }
+        found = await in_thread(lambda: with_offsets(brokers, found.values()))
+        raw = [document(topic, used[topic.name]) for topic in found.values()]
+        table = _by_partition(found.values()) if self.partitions else _by_topic(found.values(), used)
+        return Result(raw, table, names=tuple(found))
+
+    def _wanted(self) -> Callable[[str], bool]:
+        if self.patterns:
+            return lambda name: matches(name, self.patterns, self.regex)
+        return lambda name: self.all or not name.startswith("_")
+
+    async def _add_observed(self, context: CommandContext, some: Iterable[Connector], used: Uses) -> None:
+        """Adds the topics that workers have seen connectors use, of those whose configs name none (KIP-558)."""
+        known = {use.connector for uses_of_topic in used.values() for use in uses_of_topic}
+        for one in [one for one in some if one.name not in known][:MAX_OBSERVED]:
+            with suppress(Refused):  # topic tracking may be disabled
+                answer = await context.connect.topics(one.name)
+                for topic in (answer.get(one.name) or {}).get("topics") or ():
+                    if topic in used:
+                        used[topic].append(TopicUse(one.name, "read" if one.type == "sink" else "written"))
+
+
+def document(topic: TopicSummary, used: Sequence[TopicUse]) -> Any:
+    """A topic as JSON."""
+    return {
+        "topic": topic.name,
+        "records": topic.records,
+        "partitions": [
+            {"partition": number, "earliest": topic.earliest[number], "latest": topic.latest[number]}
+            for number in topic.partitions
+        ],
+        "connectors": [{"name": use.connector, "role": use.role} for use in used],
+    }
+
+
+def _by_topic(some: Iterable[TopicSummary], used: Mapping[str, Sequence[TopicUse]]) -> Table:
+    rows = tuple((one.name, len(one.partitions), one.records, ", ".join(map(str, used[one.name]))) for one in some)
+    return Table(("TOPIC", "PARTITIONS", "RECORDS", "USED BY"), rows)
+
+
+def _by_partition(some: Iterable[TopicSummary]) -> Table:
+    rows = tuple(
+        (one.name, number, one.earliest[number], one.latest[number], one.latest[number] - one.earliest[number])
+        for one in some
+        for number in one.partitions
+    )
+    return Table(("TOPIC", "PARTITION", "EARLIEST", "LATEST", "RECORDS"), rows)

@@ -1,0 +1,105 @@
+"""`records`: reads records of a topic from the brokers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tui.commands.arguments import flag, integer, option, positional
+from tui.commands.base import Command, CommandContext, refuse
+from tui.commands.result import Result, Table
+from tui.offsets.seek import in_thread
+from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
+from tui.topics.position import RecordPosition, page_at, parse
+from tui.topics.reader import MAX_SCANNED, ReadLimits, TopicReader
+from tui.topics.records import RecordPage
+
+MAX_RECORDS = 10_000
+DEFAULT_RECORDS = 20
+SECONDS = 60.0  # the longest time for a search
+COLUMNS = ("PARTITION", "OFFSET", "TIME", "KEY", "VALUE")
+
+
+class Records(Command):
+    """Show records of a topic, by default the newest ones; nothing is committed and no group is joined.
+
+    Keys and values are decoded by the converters of --connector, or by their form. The context must name its brokers.
+    """
+
+    verb = "records"
+
+    topic = positional("TOPIC")
+    limit = option(
+        "-n", "--limit", metavar="N", help=f"the number of records, by default {DEFAULT_RECORDS}", convert=integer
+    )
+    start = option(
+        "-f",
+        "--from",
+        metavar="POSITION",
+        help="earliest, latest, a time, `1h ago`, an offset or PARTITION@OFFSET",
+        convert=str,
+    )
+    partition = option("-p", "--partition", metavar="N", help="only this partition", convert=integer)
+    text = option("-g", "--grep", metavar="TEXT", help="only records that contain the text", convert=str)
+    scan = option(
+        "--scan",
+        metavar="N",
+        help=f"the number of records that --grep reads, by default {MAX_SCANNED:,}",
+        convert=integer,
+    )
+    connector = option(
+        "-c", "--connector", metavar="NAME", help="decode with the converters of a connector", convert=str
+    )
+    key_converter = option("--key-converter", metavar="CLASS", help="for example StringConverter", convert=str)
+    value_converter = option("--value-converter", metavar="CLASS", help="for example AvroConverter", convert=str)
+    committed = flag("--committed", help="only records of committed transactions")
+
+    def check(self) -> None:
+        refuse(not 1 <= self._limit <= MAX_RECORDS, f"-n must be between 1 and {MAX_RECORDS:,}")
+        refuse(self.scan is not None and self.scan < 1, "--scan must be at least 1")
+        self._position()
+
+    @property
+    def _limit(self) -> int:
+        return DEFAULT_RECORDS if self.limit is None else self.limit
+
+    def _position(self) -> RecordPosition:
+        return parse(self.start or "latest", self.partition)
+
+    async def run(self, context: CommandContext) -> Result:
+        settings = context.kafka_settings()
+        decode = await self._decoder(context)
+        reader = TopicReader(settings, self.committed)
+        limits = ReadLimits(self._limit, self.scan or MAX_SCANNED, SECONDS)
+        text = self.text
+
+        def read() -> RecordPage:
+            matches = None if text is None else lambda record: decode.decoded(record).contains(text)
+            try:
+                return page_at(reader, self.topic, self._position(), limits, matches)
+            finally:
+                reader.close()
+
+        page = await in_thread(read)
+        if page.is_cut:
+            context.narrate(
+                f"read {page.scanned:,} records without finding {self._limit}; --scan reads more, --from elsewhere"
+            )
+        found = [decode.decoded(record) for record in page.records]
+        return Result(
+            [one.as_json() for one in found],
+            Table(COLUMNS, tuple(map(_row, found))),
+            names=tuple(f"{one.record.partition}@{one.record.offset}" for one in found),
+        )
+
+    async def _decoder(self, context: CommandContext) -> RecordDecoder:
+        from tui.contexts.secrets import resolved
+
+        config = await context.connect.config(self.connector) if self.connector else {}
+        registry = resolved(context.profile.registry)
+        return decoder(config, registry, self.key_converter or "", self.value_converter or "")
+
+
+def _row(one: DecodedRecord) -> tuple[str | int, ...]:
+    record = one.record
+    at = datetime.fromtimestamp(record.timestamp / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (record.partition, record.offset, at if record.timestamp else "", one.key.line, one.value.line)

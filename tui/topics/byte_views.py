@@ -1,0 +1,71 @@
+"""Bytes as text: JSON, plain text or hexadecimal."""
+
+from __future__ import annotations
+
+import base64
+import json
+from enum import Enum
+from typing import Any
+
+
+class ByteView(Enum):
+    """How bytes are shown; the value is the view's name on the screen."""
+
+    JSON = "JSON"
+    TEXT = "text"
+    HEX = "hex"
+
+    @property
+    def next(self) -> ByteView:
+        order = list(ByteView)
+        return order[(order.index(self) + 1) % len(order)]
+
+
+def best_view(value: bytes | None) -> ByteView:
+    """The most readable view that fits the bytes."""
+    if value is None:
+        return ByteView.TEXT
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return ByteView.HEX
+    if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
+        return ByteView.HEX
+    try:
+        return ByteView.JSON if isinstance(json.loads(text), dict | list) else ByteView.TEXT
+    except ValueError:
+        return ByteView.TEXT
+
+
+def shown(value: bytes | None, view: ByteView, most: int = 65536) -> str:
+    """The bytes in a view, or in another one if it does not fit; cut off after `most` bytes."""
+    if value is None:
+        return "null"
+    cut = value[:most]
+    more = f"\n… {len(value) - most:,} bytes more" if len(value) > most else ""
+    if view is ByteView.JSON:
+        try:
+            return json.dumps(json.loads(value), indent=2, ensure_ascii=False)[:most] + more
+        except ValueError:
+            view = ByteView.TEXT
+    return (_hex(cut) if view is ByteView.HEX else cut.decode("utf-8", "replace")) + more
+
+
+def _hex(value: bytes) -> str:
+    """`00000000  7b 22 61 22 …  {"a"…`"""
+    lines = []
+    for at in range(0, len(value), 16):
+        part = value[at : at + 16]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
+        lines.append(f"{at:08x}  {part.hex(' '):<47}  {text}")
+    return "\n".join(lines)
+
+
+def plain_bytes(value: bytes | None) -> Any:
+    """The bytes as JSON: a string if they are UTF-8, otherwise `{"base64": …}`."""
+    if value is None:
+        return None
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(value).decode("ascii")}

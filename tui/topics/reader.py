@@ -1,0 +1,267 @@
+"""Reads pages of records from the brokers. confluent-kafka, of the extra `runtime`, is imported by the first request.
+
+The consumer assigns partitions itself: it never joins a group and never commits. A page is bounded in records, bytes
+and time, however large the topic is. All requests block: call them in a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
+from tui.offsets.brokers import Brokers, without_log_output
+from tui.topics.records import RecordPage, TopicRecord, newest, oldest
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Message
+
+ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
+PAGE_TIME = 10.0  # seconds after which a page ends with the records found so far
+MAX_BYTES = 16 * 1024 * 1024  # of records held for one page
+GROUP = "headrace-console"  # required by the client, which never joins it
+MAX_CHUNK = 5_000  # records read at once
+MAX_SCANNED = 50_000  # records that one page of a search reads
+LEAST_SHARE = 20  # records read of each partition, so that a page of many partitions is in the order of time
+
+Matches = Callable[[TopicRecord], bool]
+
+
+class ReadLimits(NamedTuple):
+    """The bounds of one page."""
+
+    records: int
+    scanned: int = MAX_SCANNED
+    seconds: float = PAGE_TIME
+    bytes: int = MAX_BYTES
+
+
+class _Chunk(NamedTuple):
+    records: list[TopicRecord]
+    finished: set[int]  # the partitions of which all requested records were read
+
+
+class TopicReader:
+    """Reads topics with one consumer, opened by the first page. `settings` are librdkafka's, with `bootstrap.servers`.
+    Raises Unreachable without an answer, NotFound for an unknown topic, UsageError for invalid settings."""
+
+    def __init__(self, settings: Mapping[str, Any], committed: bool = False) -> None:
+        """`committed`: read only records of committed transactions."""
+        servers = str(settings.get("bootstrap.servers", ""))
+        self._settings, self._servers, self._committed = settings, servers, committed
+        self.brokers = Brokers(servers, {key: str(value) for key, value in settings.items()}, ANSWER_TIMEOUT)
+        self._consumer: Consumer | None = None
+        self._lock = threading.Lock()  # pages are read one after another
+        self._trouble = ""
+
+    def close(self) -> None:
+        with self._lock:
+            if self._consumer is not None:
+                self._consumer.close()
+                self._consumer = None
+
+    # Pages
+
+    def older(
+        self, topic: str, limits: ReadLimits, before: Mapping[int, int] | None = None, matches: Matches | None = None,
+        partition: int | None = None,
+    ) -> RecordPage:  # fmt: skip
+        """The records right before the offsets `before`, by default the newest ones."""
+        return self._page(topic, limits, before or {}, True, matches, partition)
+
+    def newer(
+        self, topic: str, limits: ReadLimits, start: Mapping[int, int] | None = None, matches: Matches | None = None,
+        partition: int | None = None,
+    ) -> RecordPage:  # fmt: skip
+        """The records from the offsets `start` on, by default the oldest ones."""
+        return self._page(topic, limits, start or {}, False, matches, partition)
+
+    def at_time(self, topic: str, milliseconds: int, partition: int | None = None) -> dict[int, int]:
+        """By partition, the offset of the first record at this time or later; the end if there is none."""
+        with self._lock:
+            numbers = self._partitions(topic, partition)
+        places = [(topic, number) for number in numbers]
+        found, ends = self.brokers.at_time(places, milliseconds), self.brokers.ends(places)
+        return {at[1]: found.get(at, ends[at]) for at in places}
+
+    def bounds(self, topic: str, partition: int | None = None) -> tuple[dict[int, int], dict[int, int]]:
+        """The earliest and latest offset by partition."""
+        with self._lock:
+            return self._bounds(topic, partition)
+
+    def _page(
+        self, topic: str, limits: ReadLimits, given: Mapping[int, int], is_older: bool, matches: Matches | None,
+        partition: int | None,
+    ) -> RecordPage:  # fmt: skip
+        from confluent_kafka import KafkaException
+
+        with self._lock:
+            earliest, latest = self._bounds(topic, partition)
+            edge = latest if is_older else earliest
+            start = {p: min(max(given.get(p, edge[p]), earliest[p]), latest[p]) for p in edge}
+            empty = RecordPage((), start, start, earliest, latest)
+            try:
+                return self._filled(topic, empty, limits, is_older, matches)
+            except KafkaException as error:
+                raise self._unreachable(error.args[0].str()) from error
+            finally:
+                if self._consumer is not None:
+                    self._consumer.unassign()  # nothing is fetched between pages
+
+    def _filled(
+        self, topic: str, page: RecordPage, limits: ReadLimits, is_older: bool, matches: Matches | None
+    ) -> RecordPage:
+        """Reads ranges next to the page, larger ones where a range held few records, until the page is full."""
+        deadline = time.monotonic() + limits.seconds
+        found, scanned, starts, ends = list[TopicRecord](), 0, dict(page.starts), dict(page.ends)
+        share, is_cut = max(-(-limits.records // max(len(starts), 1)), min(limits.records, LEAST_SHARE)), False
+        while len(found) < limits.records:
+            if is_older:
+                ranges = {p: (max(page.earliest[p], starts[p] - share), starts[p]) for p in starts}
+            else:
+                ranges = {p: (ends[p], min(page.latest[p], ends[p] + share)) for p in ends}
+            ranges = {p: span for p, span in ranges.items() if span[0] < span[1]}
+            is_cut = scanned >= limits.scanned or time.monotonic() > deadline
+            if not ranges or is_cut:
+                break
+            room = limits.bytes - sum(record.size for record in found)
+            chunk = self._read(topic, ranges, room, deadline)
+            read = [record for record in chunk.records if record.partition in chunk.finished]
+            scanned += len(read)
+            found += [record for record in read if matches is None or matches(record)]
+            for number in chunk.finished:
+                if is_older:
+                    starts[number] = ranges[number][0]
+                else:
+                    ends[number] = ranges[number][1]
+            if len(chunk.finished) < len(ranges):  # the limits of a chunk: the rest again, in smaller ranges
+                share = max(1, share // 8)
+                if sum(record.size for record in found) > limits.bytes // 2:
+                    is_cut = True
+                    break
+            elif not read:  # as where a topic was compacted
+                share *= 16
+            elif len(read) < limits.records // 2 or matches is not None:
+                share = min(share * 4, max(MAX_CHUNK // len(ranges), 1))
+        kept = newest(found, limits.records) if is_older else oldest(found, limits.records)
+        whole = page._replace(records=tuple(found), starts=starts, ends=ends, scanned=scanned, is_cut=is_cut)
+        return whole.narrowed(kept, keeps_end=is_older)
+
+    # The consumer
+
+    def _read(self, topic: str, ranges: Mapping[int, tuple[int, int]], room: int, deadline: float) -> _Chunk:
+        """Reads the records of these ranges of offsets, up to the limits of a chunk."""
+        from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+        consumer = self._open()
+        consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
+        unfinished, records, size = set(ranges), list[TopicRecord](), 0
+        answer_by = time.monotonic() + ANSWER_TIMEOUT
+        while unfinished:
+            if len(records) >= 2 * MAX_CHUNK or (size > room and records) or (records and time.monotonic() > deadline):
+                break
+            if time.monotonic() > answer_by:
+                raise self._unreachable(f"no records within {ANSWER_TIMEOUT:g} s")
+            done = set()
+            for message in consumer.consume(500, timeout=0.1):
+                if size > room and records:
+                    break
+                number, offset = message.partition() or 0, message.offset() or 0
+                answer_by = time.monotonic() + ANSWER_TIMEOUT
+                if (error := message.error()) is not None:
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise KafkaException(error)
+                    done.add(number)
+                elif number in unfinished and offset < ranges[number][1]:
+                    records.append(record_of(message))
+                    size += records[-1].size
+                if offset >= ranges.get(number, (0, 0))[1] - 1:
+                    done.add(number)
+            if done & unfinished:
+                unfinished -= done
+                consumer.incremental_unassign([TopicPartition(topic, number) for number in done & ranges.keys()])
+        return _Chunk(records, ranges.keys() - unfinished)
+
+    def _open(self) -> Consumer:
+        if self._consumer is None:
+            require_client("records")
+            from confluent_kafka import Consumer, KafkaException
+
+            given: dict[str, Any] = {
+                "group.id": GROUP,
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "enable.partition.eof": True,
+                "allow.auto.create.topics": False,
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed" if self._committed else "read_uncommitted",
+                "fetch.wait.max.ms": 20,
+                "fetch.queue.backoff.ms": 10,  # otherwise reading stalls for a second after each full queue
+                "fetch.max.bytes": 8 * 1024 * 1024,
+                "queued.min.messages": 1_000,
+                "queued.max.messages.kbytes": 16 * 1024,
+                "error_cb": self._on_error,
+            }
+            try:
+                self._consumer = Consumer(without_log_output({**self._settings, **given}))
+            except KafkaException as error:
+                raise UsageError(f"invalid Kafka settings in the context: {error.args[0].str()}") from error
+        return self._consumer
+
+    def _bounds(self, topic: str, partition: int | None) -> tuple[dict[int, int], dict[int, int]]:
+        places = [(topic, number) for number in self._partitions(topic, partition)]
+        beginnings, ends = self.brokers.beginnings(places), self.brokers.ends(places)
+        return {at[1]: beginnings[at] for at in places}, {at[1]: ends[at] for at in places}
+
+    def _partitions(self, topic: str, partition: int | None) -> list[int]:
+        """The partitions of a topic, or only this one. Unlike the admin client, the consumer creates no topic."""
+        consumer = self._open()
+        from confluent_kafka import KafkaException
+
+        try:
+            found = consumer.list_topics(topic, timeout=ANSWER_TIMEOUT).topics[topic]
+        except KafkaException as error:
+            raise self._unreachable(error.args[0].str()) from error
+        if found.error is not None or not found.partitions:
+            cause = "does not exist" if found.error is None or "UNKNOWN" in found.error.name() else found.error.str()
+            raise NotFound(f"topic {topic}: {cause}", 404, "`topics` lists the topics of the brokers")
+        if partition is not None and partition not in found.partitions:
+            last = max(found.partitions)
+            raise NotFound(f"topic {topic} has no partition {partition}: its partitions are 0 to {last}", 404)
+        return sorted(found.partitions) if partition is None else [partition]
+
+    def _on_error(self, error: Any) -> None:
+        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
+        self._trouble = f" ({error.str()})"
+
+    def _unreachable(self, cause: str) -> Unreachable:
+        return Unreachable(f"the brokers {self._servers}: {cause}{self._trouble}")
+
+
+def require_client(purpose: str) -> None:
+    """Raises HeadraceError, with advice, if confluent-kafka is not installed."""
+    try:
+        import confluent_kafka  # noqa: F401 - only whether it is installed
+    except ImportError:
+        advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
+        raise HeadraceError(f"confluent-kafka, needed to read {purpose}, is not installed", advice) from None
+
+
+def record_of(message: Message) -> TopicRecord:
+    """The record of a consumer's message."""
+    found: Any = message.headers() or ()
+    return TopicRecord(
+        topic=message.topic() or "",
+        partition=message.partition() or 0,
+        offset=message.offset() or 0,
+        timestamp=max(0, message.timestamp()[1]),
+        key=_bytes(message.key()),
+        value=_bytes(message.value()),
+        headers=tuple((str(name), _bytes(value)) for name, value in found),
+    )
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

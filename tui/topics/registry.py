@@ -1,0 +1,148 @@
+"""Schemas from Confluent's schema registry, by id, each read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from tui.errors import HeadraceError, NotFound, Unreachable, refusal
+from tui.scrubbing import without_user
+
+TIMEOUT = 5.0  # seconds for an answer
+NOT_FOUND = 404
+
+
+class RegistryAddress(NamedTuple):
+    """The registry's URLs, tried in order, and its credentials."""
+
+    urls: tuple[str, ...]
+    username: str = ""
+    password: str = ""
+    token: str = ""
+    ca: str = ""  # a file of trusted certificates
+
+    def __repr__(self) -> str:
+        return f"RegistryAddress({[without_user(url) for url in self.urls]})"
+
+
+class RegisteredSchema(NamedTuple):
+    """A schema, with the schemas that it references, dependencies first. `kind` is AVRO, JSON or PROTOBUF."""
+
+    number: int
+    kind: str
+    text: str
+    referenced: tuple[str, ...] = ()
+
+
+class SchemaRegistry:
+    """A client of a registry; requests block. Raises NotFound for an unknown id and Unreachable without an answer; an
+    id that failed is not requested again."""
+
+    def __init__(self, address: RegistryAddress) -> None:
+        self._address = address
+        self._schemas: dict[int, RegisteredSchema | HeadraceError] = {}
+        self._client: Any = None
+
+    def schema(self, number: int) -> RegisteredSchema:
+        if number not in self._schemas:
+            try:
+                self._schemas[number] = self._read(number)
+            except HeadraceError as error:
+                self._schemas[number] = error
+        found = self._schemas[number]
+        if isinstance(found, HeadraceError):
+            raise found
+        return found
+
+    def _read(self, number: int) -> RegisteredSchema:
+        answer = self._ask(f"/schemas/ids/{number}")
+        others = tuple(self._referenced(answer.get("references") or (), set()))
+        return RegisteredSchema(number, str(answer.get("schemaType") or "AVRO"), str(answer["schema"]), others)
+
+    def _referenced(self, references: Sequence[Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
+        for reference in references:
+            if reference["name"] not in seen:
+                seen.add(reference["name"])
+                subject = quote(str(reference["subject"]), safe="")
+                answer = self._ask(f"/subjects/{subject}/versions/{reference['version']}")
+                yield from self._referenced(answer.get("references") or (), seen)
+                yield str(answer["schema"])
+
+    def _ask(self, path: str) -> Any:
+        import httpx
+
+        if self._client is None:
+            self._client = self._opened()
+        failure = ""
+        for url in self._address.urls:
+            try:
+                answer = self._client.get(url.rstrip("/") + path)
+                if answer.status_code < 300:
+                    return answer.json()
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+                failure = f"{without_user(url)}: {error or type(error).__name__}"
+                continue
+            failure = f"{without_user(url)}{path}: HTTP {answer.status_code}"
+            if answer.status_code == NOT_FOUND:
+                raise NotFound(f"the schema registry does not have it: {failure}", NOT_FOUND)
+            if answer.status_code < 500:
+                raise refusal(answer.status_code, f"the schema registry refused the request: {failure}")
+        raise Unreachable(f"the schema registry does not answer: {failure}")
+
+    def _opened(self) -> Any:
+        import ssl
+
+        import httpx
+
+        one = self._address
+        headers = {"Accept": "application/vnd.schemaregistry.v1+json"}
+        headers |= {"Authorization": f"Bearer {one.token}"} if one.token else {}
+        return httpx.Client(
+            auth=(one.username, one.password) if one.username else None,
+            headers=headers,
+            timeout=TIMEOUT,
+            verify=ssl.create_default_context(cafile=one.ca) if one.ca else True,
+        )
+
+
+def of_context(settings: Mapping[str, str]) -> RegistryAddress | None:
+    """The registry that a context names, with resolved secrets; None if it names none."""
+    urls = _urls(settings.get("url", ""))
+    if not urls:
+        return None
+    given = (settings.get(key, "") for key in ("username", "password", "token", "ca"))
+    return RegistryAddress(urls, *given)
+
+
+def of_converter(config: Mapping[str, str]) -> RegistryAddress | None:
+    """The registry of a converter's config, whose keys have no prefix; None if it names none. References of the worker
+    such as `${file:…}` and masks cannot be resolved here: the request is then sent without credentials."""
+    urls = _urls(config.get("schema.registry.url", ""))
+    if not urls:
+        return None
+    info = config.get("schema.registry.basic.auth.user.info") or config.get("basic.auth.user.info", "")
+    username, _, password = _literal(info).partition(":")
+    return RegistryAddress(urls, username, password, _literal(config.get("bearer.auth.token", "")))
+
+
+def _urls(text: str) -> tuple[str, ...]:
+    return tuple(url.strip() for url in text.split(",") if urlsplit(url.strip()).scheme in ("http", "https"))
+
+
+def _literal(value: str) -> str:
+    return "" if value.startswith(("${", "*", "[")) else value
+
+
+def avro_schema(schema: RegisteredSchema) -> Any:
+    """The schema parsed by fastavro. Raises HeadraceError if fastavro is not installed."""
+    try:
+        from fastavro.schema import parse_schema
+    except ImportError:
+        advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
+        raise HeadraceError("fastavro, needed to decode Avro, is not installed", advice) from None
+    named: dict[str, Any] = {}
+    for text in schema.referenced:
+        parse_schema(json.loads(text), named_schemas=named)
+    return parse_schema(json.loads(schema.text), named_schemas=named)
