@@ -12,7 +12,7 @@ from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
 _TIMEOUT = 15.0  # seconds for a request
-_READ_TIMEOUT = 1.0  # seconds for reading one record of each partition
+_READ_TIMEOUT = 5.0  # seconds for reading one record of each partition, with the connection to each leader
 
 Offsets = dict[TopicPartition, int]
 
@@ -143,6 +143,7 @@ _READER_SETTINGS = {
     "enable.partition.eof": True,
     "auto.offset.reset": "earliest",
     "fetch.wait.max.ms": 10,
+    "fetch.queue.backoff.ms": 10,  # the default, one second, also delays reading past markers of transactions
     "queued.min.messages": 1,
     "queued.max.messages.kbytes": 1_024,
     "fetch.message.max.bytes": 16_384,

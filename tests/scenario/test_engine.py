@@ -26,7 +26,7 @@ from runtime.plugins.environments import archive, prepare
 from tests.support.engine_owner import engine_owner
 from tests.support.engine_recorder import descendants, driver_of, jvm_of, task_spec, until
 from tests.support.engine_rig import ROOT, TTL, EngineRig
-from tests.support.processes import alive
+from tests.support.processes import alive, freeze
 from tests.support.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
 from tests.support.wheels import build_wheel
 
@@ -224,7 +224,7 @@ async def test_a_task_that_holds_the_gil_is_ended_and_its_stack_is_logged(rig: E
 async def test_a_stopped_slot_is_abandoned_and_killed(rig: EngineRig) -> None:
     task = await rig.running("frozen")
     slot = rig.slot_of(task)
-    os.kill(slot.pid, signal.SIGSTOP)
+    freeze(slot.pid)
     await until(lambda: (task, 1) in rig.heard.lost_tasks(), TTL * 3)
     await until(lambda: not alive(slot.pid))
 

@@ -44,6 +44,7 @@ from runtime.pipeline.task.trace import trace_of
 from tests.support.broker import KafkaBroker
 from tests.support.java_host import FILE, own_host, probe, settings, shared_host, sink_record
 from tests.support.pipeline import file_sink, file_source, group_offsets, source_offsets
+from tests.support.processes import freeze
 from tests.support.slot_host import RunningTask
 from tests.support.task_contexts import StoredOffsets, TaskSourceContext
 from tests.support.topics import count
@@ -336,7 +337,7 @@ def test_a_jvm_ends_with_its_lease_also_after_it_was_stopped(tmp_path: Path) -> 
         assert pid is not None
         grant(time.monotonic() + 3600)
         task.open([_TP])
-        os.kill(pid, signal.SIGSTOP)
+        freeze(pid)
         grant(time.monotonic())
         os.kill(pid, signal.SIGCONT)
         wait_until(lambda: host.pid is None, 10)

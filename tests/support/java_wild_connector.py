@@ -20,7 +20,10 @@ import org.apache.kafka.common.config.*;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.source.*;
 
-/** Obeys "<method>=<order>": hang, spin (ignores interrupts), log, exit, memory, fail, unsupported. */
+/**
+ * Obeys "<method>=<order>": hang, spin (ignores interrupts), log, exit, memory, fail, unsupported; and "later=raise",
+ * or "later=<file>", which ends the JVM as soon as the file exists.
+ */
 public class WildConnector extends SourceConnector {
     private Map config;
 
@@ -52,9 +55,12 @@ public class WildConnector extends SourceConnector {
                 public void run() {
                     if (config.get("later").equals("raise")) {
                         own.raiseError(new IllegalStateException("raised later"));
-                    } else {
-                        Runtime.getRuntime().halt(9);
+                        return;
                     }
+                    while (!new java.io.File((String) config.get("later")).exists()) {
+                        try { Thread.sleep(20); } catch (InterruptedException e) { return; }
+                    }
+                    Runtime.getRuntime().halt(9);
                 }
             };
             later.start();

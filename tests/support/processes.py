@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
+
+from tests.support.waiting import wait_until
 
 
 def children(pid: int) -> list[int]:
@@ -36,6 +40,21 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def freeze(pid: int) -> None:
+    """Sends SIGSTOP and waits until no thread runs: on a busy machine the others work on until one of them has handled
+    the signal."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: set(_thread_states(pid)) == {"T"}, what=f"process {pid} is stopped", every=0.001)
+
+
+def _thread_states(pid: int) -> list[str]:
+    try:
+        stats = [task / "stat" for task in Path(f"/proc/{pid}/task").iterdir()]
+        return [stat.read_text().rpartition(")")[2].split()[0] for stat in stats]
+    except OSError:  # a thread has ended meanwhile
+        return []
 
 
 def direct_children(pid: int) -> list[int]:

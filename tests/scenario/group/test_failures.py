@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from tests.support import offset_change_crasher
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import STRINGS
 from tests.support.lives import PLUGINS, Pipelines
-from tests.support.processes import alive, children, is_slot
+from tests.support.processes import alive, children, freeze, is_slot
 from tests.support.waiting import wait_until
 from tests.support.worker_group import SESSION, WorkerGroup, worker_group, worker_id
 from tests.support.workers import WorkerProcess
@@ -75,7 +74,7 @@ def test_a_frozen_slot_is_replaced_and_never_runs_again(group: WorkerGroup) -> N
     pipelines = started(group, 2)
     victim = group.workers[1]
     (slot,) = slots(victim)
-    os.kill(slot, signal.SIGSTOP)
+    freeze(slot)
     wait_until(lambda: not alive(slot), 30, "the frozen slot has ended")
     group.wait_running(pipelines.names)
     assert set(group.living) == set(group.workers), "the workers themselves are not affected"

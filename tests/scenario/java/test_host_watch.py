@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +17,7 @@ from runtime.java.host.watch import IDLE_TIMEOUT, LEAK_TIMEOUT, MOVE_TIMEOUT, Ho
 from runtime.java.plugins.converters import JavaConverter
 from runtime.java.plugins.sink_task import JavaSinkTask
 from tests.support.java_host import probe, settings, sink_record
+from tests.support.processes import freeze
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -64,7 +63,7 @@ def test_a_jvm_that_is_frozen_is_ended(rig: Rig) -> None:
     converter = JavaConverter(rig.host, _JSON)
     rig.until(lambda: rig.watch.heap > 0)
     assert rig.host.pid is not None
-    os.kill(rig.host.pid, signal.SIGSTOP)
+    freeze(rig.host.pid)
     rig.until(lambda: any(watched._asked for watched in rig.watch._watched.values()))
     rig.watch.check()
     rig.ahead = 7.0

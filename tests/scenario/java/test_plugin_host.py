@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from runtime.host.port import HOST_DIED, HostError
 from runtime.host.settings import HostSettings
 from tests.support.java_host import probes
 from tests.support.java_wild_connector import CLASS, wild_plugins
-from tests.support.processes import children
+from tests.support.processes import children, freeze
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +116,7 @@ async def test_offsets_are_altered_with_definite_and_possible_success(hosts: Env
 
 
 async def test_levels_of_loggers_reach_running_and_later_jvms(
-    hosts: EnvironmentHosts, listener: _Listener, caplog: pytest.LogCaptureFixture
+    hosts: EnvironmentHosts, listener: _Listener, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG", "wild")
     await hosts.validate(_wild(validate="log"))
@@ -125,7 +124,8 @@ async def test_levels_of_loggers_reach_running_and_later_jvms(
     hosts.set_levels({"wild": "DEBUG"})
     await _validate_until_logged(hosts, "a detail of validate", caplog)
     caplog.clear()
-    await hosts.start_connector("wild", _wild(later="halt"))
+    await hosts.start_connector("wild", _wild(later=str(tmp_path / "gate")))
+    (tmp_path / "gate").touch()
     await listener.until_changed()
     await _validate_until_logged(hosts, "a detail of validate", caplog)
 
@@ -180,7 +180,7 @@ async def test_a_jvm_that_is_frozen_is_replaced(hosts: EnvironmentHosts, listene
     host = hosts.pids[""]
     assert host is not None
     (jvm,) = children(host)
-    os.kill(jvm, signal.SIGSTOP)
+    freeze(jvm)
     with pytest.raises(TimeoutError, match="validate was not answered within 4 s"):
         await hosts.validate(_wild())
     await listener.until_changed()
@@ -258,7 +258,10 @@ async def test_a_python_connector_is_validated_with_a_java_transformation(listen
         await hosts.close()
 
 
-async def test_a_jvm_that_ends_by_itself_is_reported(hosts: EnvironmentHosts, listener: _Listener) -> None:
-    await hosts.start_connector("wild", _wild(later="halt"))
+async def test_a_jvm_that_ends_by_itself_is_reported(
+    hosts: EnvironmentHosts, listener: _Listener, tmp_path: Path
+) -> None:
+    await hosts.start_connector("wild", _wild(later=str(tmp_path / "gate")))
+    (tmp_path / "gate").touch()
     await listener.until_changed()
     assert listener.lost == ["wild"]

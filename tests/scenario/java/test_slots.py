@@ -19,6 +19,7 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.java_slots import LEASE, JavaSlots, file_task, is_jvm, order_plugin
 from tests.support.pipeline import file_sink, file_source, group_offsets, messages, produce, source_offsets
+from tests.support.processes import freeze
 from tests.support.topics import committed_end, count
 from tests.support.waiting import wait_until
 
@@ -108,8 +109,8 @@ def test_a_jvm_ends_with_its_slot(slots: JavaSlots, tasks: list[str], broker: Ka
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
     tasks.append(name)
     jvm, slot = slots.jvm(name), slots.slot(name).pid
-    os.kill(jvm, signal.SIGSTOP)
-    os.kill(slot, signal.SIGSTOP)
+    freeze(jvm)
+    freeze(slot)
     os.kill(slot, signal.SIGKILL)
     wait_until(lambda: not is_jvm(jvm), 10)
     slots.wait_epoch(name, 2)
@@ -132,7 +133,7 @@ def test_a_plugin_writes_nothing_after_the_lease(
     jvm, slot = slots.jvm(name), slots.slot(name).pid
     slots.lease = 0.0
     end = time.monotonic() + LEASE
-    os.kill(slot if frozen == "slot" else jvm, signal.SIGSTOP)
+    freeze(slot if frozen == "slot" else jvm)
     if frozen == "jvm":
         time.sleep(LEASE)
         if is_jvm(jvm):
@@ -236,7 +237,7 @@ def test_a_jvm_that_is_frozen_is_replaced(
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     tasks.append(name)
     jvm = slots.jvm(name)
-    os.kill(jvm, signal.SIGSTOP)
+    freeze(jvm)
     produce(broker, topic, b"one")
     slots.wait_epoch(name, 2)
     assert "has not answered for" in slots.lost(name)[0]

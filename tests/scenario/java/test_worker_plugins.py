@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ from runtime.java.host.glue import compile_sources
 from runtime.worker.java_plugins import WorkerJava
 from tests.support.java_host import settings
 from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.processes import freeze
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -143,7 +142,7 @@ def test_a_jvm_of_the_worker_that_is_frozen_is_replaced(plugins: Path, monkeypat
     try:
         assert provider.get("dir", "file") == "/dirfile"
         assert java._host.pid is not None
-        os.kill(java._host.pid, signal.SIGSTOP)
+        freeze(java._host.pid)
         started = time.monotonic()
         with pytest.raises(ConfigError, match=r"has not answered: The task host JVM has not answered for \d+ s"):
             provider.get("dir", "file")

@@ -17,6 +17,7 @@ import pytest
 from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
+from tests.support.processes import freeze
 from tests.support.waiting import wait_until
 
 PLUGINS = '''
@@ -371,7 +372,7 @@ async def test_a_frozen_process_is_ended_and_no_plugin_is_reported(start: Start)
     host._timeout = 0.3
     pid = host.pid
     assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
+    freeze(pid)
     with pytest.raises(HostError) as raised:
         await host.task_configs("odd", 1)
     assert raised.value.kind == "host"
