@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
 
@@ -110,6 +111,9 @@ class Engine(Protocol):
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
         """Pause or resume a task in its slot; its new state is reported by task_state()."""
+
+    def limit_task(self, task: TaskId, limit: RateLimit) -> None:
+        """Change the rate limit of a task, which continues to run."""
 
     def forget_topics(self, connector: str) -> None:
         """Make the tasks of a connector report their topics again, each with its next record."""

@@ -137,8 +137,16 @@ class DetailedOffsetsAnswer(TypedDict):
     expires_at: int | None
 
 
+class RateLimitAnswer(TypedDict):
+    """The rate limit of a connector, per second; None: no limit."""
+
+    records: float | None
+    bytes: float | None
+
+
 class ProgressAnswer(TypedDict):
-    """The progress of a connector, in events and metrics."""
+    """The progress of a connector, in events and metrics. `throttled_ms`: time for which its rate limit has delayed its
+    tasks."""
 
     read: int
     written: int
@@ -146,6 +154,8 @@ class ProgressAnswer(TypedDict):
     lag: LagAnswer | None
     age_ms: int | None
     stalled: list[int]
+    limit: RateLimitAnswer | None
+    throttled_ms: int
 
 
 class RestartPolicyAnswer(TypedDict):

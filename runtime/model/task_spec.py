@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.model.environment import Environment
+from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import TaskId
 
 
@@ -75,6 +76,7 @@ class TaskSpec:
     transaction_boundary: str = "poll"  # when a transaction is committed: "poll", "interval" or "connector"
     transaction_interval: float = 60.0  # seconds between commits with the boundary "interval"
     environment: Environment | None = None  # of the plugins; None: the worker's own packages and `plugin_path`
+    limit: RateLimit = UNLIMITED  # the task's share of its connector's rate limit
     targets: dict[str, str] = field(default_factory=dict)  # "package.module:Class" of plugins by configuration key
 
     @property

@@ -16,10 +16,12 @@ from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import Control, PluginCall, StoppedError
 from runtime.pipeline.task.errors import RevokedError
 from runtime.pipeline.task.log import task_log
+from runtime.pipeline.task.throttle import throttle_of
 from runtime.pipeline.task.trace import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 
 if TYPE_CHECKING:
+    from runtime.model.rate_limit import RateLimit
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
     from runtime.pipeline.task.error_counts import Counts
@@ -33,7 +35,7 @@ class TaskRunner:
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec, self._host = spec, host
-        self._control = Control(spec.paused, host.check_lease)
+        self._control = Control(spec.paused, host.check_lease, throttle_of(spec.limit))
         self._thread = 0  # while run() is executed
         self._releasing = threading.Lock()
         self._must_end = False  # stopped or revoked by the worker
@@ -93,6 +95,10 @@ class TaskRunner:
     def pause(self, paused: bool) -> None:
         """Pause or resume the task."""
         self._control.pause(paused)
+
+    def limit(self, limit: RateLimit) -> None:
+        """Change the task's rate limit."""
+        self._control.limit(limit)
 
     def revoke(self) -> None:
         """End immediately, without further put, produce or commit. Calls of Java plugins are interrupted."""

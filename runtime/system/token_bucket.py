@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+_ROUNDING = 1e-6  # tokens that may be missing because of the precision of numbers
+
 
 class TokenBucket:
     """`rate` tokens arrive each second, up to `burst`. More tokens may be taken than there are: the debt delays what
@@ -28,4 +30,5 @@ class TokenBucket:
 
     def wait(self, tokens: float) -> float:
         """Seconds until this number of tokens, at most `burst`, is available; 0 if it is."""
-        return max(0.0, (min(tokens, self.burst) - self.tokens) / self.rate)
+        missing = min(tokens, self.burst) - self.tokens
+        return missing / self.rate if missing > _ROUNDING else 0.0

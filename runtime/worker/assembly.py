@@ -15,6 +15,7 @@ from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
+from runtime.herder.configs.rates import connector_limit
 from runtime.herder.configs.resolving_host import ResolvingHost, has_class
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.herder.connector_entries import ConnectorEntries
@@ -69,6 +70,7 @@ from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicSpec
 from runtime.kafka.positions import Positions
 from runtime.logs.lines import ConnectorLines
+from runtime.model.rate_limit import RateLimit
 from runtime.rest.admin import admin_routes
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
@@ -207,10 +209,14 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     lines = ConnectorLines(secrets.scrub)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
-    progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress)
+
+    def limit_of(name: str) -> RateLimit:
+        return connector_limit(configs.connector(name), config.providers)
+
+    progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress, limit_of)
     lag, seek = OffsetProgress(positions, worker_offsets, _isolation(config)), SeekResolver(positions)
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
-    metrics = Metrics(herder, statuses, board, engine, stalls, restarts, lambda: health.ready)
+    metrics = Metrics(herder, statuses, board, engine, stalls, restarts, limit_of, lambda: health.ready)
 
     workers = Workers(group, cordons, configs, config.slots, lambda: loads.total)
     masks = Masks(host.password_keys)

@@ -17,6 +17,7 @@ from tests.support import plugins, topics, transactions
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.events import Follower
+from tests.support.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
@@ -183,3 +184,24 @@ def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(
     connect.alter(name, ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 0}))
     assert (expires_at() or 0) > stopped
     connect.ask("DELETE", f"/connectors/{name}?offsets=true")
+
+
+def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
+    connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
+) -> None:
+    topic, file = broker.create_topic(), tmp_path / "out"
+    produce(broker, topic, *(b"line" for _ in range(2_000)))
+    name = unique("limited")
+    connect.sink(name, str(file), topic, **{"headrace.rate.records": "50"})
+    limit = {"records": 50, "bytes": None}
+    wait_until(lambda: any(p["limit"] == limit and p["throttled_ms"] > 0 for p in follower.progress(name)), 30)
+    assert len(file.read_bytes().splitlines()) < 1_000
+    connect.ask("PATCH", f"/connectors/{name}/config", {"headrace.rate.records": "100000"})
+    wait_until(lambda: len(file.read_bytes().splitlines()) == 2_000, 15)
+    now, task = metrics(connect), f'connector="{name}",task="0"'
+    assert now["headrace_task_restarts_total"][task] == 0
+    assert now["headrace_rate_limit_records"][f'connector="{name}"'] == 100_000
+    assert now["headrace_task_throttled_time_ms_total"][task] > 0
+    status, answer = connect.request("PATCH", f"/connectors/{name}/config", {"headrace.rate.records": "fast"})
+    assert status == 400
+    assert "headrace.rate.records" in answer["message"]

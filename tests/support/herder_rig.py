@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from runtime.config import worker_config
@@ -30,6 +31,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
 from runtime.kafka.groups import Groups
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TargetState, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.storage.configs import ConfigStore
@@ -124,6 +126,9 @@ class ScriptedEngine:
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
         (self.paused.add if paused else self.paused.discard)(task)
+
+    def limit_task(self, task: TaskId, limit: RateLimit) -> None:
+        self.running[task] = replace(self.running[task], limit=limit)
 
 
 class ScriptedGroups:

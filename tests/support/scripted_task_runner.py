@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
@@ -60,6 +61,9 @@ class ScriptedRunner:
         if self._behaviour == "stick":
             self._call = None
         self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
+
+    def limit(self, limit: RateLimit) -> None:
+        """No test asks for this."""
 
     def move(self, reason: str) -> None:
         """No test asks for this."""

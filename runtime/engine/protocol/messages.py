@@ -45,6 +45,14 @@ class PauseMessage(RunPart):
     paused: bool
 
 
+class LimitMessage(RunPart):
+    """The task's rate limit from now on: records and bytes per second; None: no limit."""
+
+    op: Literal["limit"]
+    records: float | None
+    bytes: float | None
+
+
 class StackRequest(RunPart):
     """The slot answers with a StackMessage of the same number."""
 
@@ -90,6 +98,7 @@ ToSlot = (
     | StartMessage
     | RunRequest
     | PauseMessage
+    | LimitMessage
     | StackRequest
     | OffsetsStored
     | OffsetsReply

@@ -26,6 +26,7 @@ from runtime.engine.slot.meter_reports import MeterReports
 from runtime.engine.slot.outbox import Outbox, alive_message
 from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
+from runtime.model.rate_limit import RateLimit
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
 from runtime.pipeline.task.control import PluginCall
@@ -111,6 +112,9 @@ class Slot:
                 self._with_task(message, TaskThread.forget_topics)
             case "pause":
                 self._with_task(message, lambda task: task.pause(message["paused"]))
+            case "limit":
+                limit = RateLimit(message["records"], message["bytes"])
+                self._with_task(message, lambda task: task.limit(limit))
             case "offsets":
                 self._host.offsets_answered(message["number"], message["error"])
             case "offsets_read":

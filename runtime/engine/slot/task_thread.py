@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Protocol
 
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
@@ -38,6 +39,8 @@ class Runner(Protocol):
 
     def pause(self, paused: bool) -> None: ...
 
+    def limit(self, limit: RateLimit) -> None: ...
+
     def revoke(self) -> None: ...
 
     def move(self, reason: str) -> None: ...
@@ -61,8 +64,8 @@ class TaskThread:
         self._lock = threading.Lock()  # guards the next two attributes
         self._runner: Runner | None = None
         self._early: list[Callable[[Runner], None]] = []  # requests made before the runner was created
-        self._pausing = threading.Lock()
-        self._paused = spec.paused
+        self._changing = threading.Lock()
+        self._paused, self._limit = spec.paused, spec.limit
         self._creating: PluginCall | None = None
         self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
@@ -114,9 +117,18 @@ class TaskThread:
         self._paused = paused
         self._request(self._apply_pause)
 
+    def limit(self, limit: RateLimit) -> None:
+        """Change the task's rate limit."""
+        self._limit = limit
+        self._request(self._apply_limit)
+
     def _apply_pause(self, runner: Runner) -> None:
-        with self._pausing:  # threads may run in any order: each applies the latest request
+        with self._changing:  # threads may run in any order: each applies the latest request
             runner.pause(self._paused)
+
+    def _apply_limit(self, runner: Runner) -> None:
+        with self._changing:
+            runner.limit(self._limit)
 
     def _request(self, request: Callable[[Runner], None]) -> None:
         with self._lock:

@@ -19,6 +19,7 @@ from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import TaskReports
 from runtime.engine.worker.slots import Slots
 from runtime.engine.worker.stacks import Stacks
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.system.frames import FrameError
@@ -119,6 +120,14 @@ class SparkEngine:
         found.spec = replace(found.spec, paused=paused)  # for another slot, too, if this one has no room
         if found.link is not None:
             found.link.send({"op": "pause", **about(found.spec), "paused": paused})
+
+    def limit_task(self, task: TaskId, limit: RateLimit) -> None:
+        found = self._roster.tasks.get(task)
+        if found is None or found.ended.is_set():
+            return
+        found.spec = replace(found.spec, limit=limit)
+        if found.link is not None:
+            found.link.send({"op": "limit", **about(found.spec), "records": limit.records, "bytes": limit.bytes})
 
     def forget_topics(self, connector: str) -> None:
         for task in self._roster.tasks.values():

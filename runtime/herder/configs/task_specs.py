@@ -15,6 +15,7 @@ from runtime.host.port import ConnectorInfo
 from runtime.java.target import JavaTarget, is_java_target
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import ClientConfigError
+from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import ConnectorType
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 
@@ -58,7 +59,10 @@ def client_id(kind: str, name: str, task: int) -> str:
     return f"connector-{kind}-{name}-{task}"
 
 
-def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffset], paused: bool) -> TaskSpec:
+def spec(
+    worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffset], paused: bool,
+    limit: RateLimit = UNLIMITED,
+) -> TaskSpec:  # fmt: skip
     """The specification that the slot needs to run this task, with a new epoch. ClientConfigError for an invalid client
     setting, ConfigError for invalid topic creation settings."""
     config = order.connector_config
@@ -101,6 +105,7 @@ def spec(worker: WorkerConfig, order: TaskRequest, offsets: Sequence[SourceOffse
         transaction_boundary=config.get("transaction.boundary", "poll").strip().lower(),
         transaction_interval=_transaction_interval(worker, config),
         environment=order.info.environment,
+        limit=limit,
         targets=dict(order.info.targets),
     )
 

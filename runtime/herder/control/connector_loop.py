@@ -295,10 +295,11 @@ class ConnectorLoop:
         the connector's owner knows that; other workers follow the task configs."""
         info = self._hosted.info
         assert info is not None
+        limit = self._tasks.limit(stored)  # also of tasks that keep old configurations
         keep_configs = self._hosted.failed or self._hosted.pending
         if not self._group.owns(self.name) and stored.applied is not None:
             stored = replace(stored, config=stored.applied)
-        await self._tasks.run(info, stored, paused, restart=requested.restart_tasks, keep_configs=keep_configs)
+        await self._tasks.run(info, stored, paused, requested.restart_tasks, limit, keep_configs)
 
     async def _start(self, stored: StoredConnector, requested: PendingRequests) -> None:
         if requested.restart_connector:

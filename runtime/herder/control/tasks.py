@@ -12,6 +12,7 @@ from runtime.api.errors import ConfigError, ConnectError
 from runtime.config.worker_config import WorkerConfig
 from runtime.engine.port import Engine
 from runtime.herder.configs import task_specs
+from runtime.herder.configs.rates import connector_limit
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
@@ -20,6 +21,7 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
+from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import ConnectorType, State, TaskId
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.storage.configs import StoredConnector
@@ -67,6 +69,7 @@ class AssignedTask:
     config: Mapping[str, str]
     connector_config: Mapping[str, str]
     paused: bool
+    limit: RateLimit = UNLIMITED
     failed: bool = False
 
 
@@ -86,12 +89,13 @@ class Tasks:
         self.version: str | None = None
 
     async def run(
-        self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int], keep_configs: bool = False
-    ) -> None:
+        self, info: ConnectorInfo, stored: StoredConnector, paused: bool, restart: set[int],
+        limit: RateLimit = UNLIMITED, keep_configs: bool = False,
+    ) -> None:  # fmt: skip
         """Run exactly the stored tasks that this worker owns. Tasks with outdated configurations and the tasks in
-        `restart` are restarted. `keep_configs`: running tasks keep outdated configurations, because the connector has
-        not started with the new configuration. NoLeaseError if a task must start but the worker's membership is not
-        confirmed."""
+        `restart` are restarted. `limit` applies to all tasks of the connector together. `keep_configs`: running tasks
+        keep outdated configurations, because the connector has not started with the new configuration. NoLeaseError if
+        a task must start but the worker's membership is not confirmed."""
         await self.yield_moved(stored)
         wanted = {i: config for i, config in enumerate(stored.tasks) if self._group.owns(self._name, i)}
         await self._stop({i for i in self._running if i not in wanted})
@@ -99,13 +103,15 @@ class Tasks:
         old = {} if keep_configs else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
         await self._stop({i for i in wanted if i in old or i in restart})
         self._pause(paused)
+        limit = limit.share(len(stored.tasks))
+        self._limit(limit)
         missing = [
             TaskRequest(self._name, i, info, stored.start_config, c)
             for i, c in wanted.items()
             if i not in self._running
         ]
         if missing:
-            await self._start(missing, paused)
+            await self._start(missing, paused, limit)
 
     def may_run(self) -> bool:
         """Whether tasks may be started now."""
@@ -114,6 +120,10 @@ class Tasks:
     def pause(self) -> None:
         """Pause all running tasks."""
         self._pause(True)
+
+    def limit(self, stored: StoredConnector) -> RateLimit:
+        """The rate limit of all tasks of the connector together."""
+        return connector_limit(stored, self._services.worker.providers)
 
     def check(self, info: ConnectorInfo, config: Mapping[str, str]) -> None:
         """Raises ConfigError for errors that Connect reports when a connector starts, not when it is created."""
@@ -187,11 +197,17 @@ class Tasks:
                 running.paused = paused
                 self._services.engine.pause_task(TaskId(self._name, i), paused)
 
+    def _limit(self, limit: RateLimit) -> None:
+        for i, running in self._running.items():
+            if running.limit != limit and not running.failed:
+                running.limit = limit
+                self._services.engine.limit_task(TaskId(self._name, i), limit)
+
     def _is_outdated(self, task: int, config: Mapping[str, str], stored: StoredConnector) -> bool:
         running = self._running.get(task)
         return running is not None and (running.config != config or running.connector_config != stored.start_config)
 
-    async def _start(self, orders: list[TaskRequest], paused: bool) -> None:
+    async def _start(self, orders: list[TaskRequest], paused: bool, limit: RateLimit) -> None:
         if not self._services.engine.may_run():
             raise NoLeaseError
         try:
@@ -204,14 +220,16 @@ class Tasks:
             return
         for order in orders:
             try:
-                spec = await self._spec(order, resolved, offsets, paused)
+                spec = await self._spec(order, resolved, offsets, paused, limit)
             except (ConfigError, ClientConfigError) as e:
                 self._fail_task(order, paused, e)
                 continue
             if not self._group.owns(self._name, order.task):  # taken away meanwhile; it may have run before
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
                 continue
-            self._running[order.task] = AssignedTask(spec.epoch, order.task_config, order.connector_config, paused)
+            self._running[order.task] = AssignedTask(
+                spec.epoch, order.task_config, order.connector_config, paused, limit
+            )
             if not self._services.engine.has_slots:
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
             self._services.board.meters.started(spec.id, spec.epoch)
@@ -231,13 +249,14 @@ class Tasks:
         return []
 
     async def _spec(
-        self, order: TaskRequest, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool
-    ) -> TaskSpec:
+        self, order: TaskRequest, config: Mapping[str, str], offsets: list[SourceOffset], paused: bool,
+        limit: RateLimit,
+    ) -> TaskSpec:  # fmt: skip
         """The specification for the slot, with variables resolved. ConfigError from a config provider,
         ClientConfigError for a value that Kafka's clients do not accept."""
         task = await self._services.host.resolve_stored(self._name, order.task_config, part=str(order.task))
         resolved = replace(order, connector_config=config, task_config=task)
-        return task_specs.spec(self._services.worker, resolved, offsets, paused)
+        return task_specs.spec(self._services.worker, resolved, offsets, paused, limit)
 
     def _fail_task(self, order: TaskRequest, paused: bool, why: Exception) -> None:
         """Report FAILED; the task remains FAILED until it is restarted or its configuration changes."""

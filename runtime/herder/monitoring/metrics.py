@@ -18,6 +18,7 @@ from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.meter_board import FALLBACKS, PluginMetric, TaskMeter
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.group.protocol import CONNECTOR
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -34,10 +35,11 @@ class Metrics:
 
     def __init__(
         self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
-        restarts: AutoRestarts, ready: Callable[[], bool],
+        restarts: AutoRestarts, limit_of: Callable[[str], RateLimit], ready: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._herder, self._statuses, self._board = herder, statuses, board
         self._engine, self._stalls, self._restarts, self._ready = engine, stalls, restarts, ready
+        self._limit_of = limit_of
         self._made = float("-inf")
         self._making: asyncio.Task[str] | None = None
 
@@ -100,6 +102,9 @@ class Metrics:
             of_state = f"worker_metrics_connector_{word}_task_count"
             f.gauge(of_state, labels, counts[state], f"Tasks of a connector that are {word}.")
         self._auto_restarts(f, name, CONNECTOR, labels)
+        limit = self._limit_of(name)
+        f.gauge("headrace_rate_limit_records", labels, limit.records, "Records per second that a connector may move.")
+        f.gauge("headrace_rate_limit_bytes", labels, limit.bytes, "Bytes per second that a connector may move.")
         stalled = self._stalls.stalled(name)
         meters, errors = self._board.meters.by_task(name), self._board.errors.by_task(name)
         for number, task in tasks.items():
@@ -144,6 +149,9 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
             why = {**labels, "reason": f"{plugin}_error"}
             help_text = "Batches processed record by record because a plugin raised."
             f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
+    if throttled := meter.total("throttled_ms"):
+        help_text = "Time for which the rate limit has delayed a task."
+        f.counter("headrace_task_throttled_time_ms_total", labels, throttled, help_text)
     if transactions := meter.total("transactions"):
         _transactions(f, labels, meter, transactions)
     if runs:

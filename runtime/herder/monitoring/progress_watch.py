@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from runtime.herder.answers import LagAnswer, ProgressAnswer
+from runtime.herder.answers import LagAnswer, ProgressAnswer, RateLimitAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.progress_history import ProgressHistory
@@ -16,6 +16,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.errors import KafkaProblem
+from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import TargetState, TaskId
 from runtime.system.repeating import repeat
 
@@ -30,10 +31,11 @@ class ProgressWatch:
 
     def __init__(
         self, herder: Herder, board: StatusBoard, events: EventLog, stalls: Stalls, expiry: Expiry, every: float,
-        clock: Callable[[], float] = time.time,
+        limit_of: Callable[[str], RateLimit], clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self._herder, self._board, self._events = herder, board, events
         self._stalls, self._expiry, self._every, self._clock = stalls, expiry, every, clock
+        self._limit_of = limit_of
         self._watching: asyncio.Task[None] | None = None
         self._elsewhere: Mapping[str, Mapping[str, ProgressAnswer]] = {}  # by worker and connector
         self._next_expiry = 0.0
@@ -84,7 +86,13 @@ class ProgressWatch:
             "lag": {"records": sum(lags), "ms": self._behind(live)} if lags else None,
             "age_ms": None if newest < 0 else max(self._now() - newest, 0),
             "stalled": sorted(self._stalls.stalled(name)),
+            "limit": self._limit(name),
+            "throttled_ms": int(sum(t.total("throttled_ms") for t in tasks.values())),
         }
+
+    def _limit(self, name: str) -> RateLimitAnswer | None:
+        limit = self._limit_of(name)
+        return None if limit == UNLIMITED else {"records": limit.records, "bytes": limit.bytes}
 
     def publish_changes(self) -> None:
         """Publish the progress of connectors that have changed since the last call."""
@@ -151,4 +159,6 @@ def merged(parts: Sequence[ProgressAnswer]) -> ProgressAnswer:
         "lag": lag if lags else None,
         "age_ms": min(ages, default=None),
         "stalled": sorted({task for part in parts for task in part["stalled"]}),
+        "limit": next((part["limit"] for part in parts if part["limit"] is not None), None),
+        "throttled_ms": sum(part["throttled_ms"] for part in parts),
     }

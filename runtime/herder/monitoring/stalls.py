@@ -17,7 +17,7 @@ from runtime.model.states import TaskId
 class _Seen:
     """The task's counter when it last changed."""
 
-    written: float
+    active: float
     since: float
 
 
@@ -54,7 +54,8 @@ class Stalls:
                 task = TaskId(name, number)
                 if meter.waiting > 0 and self._running(task):
                     waiting[task] = meter.waiting
-                    self._check_task(task, meter.total("written"), meter.waiting)
+                    active = meter.total("written") + meter.total("throttled_ms")  # a limit is not a stall
+                    self._check_task(task, active, meter.waiting)
         for task in [task for task in self._stalled if task not in waiting]:
             self._recovered(task)
         self._seen = {task: seen for task, seen in self._seen.items() if task in waiting}
@@ -68,10 +69,10 @@ class Stalls:
         now = self._clock()
         return {task.task: now - since for task, since in self._stalled.items() if task.connector == connector}
 
-    def _check_task(self, task: TaskId, written: float, waiting: int) -> None:
+    def _check_task(self, task: TaskId, active: float, waiting: int) -> None:
         now, seen = self._clock(), self._seen.get(task)
-        if seen is None or seen.written != written:
-            self._seen[task] = _Seen(written, now)
+        if seen is None or seen.active != active:
+            self._seen[task] = _Seen(active, now)
             if task in self._stalled:
                 self._recovered(task)
         elif task not in self._stalled and now - seen.since >= self._after:

@@ -11,8 +11,8 @@ from runtime.model.states import State, TaskId
 
 FALLBACKS = ("predicate", "transformation", "converter")
 TOTALS = (
-    "read", "written", "batches", "batch_ms", "commits", "commit_failures", "transactions", "transaction_records",
-    *(f"fallbacks_{plugin}" for plugin in FALLBACKS),
+    "read", "written", "batches", "batch_ms", "throttled_ms", "commits", "commit_failures", "transactions",
+    "transaction_records", *(f"fallbacks_{plugin}" for plugin in FALLBACKS),
 )  # fmt: skip
 
 

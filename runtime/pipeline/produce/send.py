@@ -53,6 +53,11 @@ def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> i
     return _OVERHEAD * len(messages) + content
 
 
+def content_of(size: int, messages: int) -> int:
+    """Bytes of keys, values and headers alone, of messages of which size_of() is `size`."""
+    return size - _OVERHEAD * messages
+
+
 class Sender:
     """Puts a task's messages into the queue of a producer. While the queue is full, the task waits for its own
     acknowledgements; a stopping task waits for at most `stop_timeout` seconds."""

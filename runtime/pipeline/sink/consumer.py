@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import consumer_error_text
+from runtime.model.rate_limit import RateLimit
 from runtime.pipeline.produce.client_log import ClientLog
+from runtime.pipeline.sink.fetch_budget import MAX_SHARE
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -54,6 +56,22 @@ def consumer_settings(
     ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _MIN_FETCH) * 1024}
     group = {} if alone or settings.get("group.protocol") == "consumer" else _SHARED_GROUP
     return {**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings}
+
+
+_AHEAD = 2.0  # seconds of a rate limit that are fetched ahead
+_LEAST_KIB, _LEAST_FETCH = 64, 65_536  # KiB and bytes that are fetched at least
+
+
+def prefetch_within(limit: RateLimit) -> dict[str, Any]:
+    """Settings with which a consumer fetches little more than a rate limit allows."""
+    found: dict[str, Any] = {}
+    if limit.records is not None:
+        found["queued.min.messages"] = min(max(int(limit.records * _AHEAD), 1), 100_000)
+    if limit.bytes is not None:
+        ahead = int(limit.bytes * _AHEAD)
+        found["queued.max.messages.kbytes"] = min(max(ahead >> 10, _LEAST_KIB), MAX_SHARE)
+        found["max.partition.fetch.bytes"] = min(max(ahead, _LEAST_FETCH), 1 << 20)
+    return found
 
 
 class Events:

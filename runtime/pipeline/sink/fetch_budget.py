@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 _SLOT = 256 * 1024  # KiB for all consumers of a slot
-_MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, and the least that works
+MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, and the least that works
 
 
 class FetchBudget:
@@ -20,7 +20,7 @@ class FetchBudget:
     def take(self) -> int:
         """Take a share; returns its size in KiB."""
         with self._lock:
-            share = max(_MIN_SHARE, min(_MAX_SHARE, self._left // 8))
+            share = max(_MIN_SHARE, min(MAX_SHARE, self._left // 8))
             self._left -= share
             return share
 

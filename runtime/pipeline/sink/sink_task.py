@@ -21,7 +21,7 @@ from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
-from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer
+from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
 from runtime.pipeline.sink.empty_puts import EmptyPuts
@@ -47,6 +47,7 @@ _log = logging.getLogger(__name__)
 _DEFAULT_POLL_RECORDS = 5000  # messages per batch, unless the connector sets max.poll.records
 _POLL_TIMEOUT, _IDLE_POLL_TIMEOUT = 0.1, 0.4  # seconds of one poll, and of polls without messages; delays a stop
 _PAUSE_COMMIT = 2.0  # seconds for which a pause waits for its commit
+_SHORT_WAIT = 0.5  # seconds for which a throttled task does not poll its consumer
 _FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two attempts of a put
 
 
@@ -83,14 +84,15 @@ class SinkWorker:
         self._topics, self._meter = control.topics, control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._next_measure = 0.0
-        self._paused = False
+        self._paused = self._holds_back = False
         self._next_commit = time.monotonic() + spec.flush_interval
 
     def _make_consumer(self) -> Consumer:
         alone = self._spec.settings.get("tasks.max", "1").strip() == "1"
         return make_consumer(
-            self._spec.consumer, lambda error, done: self._assignment.on_commit(error, done), self._share, alone
-        )
+            {**prefetch_within(self._spec.limit), **self._spec.consumer},
+            lambda error, done: self._assignment.on_commit(error, done), self._share, alone,
+        )  # fmt: skip
 
     def _dead_letters(self) -> DeadLetters | None:
         if not dead_letter_topic(self._spec.settings):
@@ -141,7 +143,7 @@ class SinkWorker:
             self._subscription.update()
             self._assignment.apply_requests()
             self._check_errors()
-            messages = fetch(self._consumer, self._max_records, self._empty_puts.wait(wait))
+            messages = [] if self._is_throttled() else self._fetch(wait)
             messages = self._assignment.without_sought(messages)
             wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
             try:
@@ -153,6 +155,39 @@ class SinkWorker:
                 return
             self._measure_when_due()
             self._commit_when_due()
+
+    def _fetch(self, wait: float) -> list[Message]:
+        """Wait at most `wait` seconds for messages."""
+        throttle, most = self._control.throttle, self._max_records
+        if throttle is not None:
+            most = throttle.allowed(most)
+        return fetch(self._consumer, most, self._empty_puts.wait(wait))
+
+    def _is_throttled(self) -> bool:
+        """Whether the rate limit does not allow another record yet; waits for a while if so. During longer waits the
+        task polls its paused consumer, so that it stays in the group and takes part in rebalances. A pause discards
+        what the client has fetched, so that short waits are without one."""
+        throttle = self._control.throttle
+        left = 0.0 if throttle is None or self._paused else throttle.wait()
+        if self._holds_back is not (left > _SHORT_WAIT or (self._holds_back and left > 0)):
+            self._holds_back = not self._holds_back
+            self._assignment.hold(self._holds_back)
+        if left <= 0:
+            return False
+        started = time.monotonic()
+        left = self._empty_puts.wait(min(left, _SHORT_WAIT))
+        if self._holds_back:
+            self._serve(left)
+        else:
+            self._control.wait(left)
+        self._meter.throttled(time.monotonic() - started)
+        return True
+
+    def _count(self, messages: Sequence[Message]) -> None:
+        if (throttle := self._control.throttle) is not None:
+            throttle.count(len(messages))
+            if throttle.limits_bytes:
+                throttle.count_bytes(len(messages), sum(len(m) + len(m.key() or b"") for m in messages))
 
     def _follow_pause(self) -> bool:
         """Whether the task is paused now."""
@@ -184,6 +219,7 @@ class SinkWorker:
                 self._topics.add(topic)
                 self._host.topic(self._spec, topic)
         self._meter.fetched(len(messages))
+        self._count(messages)
         started = time.monotonic()
         if len(records) == 0 or self._put(records):
             self._assignment.advance(positions, ends)

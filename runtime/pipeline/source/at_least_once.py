@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.pipeline.produce.acks import Acks, InFlight
 from runtime.pipeline.produce.producers import Purpose
-from runtime.pipeline.produce.send import Sender, send_failure, size_of
+from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
 from runtime.pipeline.source.record_reports import RecordReports, send_run
@@ -135,7 +135,10 @@ class AtLeastOnceDelivery:
         if self._reports is not None:
             self._reports.sent(batch)
         self._acks.seal()
-        self._meter.handed_over(sum(len(run.messages) for run in batch.runs))
+        records = sum(len(run.messages) for run in batch.runs)
+        self._meter.handed_over(records)
+        if (throttle := self._control.throttle) is not None:
+            throttle.count_bytes(records, content_of(size, records))
 
     def _take_requests(self) -> None:
         """Add offsets behind those of the records polled so far, and note a requested commit."""

@@ -21,6 +21,8 @@ class CommitRequests:
         self._lock = threading.Lock()
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}
         self._soon = False
+        self.held = False
+        """Nothing is taken while records that were polled before the requests are not sent yet."""
 
     def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
         """See SourceTaskContext.add_offsets()."""
@@ -36,7 +38,7 @@ class CommitRequests:
 
     def take(self) -> tuple[OffsetsByKey, bool]:
         """The offsets that have been added since the last call, and whether a commit was requested."""
-        if not self._soon and not self._offsets:
+        if self.held or (not self._soon and not self._offsets):
             return {}, False
         with self._lock:
             offsets, self._offsets = self._offsets, {}

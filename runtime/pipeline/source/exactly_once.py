@@ -12,7 +12,7 @@ from runtime.kafka.formats import compact
 from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
-from runtime.pipeline.produce.send import Sender, send_failure, size_of
+from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
 from runtime.pipeline.produce.transactions import Transactions
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.record_reports import TransactionReports, send_run
@@ -235,6 +235,8 @@ class ExactlyOnceDelivery:
         records = sum(len(run.messages) for run in batch.runs)
         self._sharing.sent(records, size)
         self._meter.handed_over(records)
+        if (throttle := self._control.throttle) is not None:
+            throttle.count_bytes(records, content_of(size, records))
 
     def _commit(self) -> None:
         """Start to commit everything that has been converted, with its offsets."""

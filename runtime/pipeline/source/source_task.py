@@ -18,6 +18,7 @@ from runtime.pipeline.source.commit_requests import CommitRequests
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
+from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
 
@@ -56,7 +57,7 @@ class SourceWorker:
         self._chain = Chain(load_steps(spec), tolerance, source_place)
         self._converters = load_converters(spec)
         conversion = SourceConversion(self._chain, self._converters, committed, tolerance, task)
-        requests = CommitRequests(committed, control.wake)
+        self._requests = requests = CommitRequests(committed, control.wake)
         transactions: TransactionContext | None = None
         self._delivery: SourceDelivery
         if spec.transactional_id:
@@ -75,6 +76,9 @@ class SourceWorker:
         self._meter = control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._idle = _IDLE_FIRST
+        self._rest: Sequence[SourceRecord] = ()  # polled, and held back by the rate limit
+        # A transaction has whole polls. After commit() the task may discard all records that it has returned.
+        self._divides = not spec.transactional_id and not implements(task, "commit")
 
     def run(self) -> None:
         """Returns after a graceful stop. Raises the error that fails the task."""
@@ -109,7 +113,9 @@ class SourceWorker:
                 self._host.state(self._spec, State.PAUSED if paused else State.RUNNING)
             if paused:
                 delivery.wait(_PAUSED)
-            elif records := self._poll():
+            elif self._is_throttled():
+                pass
+            elif records := self._next():
                 self._idle = _IDLE_FIRST
                 try:
                     delivery.process(records)
@@ -119,6 +125,28 @@ class SourceWorker:
                 delivery.wait(self._idle)
                 self._idle = min(self._idle * 2, self._task.idle_poll)
             delivery.tend()
+
+    def _is_throttled(self) -> bool:
+        """Whether the rate limit does not allow another record yet; waits until it does, or a request arrives."""
+        throttle = self._control.throttle
+        if throttle is None or (left := throttle.wait()) <= 0:
+            return False
+        started = time.monotonic()
+        self._delivery.wait(left)
+        self._meter.throttled(time.monotonic() - started)
+        return True
+
+    def _next(self) -> Sequence[SourceRecord] | None:
+        """The records of a poll, or as many of them as the rate limit allows now."""
+        records, self._rest = self._rest or self._poll(), ()
+        throttle = self._control.throttle
+        if throttle is not None and records:
+            count = len(records)
+            if self._divides and (most := throttle.allowed(count)) < count:
+                records, self._rest, count = records[:most], records[most:], most
+            throttle.count(count)
+        self._requests.held = len(self._rest) > 0
+        return records
 
     def _poll(self) -> Sequence[SourceRecord] | None:
         self._control.check()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from runtime.pipeline.task.errors import RevokedError
 from runtime.pipeline.task.meter import Meter
+from runtime.pipeline.task.throttle import Throttle, throttle_of
 
 if TYPE_CHECKING:
+    from runtime.model.rate_limit import RateLimit
     from runtime.pipeline.task.error_counts import Counts
 
 
@@ -33,8 +35,9 @@ class PluginCall:
 class Control:
     """Stop, pause and revoke: set on any thread, checked by the task's thread between batches."""
 
-    def __init__(self, paused: bool, check_lease: Callable[[], None]) -> None:
+    def __init__(self, paused: bool, check_lease: Callable[[], None], throttle: Throttle | None = None) -> None:
         self.paused = paused
+        self.throttle = throttle  # None: no rate limit
         self.stopping = False
         self.topics: set[str] = set()  # reported as used by the task
         self.call: PluginCall | None = None  # checked by the watchdog
@@ -54,6 +57,11 @@ class Control:
     def pause(self, paused: bool) -> None:
         """Pause or resume the task."""
         self.paused = paused
+        self._changed.set()
+
+    def limit(self, limit: RateLimit) -> None:
+        """Change the task's rate limit."""
+        self.throttle = throttle_of(limit)
         self._changed.set()
 
     def revoke(self) -> None:

@@ -26,6 +26,7 @@ class Meter:
     batches: int = 0  # polls that returned records; puts
     batch_ms: float = 0.0  # total time
     longest_ms: float = 0.0
+    throttled_ms: float = 0.0  # time for which the rate limit has delayed the task
     commits: int = 0
     commit_failures: int = 0
     transactions: int = 0  # committed by an exactly-once source
@@ -46,6 +47,11 @@ class Meter:
         """A source's poll returned records."""
         self.read += records
         self._batch(seconds)
+
+    def throttled(self, seconds: float) -> None:
+        """The rate limit has delayed the task."""
+        self.throttled_ms += seconds * 1000
+        self.changes += 1
 
     def handed_over(self, records: int) -> None:
         """A batch has been queued for Kafka."""
@@ -124,6 +130,7 @@ class Meter:
             "batches": self.batches,
             "batch_ms": round(self.batch_ms, 3),
             "longest_ms": round(self.longest_ms, 3),
+            "throttled_ms": round(self.throttled_ms, 3),
             "commits": self.commits,
             "commit_failures": self.commit_failures,
             "transactions": self.transactions,

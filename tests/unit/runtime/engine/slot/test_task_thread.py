@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from runtime.engine.slot.task_thread import TaskThread
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.engine_recorder import task_spec
@@ -35,6 +36,9 @@ class Runner:
 
     def pause(self, paused: bool) -> None:
         self.calls.put(f"pause {paused}")
+
+    def limit(self, limit: RateLimit) -> None:
+        self.calls.put(f"limit {limit.records}")
 
     def move(self, reason: str) -> None:
         self.calls.put("move")

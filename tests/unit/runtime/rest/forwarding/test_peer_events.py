@@ -20,7 +20,16 @@ from runtime.rest.resource import Resource, parameter
 from runtime.rest.security.callers import check_from_worker
 from tests.support.worker_rig import ServingWorker, worker_group
 
-IDLE: ProgressAnswer = {"read": 0, "written": 0, "failed": 0, "lag": None, "age_ms": None, "stalled": []}
+IDLE: ProgressAnswer = {
+    "read": 0,
+    "written": 0,
+    "failed": 0,
+    "lag": None,
+    "age_ms": None,
+    "stalled": [],
+    "limit": None,
+    "throttled_ms": 0,
+}
 
 
 class Progress:

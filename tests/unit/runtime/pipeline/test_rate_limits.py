@@ -1,0 +1,118 @@
+"""Rate limits of tasks on a real broker: rates, changes while the task runs, and requests to a throttled task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runtime.model.rate_limit import UNLIMITED, RateLimit
+from runtime.model.states import State
+from runtime.model.task_spec import TaskSpec
+from tests.support.broker import KafkaBroker, unique
+from tests.support.pipeline import file_sink, file_source, group_offsets, produce, records, source_offsets
+from tests.support.slot_host import RunningTask
+from tests.support.topics import count
+from tests.support.waiting import wait_until
+
+LINES = 4_000
+LINE = 100  # bytes
+QUICK = 5.0  # seconds within which a throttled task has to answer, on a machine with other tests
+
+
+def lines(number: int = LINES) -> list[bytes]:
+    return [f"{n:0{LINE}d}".encode() for n in range(number)]
+
+
+def source(broker: KafkaBroker, folder: Path, limit: RateLimit) -> TaskSpec:
+    file = folder / "in.txt"
+    file.write_bytes(b"\n".join([*lines(), b""]))
+    return replace(file_source(broker, file, broker.create_topic()), limit=limit)
+
+
+def sink(broker: KafkaBroker, folder: Path, limit: RateLimit) -> TaskSpec:
+    topic = broker.create_topic()
+    produce(broker, topic, *lines())
+    return replace(file_sink(broker, folder / "out.txt", topic), limit=limit)
+
+
+def written(file: Path) -> int:
+    return len(file.read_bytes().splitlines()) if file.exists() else 0
+
+
+def rate(done: Callable[[], int], seconds: float = 1.5) -> float:
+    """Records per second after the first ones."""
+    wait_until(lambda: done() > 0)
+    first, begun = done(), time.monotonic()
+    time.sleep(seconds)
+    return (done() - first) / (time.monotonic() - begun)
+
+
+@pytest.mark.parametrize("limit", [RateLimit(records=300), RateLimit(bytes=300 * LINE)], ids=["records", "bytes"])
+def test_a_source_keeps_within_its_limit_until_it_is_lifted(
+    broker: KafkaBroker, tmp_path: Path, limit: RateLimit
+) -> None:
+    spec = source(broker, tmp_path, limit)
+    task, topic = RunningTask(spec), spec.config["topic"]
+    assert 150 < rate(lambda: count(broker.bootstrap, topic)) < 400  # at most the limit, and half of it made up for
+    task.runner.limit(UNLIMITED)
+    wait_until(lambda: count(broker.bootstrap, topic) == LINES, QUICK)
+    assert task.host.states == [State.RUNNING], "the task continues with another limit"
+    assert task.runner.meter.throttled_ms > 500
+    task.stop()
+    assert [value for _, value in records(broker, topic)] == lines()
+
+
+def test_a_stopped_source_neither_loses_nor_repeats_records_that_the_limit_held_back(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    spec = source(broker, tmp_path, RateLimit(records=500))
+    topic = spec.config["topic"]
+    for least in (100, 300):
+        task = RunningTask(replace(spec, offsets=source_offsets(broker, spec)))
+        wait_until(lambda least=least: count(broker.bootstrap, topic) >= least)  # type: ignore[misc]
+        task.stop(QUICK)
+    task = RunningTask(replace(spec, offsets=source_offsets(broker, spec), limit=UNLIMITED))
+    wait_until(lambda: count(broker.bootstrap, topic) >= LINES)
+    task.stop()
+    assert [value for _, value in records(broker, topic)] == lines()
+
+
+@pytest.mark.parametrize("limit", [RateLimit(records=300), RateLimit(bytes=300 * LINE)], ids=["records", "bytes"])
+def test_a_sink_keeps_within_its_limit_until_it_is_lifted(
+    broker: KafkaBroker, tmp_path: Path, limit: RateLimit
+) -> None:
+    spec, file = sink(broker, tmp_path, limit), tmp_path / "out.txt"
+    task = RunningTask(spec)
+    assert 150 < rate(lambda: written(file)) < 400
+    task.runner.limit(UNLIMITED)
+    wait_until(lambda: written(file) == LINES, QUICK)
+    task.stop()
+    assert file.read_bytes().splitlines() == lines()
+    assert group_offsets(broker, spec) == {(spec.topics[0], 0): LINES}
+
+
+def test_a_throttled_sink_takes_part_in_rebalances_pauses_and_stops(broker: KafkaBroker, tmp_path: Path) -> None:
+    """One record in a hundred seconds: the task waits nearly all the time."""
+    topic = broker.create_topic(partitions=2)
+    for partition in (0, 1):
+        produce(broker, topic, *lines(500), partition=partition)
+    group, slow = unique("connect-g"), RateLimit(records=0.01)
+    specs = [replace(file_sink(broker, tmp_path / f"{n}.txt", topic, group=group), limit=slow) for n in (0, 1)]
+    first = RunningTask(specs[0])
+    wait_until(lambda: written(tmp_path / "0.txt") == 1)
+    second = RunningTask(specs[1])
+    wait_until(lambda: written(tmp_path / "1.txt") == 1, 20)  # it has received one of the partitions
+    assert written(tmp_path / "0.txt") == 1
+    first.runner.pause(True)
+    first.wait_state(State.PAUSED, QUICK)
+    first.runner.pause(False)
+    first.wait_state(State.RUNNING, QUICK)
+    begun = time.monotonic()
+    first.stop(QUICK)
+    second.stop(QUICK)
+    assert time.monotonic() - begun < QUICK
+    assert sum(group_offsets(broker, specs[0]).values()) == 2
