@@ -41,12 +41,17 @@ def make_folder(socket: str) -> str:
 def work_folder(parent: Path) -> Iterator[Path]:
     """A folder below `parent`, such as the cache, that is removed at the end. Removes those of this user's processes
     that have ended; after a day also those of other machines, or from before a restart of this one."""
-    _remove([*_orphans(parent), *_old(parent)])
-    work = Path(tempfile.mkdtemp(prefix=_own_prefix(), dir=parent))
+    work = Path(make_folder_in(parent))
     try:
         yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def make_folder_in(parent: Path) -> str:
+    """Create a folder below `parent` that only this user can enter. Removes the same folders as work_folder()."""
+    _remove([*_orphans(parent), *_old(parent)])
+    return tempfile.mkdtemp(prefix=_own_prefix(), dir=parent)
 
 
 def _own_prefix() -> str:

@@ -46,7 +46,7 @@ class SourceConversion:
         """Messages of all records, or of those before the first that fails the task. The offsets include skipped and
         dropped records."""
         done, polled = 0, records
-        if self._values is not None and (uniform := _as_batch(records)) is not None:
+        if self._values is not None and (uniform := as_batch(records)) is not None:
             left, done = self._chain.run_batches([uniform])
             runs = self._batch_runs(left) if done == len(self._chain) else None
             if runs is not None:
@@ -255,7 +255,7 @@ def _single(message: dict[str, Any]) -> bool:
     return "headers" in message or "timestamp" in message
 
 
-def _as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:
+def as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:
     """The records as a batch, if they share source partition, topic and schemas; otherwise None."""
     if isinstance(records, SourceBatch):
         return records if len(records) else None

@@ -17,9 +17,8 @@ import orjson
 import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.schema import Field, Schema, Type
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_types import connect_schema
+from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.files.folder_store import FileError, FolderStore
 from runtime.connectors.files.formats import FileFormat, compression_of
 
@@ -69,62 +68,13 @@ def _parquet(store: FolderStore, path: str, settings: ReadSettings, start: int) 
         while first < len(rows) and start >= rows[first]:
             start -= rows[first]
             first += 1
-        to_values = _ArrowValues(file.schema_arrow)
+        to_values = ArrowValues(file.schema_arrow)
         for batch in file.iter_batches(settings.rows, row_groups=range(first, len(rows)), use_threads=False):
             if start >= len(batch):
                 start -= len(batch)
                 continue
             yield to_values(batch.slice(start))
             start = 0
-
-
-class _ArrowValues:
-    """Converts record batches of one schema."""
-
-    def __init__(self, schema: Any) -> None:
-        self._target = pa.schema([field.with_type(_readable(field.type)) for field in schema])
-        self._cast = not self._target.equals(schema)
-        fields = tuple(Field(field.name, connect_schema(field.type, field.nullable)) for field in self._target)
-        self._schema = Schema(Type.STRUCT, fields=fields)
-
-    def __call__(self, batch: Any) -> ValueBatch:
-        if self._cast:
-            columns = [
-                column if column.type.equals(field.type) else column.cast(field.type, safe=_overflows(column.type))
-                for column, field in zip(batch.columns, self._target, strict=True)
-            ]
-        else:
-            columns = batch.columns
-        named = {
-            field.name: column.to_pylist(maps_as_pydicts="strict")
-            for field, column in zip(self._target, columns, strict=True)
-        }
-        return ValueBatch.struct(self._schema, named, len(batch))
-
-
-def _overflows(kind: Any) -> bool:
-    """Whether a cast has to check for values that do not fit: all but times, which lose fractions."""
-    return not _types.is_temporal(kind) and not _types.is_nested(kind)
-
-
-def _readable(kind: Any) -> Any:
-    """The type with Connect's counterparts of types that it does not have: times in microseconds, not nanoseconds,
-    signed integers, values instead of dictionaries."""
-    if _types.is_dictionary(kind):
-        return _readable(kind.value_type)
-    if _types.is_timestamp(kind) and kind.unit == "ns":
-        return pa.timestamp("us", kind.tz)
-    if _types.is_time64(kind):
-        return pa.time64("us")
-    if _types.is_uint64(kind) or _types.is_duration(kind):
-        return pa.int64()
-    if _types.is_null(kind):
-        return pa.string()
-    if _types.is_struct(kind):
-        return pa.struct([field.with_type(_readable(field.type)) for field in kind])
-    if _types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_readable(kind.value_type)))
-    return kind
 
 
 def _json(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:
@@ -171,7 +121,7 @@ def _csv(store: FolderStore, path: str, settings: ReadSettings, start: int) -> I
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False,
                                  null_values=[""])  # fmt: skip
-    to_values = _ArrowValues(pa.schema(list(types.items())))
+    to_values = ArrowValues(pa.schema(list(types.items())))
     with store.open_stream(path, compression_of(path)) as file:
         try:
             reader = csv.open_csv(file, read, parse, convert)

@@ -1,0 +1,119 @@
+"""The columns of records: the fields of their values, or key, value, topic, timestamp and headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.api.converter import Converter
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
+from runtime.api.data.java_text import java_text
+from runtime.api.data.logical import TIMESTAMP_SCHEMA, datetime_of
+from runtime.api.data.record import Headers, SourceRecord
+from runtime.api.data.schema import (
+    OPTIONAL_BYTES_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    Type,
+    struct_schema,
+)
+from runtime.api.errors import DataError
+from runtime.connectors.http.json_values import json_bytes
+from runtime.spark.options import Columns
+
+KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "key", "value", "topic", "timestamp", "headers"
+RECORD_COLUMNS = (KEY, VALUE, TOPIC, TIMESTAMP, HEADERS)
+
+_TIMESTAMP = TIMESTAMP_SCHEMA.replace(optional=True)
+_HEADERS = Schema(Type.MAP, optional=True, keys=STRING_SCHEMA, values=OPTIONAL_STRING_SCHEMA)
+
+
+def columns_for(schema: Schema | None, converted: bool) -> Columns:
+    """The columns of records whose values have this schema if the options choose none."""
+    struct = schema is not None and schema.type is Type.STRUCT
+    return Columns.VALUE if struct and not converted else Columns.RECORD
+
+
+def columns_of_names(names: Sequence[str], converted: bool) -> Columns:
+    """The columns of a given schema if the options choose none."""
+    return Columns.RECORD if converted or set(names) <= set(RECORD_COLUMNS) else Columns.VALUE
+
+
+class DataFrameColumns:
+    """Records as structs with the columns of a DataFrame. Keys and values with a converter are its bytes; those without
+    a schema are text: strings as they are, others as JSON."""
+
+    def __init__(self, columns: Columns, key: Converter | None, value: Converter | None) -> None:
+        self._columns, self._key, self._value = columns, key, value
+        self._schemas: dict[tuple[int, int], Schema] = {}
+        self._used: list[Schema] = []  # keeps the ids in _schemas valid
+
+    def of(self, records: Sequence[SourceRecord], values: ValueBatch, keys: ValueBatch) -> ValueBatch:
+        """The records, which share their schemas. DataError if values are null but their fields are the columns."""
+        if self._columns is Columns.VALUE:
+            if values.all_null is not False:
+                raise DataError(
+                    "The value is null, so that it has no fields: use headrace.columns=record, or drop such records "
+                    "with the transformation Filter and the predicate RecordIsTombstone"
+                )
+            return values
+        topics, times, headers = _metadata(records)
+        key_schema, key_column = _column(self._key, topics, keys)
+        value_schema, value_column = _column(self._value, topics, values)
+        columns: Mapping[str, Column] = {
+            KEY: key_column,
+            VALUE: value_column,
+            TOPIC: topics,
+            TIMESTAMP: [None if time is None else datetime_of(time) for time in times],
+            HEADERS: [_headers(own) for own in headers],
+        }
+        return ValueBatch.struct(self._schema(key_schema, value_schema), columns, len(records))
+
+    def _schema(self, key: Schema, value: Schema) -> Schema:
+        found = self._schemas.get((id(key), id(value)))
+        if found is None:
+            fields = {KEY: _optional(key), VALUE: _optional(value), TOPIC: STRING_SCHEMA, TIMESTAMP: _TIMESTAMP}
+            found = self._schemas[(id(key), id(value))] = struct_schema({**fields, HEADERS: _HEADERS})
+            self._used += [key, value]
+        return found
+
+
+def _metadata(records: Sequence[SourceRecord]) -> tuple[Column, Column, Column]:
+    """Topics, timestamps and headers."""
+    if isinstance(records, SourceBatch):
+        return records.topics(), records.timestamps(), records.headers
+    return [one.topic for one in records], [one.timestamp for one in records], [one.headers for one in records]
+
+
+def _optional(schema: Schema) -> Schema:
+    return schema if schema.optional else schema.replace(optional=True)
+
+
+def _column(converter: Converter | None, topics: Column, values: ValueBatch) -> tuple[Schema, Column]:
+    """The schema and the values of a column of keys or values."""
+    schema, rows = values.schema, values.rows
+    if converter is not None:
+        return OPTIONAL_BYTES_SCHEMA, [
+            None if value is None and schema is None else converter.from_connect(topic, schema, value)
+            for topic, value in zip(topics, rows, strict=True)
+        ]
+    if schema is not None:
+        return schema, rows
+    if isinstance(rows, ConstantColumn) and rows.value is None:
+        return OPTIONAL_STRING_SCHEMA, rows
+    if any(isinstance(value, bytes) for value in rows):
+        return OPTIONAL_BYTES_SCHEMA, [value if value is None or isinstance(value, bytes) else _text(value).encode()
+                                       for value in rows]  # fmt: skip
+    return OPTIONAL_STRING_SCHEMA, [None if value is None else _text(value) for value in rows]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json_bytes(value).decode()
+
+
+def _headers(headers: Headers | None) -> dict[str, str | None] | None:
+    if not headers:
+        return None
+    return {name: None if value is None else java_text(value, schema) for name, schema, value in headers}

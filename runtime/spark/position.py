@@ -1,0 +1,79 @@
+"""Spark's stream offset: the source offset of each source partition, and how many records it stands for.
+
+The number of records makes a batch exact even where several records have the same offset. As JSON:
+
+    {"partitions": [{"partition": {…}, "offset": {…}, "records": 1200}, …]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from runtime.api.errors import ConnectError
+from runtime.api.task import Offset, Partition
+from runtime.kafka.formats import canonical
+
+
+class PartitionProgress(NamedTuple):
+    """A source partition, its offset, and the number of records up to it since the query's first start."""
+
+    partition: Partition | None
+    offset: Offset | None
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPosition:
+    """The progress in each source partition, by its canonical text. Immutable."""
+
+    partitions: Mapping[str, PartitionProgress] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, offset: Mapping[str, Any]) -> StreamPosition:
+        """The position of an offset from Spark's checkpoint. ConnectError if another data source wrote it."""
+        try:
+            read = [(one["partition"], one["offset"], int(one["records"])) for one in offset["partitions"]]
+        except (KeyError, TypeError, ValueError):
+            text = json.dumps(offset)[:100]
+            raise ConnectError(
+                f"The checkpoint has the offset {text}, which is not one of headrace: use a checkpointLocation of "
+                "this query alone"
+            ) from None
+        return cls({canonical(one[0]): PartitionProgress(*one) for one in read})
+
+    def stored(self) -> StreamPosition:
+        """The position as it is read from the checkpoint. ConnectError for an offset that is not JSON."""
+        try:
+            return StreamPosition.of(json.loads(json.dumps(self.json())))
+        except TypeError as error:
+            raise ConnectError(f"The connector has an offset that is not JSON: {error}") from error
+
+    def json(self) -> dict[str, Any]:
+        """The offset for Spark. Equal positions have equal texts."""
+        return {"partitions": [one._asdict() for _, one in sorted(self.partitions.items())]}
+
+    def after(self, steps: Iterable[Mapping[str, PartitionProgress]]) -> StreamPosition:
+        """The position after these steps, whose progress counts their own records only."""
+        found = dict(self.partitions)
+        for step in steps:
+            for name, one in step.items():
+                before = found[name].records if name in found else 0
+                found[name] = one._replace(records=before + one.records)
+        return StreamPosition(found)
+
+    def offset(self, partition: Partition | None) -> Offset | None:
+        """The offset of a source partition; None without one."""
+        found = self.partitions.get(canonical(partition))
+        return None if found is None else found.offset
+
+    def offsets(self, partitions: Iterable[Partition]) -> list[Offset | None]:
+        """The offset of each of these source partitions, in their order."""
+        return [self.offset(partition) for partition in partitions]
+
+    def records(self, name: str) -> int:
+        """The number of records of a source partition, by its canonical text."""
+        found = self.partitions.get(name)
+        return 0 if found is None else found.records

@@ -1,0 +1,1 @@
+"""Writing: rows of Spark through tasks of sink connectors."""

@@ -1,0 +1,1 @@
+"""Reading: tasks of source connectors as batches and streams of Spark."""
