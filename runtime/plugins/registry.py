@@ -71,6 +71,11 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ),
     ("headrace.SparkSinkConnector", "runtime.connectors.spark.sink.connector:SparkSinkConnector", (PluginType.SINK,)),
     (
+        "headrace.SparkSourceConnector",
+        "runtime.connectors.spark.source.connector:SparkSourceConnector",
+        (PluginType.SOURCE,),
+    ),
+    (
         f"{_K}tools.VerifiableSinkConnector",
         "runtime.connectors.verifiable.sink:VerifiableSinkConnector",
         (PluginType.SINK,),

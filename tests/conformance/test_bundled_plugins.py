@@ -14,7 +14,10 @@ def test_conformance(check: Check) -> None:
     check.require()
 
 
-IN_WORKERS = {"headrace.SparkSinkConnector": "tests/scenario/test_spark_sink.py"}
+IN_WORKERS = {
+    "headrace.SparkSinkConnector": "tests/scenario/test_spark_sink.py",
+    "headrace.SparkSourceConnector": "tests/scenario/test_spark_source.py",
+}
 """Plugins that need a worker, such as its Spark session, and their tests."""
 
 

@@ -1,7 +1,8 @@
-"""Values of Connect in Arrow record batches."""
+"""Arrow record batches, and the rows of Parquet files, as values of Connect."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,24 @@ import pyarrow as pa
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.connectors.files.arrow_types import connect_schema
+
+_types = pa.types
+
+
+def parquet_values(file: Any, count: int, start: int) -> Iterator[ValueBatch]:
+    """The rows of an open Parquet file from row `start` (counted from 0), at most `count` at a time."""
+    rows = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    first = 0
+    while first < len(rows) and start >= rows[first]:
+        start -= rows[first]
+        first += 1
+    to_values = ArrowValues(file.schema_arrow)
+    for batch in file.iter_batches(count, row_groups=range(first, len(rows)), use_threads=False):
+        if start >= len(batch):
+            start -= len(batch)
+            continue
+        yield to_values(batch.slice(start))
+        start = 0
 
 
 class ArrowValues:
@@ -37,24 +56,24 @@ class ArrowValues:
 
 def _overflows(kind: Any) -> bool:
     """Whether a cast has to check for values that do not fit: all but times, which lose fractions."""
-    return not pa.types.is_temporal(kind) and not pa.types.is_nested(kind)
+    return not _types.is_temporal(kind) and not _types.is_nested(kind)
 
 
 def _readable(kind: Any) -> Any:
     """The type with Connect's counterparts of types that it does not have: times in microseconds, not nanoseconds,
     signed integers, values instead of dictionaries."""
-    if pa.types.is_dictionary(kind):
+    if _types.is_dictionary(kind):
         return _readable(kind.value_type)
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+    if _types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
-    if pa.types.is_time64(kind):
+    if _types.is_time64(kind):
         return pa.time64("us")
-    if pa.types.is_uint64(kind) or pa.types.is_duration(kind):
+    if _types.is_uint64(kind) or _types.is_duration(kind):
         return pa.int64()
-    if pa.types.is_null(kind):
+    if _types.is_null(kind):
         return pa.string()
-    if pa.types.is_struct(kind):
+    if _types.is_struct(kind):
         return pa.struct([field.with_type(_readable(field.type)) for field in kind])
-    if pa.types.is_list(kind):
+    if _types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_readable(kind.value_type)))
     return kind

@@ -30,6 +30,7 @@ from runtime.engine.driver.jvm import environment, find_java, spark_properties, 
 from runtime.engine.driver.packages import PACKAGES, with_packages
 from runtime.engine.driver.session.operations import SessionOperations
 from runtime.engine.driver.session.server import SessionServer
+from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings, SlotSettings
@@ -103,8 +104,11 @@ class Driver:
 
     def _serve_session(self, context: Any) -> None:
         session = SharedSession(context)
-        operations = SessionOperations(session)
-        SessionServer(self._session_socket(), operations.execute, session.cancel, SESSION_THREADS).start()
+        streams = SourceStreams(session, Path(self._settings.folder), SESSION_THREADS)
+        operations = SessionOperations(session, streams)
+        SessionServer(
+            self._session_socket(), operations.execute, session.cancel, SESSION_THREADS, operations.release
+        ).start()
 
     def _session_socket(self) -> Path:
         """Beside the slots' socket, since the path of a socket must be short."""

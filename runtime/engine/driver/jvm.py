@@ -59,6 +59,7 @@ MUTED = (
     "org.apache.spark.sql.execution.datasources.FileFormatWriter",  # its errors are answers to the tasks
     "org.apache.spark.sql.execution.datasources.v2.DataWritingSparkTask",
     "org.apache.spark.sql.execution.datasources.v2.OverwriteByExpressionExec",
+    "org.apache.spark.sql.execution.streaming",
     "org.apache.spark.util.Utils",
 )
 

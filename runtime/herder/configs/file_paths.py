@@ -67,7 +67,10 @@ def _files(config: Mapping[str, str]) -> _Paths:
 def _spark(config: Mapping[str, str]) -> _Paths:
     for key, text in config.items():
         option, value = key.removeprefix(_OPTION).lower() if key.startswith(_OPTION) else "", java_trim(text)
-        if key == "spark.path" or option in ("path", "avroschemaurl"):  # Spark ignores the case of options
+        if key in ("spark.path", "spark.checkpoint") or option in (
+            "path",
+            "avroschemaurl",
+        ):  # Spark ignores the case of options
             if value and (path := _path_of_spark(value)) is not None:
                 yield key, path
         elif option == "paths" or option.startswith("fs.") or (key == "spark.table" and "/" in value):
@@ -88,4 +91,5 @@ _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FilesSource": _files,
     "FilesSink": _files,
     "SparkSink": _spark,
+    "SparkSource": _spark,
 }

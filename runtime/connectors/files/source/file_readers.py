@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_values import ArrowValues
+from runtime.connectors.files.arrow_values import ArrowValues, parquet_values
 from runtime.connectors.files.folder_store import FileError, FolderStore
 from runtime.connectors.files.formats import FileFormat, compression_of
 
 _CHUNK = 4 * 1024 * 1024  # bytes of text that are read at once
-_types = pa.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +62,7 @@ def _parquet(store: FolderStore, path: str, settings: ReadSettings, start: int) 
     from pyarrow import parquet
 
     with store.open_file(path) as opened, parquet.ParquetFile(opened) as file:
-        rows = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-        first = 0
-        while first < len(rows) and start >= rows[first]:
-            start -= rows[first]
-            first += 1
-        to_values = ArrowValues(file.schema_arrow)
-        for batch in file.iter_batches(settings.rows, row_groups=range(first, len(rows)), use_threads=False):
-            if start >= len(batch):
-                start -= len(batch)
-                continue
-            yield to_values(batch.slice(start))
-            start = 0
+        yield from parquet_values(file, settings.rows, start)
 
 
 def _json(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:

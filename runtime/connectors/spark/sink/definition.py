@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance
-from runtime.api.config.types import invalid
+from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import grouped_key as _key
+from runtime.connectors.spark.config_keys import (
+    FORMAT,
+    MODE,
+    PATH,
+    SCHEMA,
+    SQL,
+    TABLE,
+    TRIGGER,
+    interval,
+    is_ddl,
+    is_interval,
+    is_query,
+    options_of,
+)
 
-FORMAT, PATH, TABLE, MODE = "spark.format", "spark.path", "spark.table", "spark.mode"
-PARTITION_BY, TRIGGER, SCHEMA = "spark.partition.by", "spark.trigger", "spark.schema"
-EVOLUTION, SQL, OPTION = "spark.schema.evolution", "spark.sql", "spark.option."
+PARTITION_BY, EVOLUTION = "spark.partition.by", "spark.schema.evolution"
 RECORDS, RETRIES = "spark.batch.records", "spark.write.retries"
 TASK = "spark.task"
 """Added to each task's configuration: its number."""
@@ -24,51 +35,6 @@ TYPED_FORMATS = ("parquet", "orc", "avro")
 """Formats of files that contain their types."""
 
 _TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
-_INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?)\s*", re.IGNORECASE)
-_QUERY = re.compile(
-    r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*+(?:SELECT|WITH|FROM|TABLE|VALUES)\b", re.IGNORECASE | re.DOTALL
-)
-"""The start of a query, behind comments and parentheses."""
-_SECONDS = {"m": 60.0, "h": 3600.0, "s": 1.0}
-
-
-def interval(text: str) -> float:
-    """Seconds of a text such as `10 seconds`, as in Spark's triggers. ValueError if it is not understood."""
-    found = _INTERVAL.fullmatch(text)
-    if found is None:
-        raise ValueError("Must be a number with a unit, such as 500 ms, 10 seconds or 1 minute")
-    unit = found[2].lower()
-    return float(found[1]) * (0.001 if unit.startswith(("ms", "milli")) else _SECONDS[unit[0]])
-
-
-def _trigger(name: str, value: Any) -> None:
-    try:
-        interval(str(value))
-    except ValueError as error:
-        raise invalid(name, value, str(error)) from None
-
-
-def _ddl(name: str, value: Any) -> None:
-    if value:
-        from runtime.connectors.data_source.ddl import parse_ddl
-
-        try:
-            parse_ddl(value)
-        except ConfigError as error:
-            raise invalid(name, value, str(error)) from None
-
-
-def _query(name: str, value: Any) -> None:
-    """Checks the first word. Spark is not here: its parser has the whole text when a task starts."""
-    if value and str(value).strip() and _QUERY.match(str(value)) is None:
-        raise invalid(name, value, "Must be a query, such as SELECT id FROM record: other statements are refused")
-
-
-def _key(name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, **more: Any) -> ConfigKey:
-    importance = more.pop("importance", Importance.MEDIUM)
-    return ConfigKey(name, kind, default, importance, doc, group=group, order_in_group=order, **more)
-
-
 CONFIG = ConfigDef(
     _key(FORMAT, ConfigType.STRING, "parquet", "Format of the target: parquet, orc, json, csv, jdbc, or another format "
          "that Spark or one of its packages has.", _TARGET, 0, importance=Importance.HIGH,
@@ -82,15 +48,15 @@ CONFIG = ConfigDef(
     _key(PARTITION_BY, ConfigType.LIST, "", "Columns whose values name folders, as in country=DE.", _TARGET, 4),
     _key(SCHEMA, ConfigType.STRING, "", "Columns as Spark's DDL, such as id BIGINT, name STRING. Other fields are "
          "dropped. By default the columns are those of the Connect schema or, without one, of the first records.",
-         _ROWS, 0, validator=_ddl),
+         _ROWS, 0, validator=is_ddl),
     _key(EVOLUTION, ConfigType.STRING, "add", "What happens with fields that are not columns yet: add makes them "
          "columns, none treats the record as an error, any gives each batch the columns and types of its own records.",
          _ROWS, 1, validator=validators.one_of("add", "none", "any")),
     _key(SQL, ConfigType.STRING, "", "Query whose result is written, over the view record with the rows of a batch, "
          "such as SELECT id, upper(name) AS name FROM record WHERE id > 0.", _ROWS, 2,
-         validator=_query),
+         validator=is_query),
     _key(TRIGGER, ConfigType.STRING, "10 seconds", "Time after the first record of a batch at which the batch is "
-         "written.", _BATCHES, 0, importance=Importance.HIGH, validator=_trigger),
+         "written.", _BATCHES, 0, importance=Importance.HIGH, validator=is_interval),
     _key(RECORDS, ConfigType.INT, 500_000, "Records after which a batch is written before that time.", _BATCHES, 1,
          validator=validators.at_least(1)),
     _key("spark.batch.bytes", ConfigType.LONG, 64 * 1024 * 1024, "Bytes in memory after which a batch is written "
@@ -125,11 +91,10 @@ class SparkSinkSettings:
         parsed = CONFIG.parse(config)
         for _, message in target_problems(parsed):
             raise ConfigError(message)
-        options = {key.removeprefix(OPTION): value for key, value in config.items() if key.startswith(OPTION)}
         return cls(
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
-            parsed["spark.batch.bytes"], parsed[RETRIES], options, int(config.get(TASK, 0)),
+            parsed["spark.batch.bytes"], parsed[RETRIES], options_of(config), int(config.get(TASK, 0)),
         )  # fmt: skip
 
     @property

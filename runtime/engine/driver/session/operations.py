@@ -10,6 +10,8 @@ from typing import Any
 from runtime.engine.driver.session.frames import selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
+from runtime.engine.driver.session.server import Caller
+from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.session.staging import StagedFiles, StartPosition
 
@@ -19,8 +21,8 @@ Request = Mapping[str, Any]
 class SessionOperations:
     """Executes requests. Every method may run in several threads at once."""
 
-    def __init__(self, session: SharedSession) -> None:
-        self._session = session
+    def __init__(self, session: SharedSession, streams: SourceStreams) -> None:
+        self._session, self._streams = session, streams
         self._operations: dict[str, Callable[[Request], Any]] = {
             "write": self._write,
             "publish": self._publish,
@@ -31,12 +33,20 @@ class SessionOperations:
             "check": self._check,
         }
 
-    def execute(self, group: str, request: Request) -> Any:
-        """The result of a request. `group` is the job group of its Spark jobs."""
+    def execute(self, caller: Caller, request: Request) -> Any:
+        """The result of a request, or a future for it."""
+        if request["op"] == "open":
+            return self._streams.open(caller.connection, request)
+        if request["op"] == "next":
+            return self._streams.next(caller.connection, request)
         operation = self._operations[request["op"]]
         context = self._session.context
-        context.setJobGroup(group, f"{request['connector']}: {request['op']}", True)
+        context.setJobGroup(caller.group, f"{request['connector']}: {request['op']}", True)
         return operation(request)
+
+    def release(self, connection: str) -> None:
+        """The task has closed its connection."""
+        self._streams.close(connection)
 
     def _write(self, request: Request) -> dict[str, Any]:
         """Write staged rows, either directly or to the staging folder of a batch. The answer has the seconds."""

@@ -16,14 +16,23 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from runtime.system import frames
 from runtime.system.processes import is_below, peer
 
 _log = logging.getLogger(__name__)
-Operation = Callable[[str, Mapping[str, Any]], Any]
-"""Executes a request, with the name of the job group for its Spark jobs."""
+
+
+class Caller(NamedTuple):
+    """Who sends a request: the name of the connection, and of the job group for the request's Spark jobs."""
+
+    connection: str
+    group: str
+
+
+Operation = Callable[[Caller, Mapping[str, Any]], Any]
+"""Executes a request. Returns the result, or a future for a result that may take any time."""
 
 CHECK_INTERVAL = 0.25
 """Seconds between two checks whether the task of a running request still exists."""
@@ -35,9 +44,17 @@ ACCEPT_RETRY = 0.5
 class SessionServer:
     """Serves the tasks of the slots that descend from this process."""
 
-    def __init__(self, path: Path, operate: Operation, cancel: Callable[[str], None], threads: int) -> None:
-        """`cancel` cancels the jobs of a job group."""
-        self._path, self._operate, self._cancel = path, operate, cancel
+    def __init__(
+        self,
+        path: Path,
+        operate: Operation,
+        cancel: Callable[[str], None],
+        threads: int,
+        release: Callable[[str], None] = lambda connection: None,
+    ) -> None:
+        """`cancel` cancels the jobs of a job group. `release` is called with the name of a connection that has been
+        closed."""
+        self._path, self._operate, self._cancel, self._release = path, operate, cancel, release
         self._pool = ThreadPoolExecutor(threads, "session")
 
     def start(self) -> None:
@@ -70,26 +87,34 @@ class SessionServer:
             threading.Thread(target=self._serve, args=(connection, name), name=name, daemon=True).start()
 
     def _serve(self, connection: socket.socket, name: str) -> None:
-        with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
-            self._answer_all(connection, stream, name)
+        try:
+            with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
+                self._answer_all(connection, stream, name)
+        finally:
+            self._release(name)
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
         try:
             for number, request in enumerate(frames.read_all(stream)):
                 files = request.get("files", [])
-                if not self._answer(connection, f"{name}-{number}", request):
+                if not self._answer(connection, Caller(name, f"{name}-{number}"), request):
                     return
         finally:
             for file in files:  # a slot that was killed cannot remove them
                 Path(file).unlink(missing_ok=True)
 
-    def _answer(self, connection: socket.socket, group: str, request: Mapping[str, Any]) -> bool:
+    def _answer(self, connection: socket.socket, caller: Caller, request: Mapping[str, Any]) -> bool:
         """Whether the task still exists."""
-        work = self._pool.submit(_outcome, self._operate, group, request)
-        if not self._watch(connection, work, group):
+        work = self._pool.submit(_outcome, lambda: self._operate(caller, request))
+        if not self._watch(connection, work, caller.group):
             return False
-        connection.sendall(frames.encode(work.result()))
+        outcome = work.result()
+        if isinstance(later := outcome.get("result"), Future):
+            if not self._watch(connection, later, caller.group):
+                return False
+            outcome = _outcome(later.result)
+        connection.sendall(frames.encode(outcome))
         return True
 
     def _watch(self, connection: socket.socket, work: Future[Any], group: str) -> bool:
@@ -108,9 +133,9 @@ class SessionServer:
             time.sleep(CHECK_INTERVAL)
 
 
-def _outcome(operate: Operation, group: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _outcome(work: Callable[[], Any]) -> dict[str, Any]:
     try:
-        return {"result": operate(group, request)}
+        return {"result": work()}
     except Exception as error:  # any error of Spark, of a data source or of the request is the task's
         from runtime.engine.driver.session.spark_errors import described, kind_of
 

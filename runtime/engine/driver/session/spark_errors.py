@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from runtime.engine.driver.session.queries import NotAQueryError
+from runtime.engine.driver.session.source.checkpoint import CheckpointError
 
 MAX_TEXT = 4000  # characters
 _DATA = "SQLSTATE: 22"  # the class of data exceptions in SQL
@@ -15,7 +16,7 @@ _WRAPPERS = ("Job aborted", "Task failed while writing", "[TASK_WRITE_FAILED]", 
 class FailureKind(StrEnum):
     """What a request failed on: another attempt may help only with OTHER."""
 
-    QUERY = "query"  # Spark has refused the query before it started a job
+    QUERY = "query"  # it has been refused before a job was started
     DATA = "data"  # an expression of the query does not accept a value
     OTHER = "other"
 
@@ -33,7 +34,7 @@ def kind_of(error: BaseException) -> FailureKind:
     """What a request failed on."""
     from pyspark.errors import AnalysisException
 
-    if isinstance(error, AnalysisException | NotAQueryError):
+    if isinstance(error, AnalysisException | NotAQueryError | CheckpointError):
         return FailureKind.QUERY
     if any(_DATA in text for text in (str(error), *_causes(error))):
         return FailureKind.DATA

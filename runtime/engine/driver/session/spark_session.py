@@ -12,7 +12,7 @@ _DEFAULTS = {"spark.sql.session.timeZone": "UTC"}  # times in Kafka do not have 
 
 
 class SharedSession:
-    """One SparkSession on the driver's SparkContext. Thread-safe."""
+    """One SparkSession on the driver's SparkContext, and sessions with settings of their own. Thread-safe."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -26,13 +26,19 @@ class SharedSession:
                 from pyspark.sql import SparkSession
 
                 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are answers to tasks
-                session = SparkSession(self.context)
-                for key, value in _DEFAULTS.items():
-                    if self.context.getConf().get(key) is None:
-                        session.conf.set(key, value)
-                restrict(session)
-                self._session = session
+                self._session = self._prepared(SparkSession(self.context))
             return self._session
+
+    def create(self) -> Any:
+        """Another session, with the same catalogs, for a source: settings and views of its own."""
+        return self._prepared(self.get().newSession())
+
+    def _prepared(self, session: Any) -> Any:
+        for key, value in _DEFAULTS.items():
+            if self.context.getConf().get(key) is None:
+                session.conf.set(key, value)
+        restrict(session)
+        return session
 
     def cancel(self, group: str) -> None:
         """Cancel the jobs of a job group."""

@@ -1,0 +1,61 @@
+"""Configuration keys that SparkSink and SparkSource share, and the validators of their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config.types import invalid
+from runtime.api.errors import ConfigError
+
+FORMAT, PATH, TABLE, MODE = "spark.format", "spark.path", "spark.table", "spark.mode"
+TRIGGER, SCHEMA, SQL = "spark.trigger", "spark.schema", "spark.sql"
+_OPTION = "spark.option."
+
+_INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?)\s*", re.IGNORECASE)
+_SECONDS = {"m": 60.0, "h": 3600.0, "s": 1.0}
+_QUERY = re.compile(
+    r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*+(?:SELECT|WITH|FROM|TABLE|VALUES)\b", re.IGNORECASE | re.DOTALL
+)
+"""The start of a query, behind comments and parentheses."""
+
+
+def interval(text: str) -> float:
+    """Seconds of a text such as `10 seconds`, as in Spark's triggers. ValueError if it is not understood."""
+    found = _INTERVAL.fullmatch(text)
+    if found is None:
+        raise ValueError("Must be a number with a unit, such as 500 ms, 10 seconds or 1 minute")
+    unit = found[2].lower()
+    return float(found[1]) * (0.001 if unit.startswith(("ms", "milli")) else _SECONDS[unit[0]])
+
+
+def options_of(config: Mapping[str, str]) -> dict[str, str]:
+    """The options of the format: the keys `spark.option.<name>`."""
+    return {key.removeprefix(_OPTION): value for key, value in config.items() if key.startswith(_OPTION)}
+
+
+def is_interval(name: str, value: Any) -> None:
+    """ConfigError unless the value is a number with a unit of time."""
+    try:
+        interval(str(value))
+    except ValueError as error:
+        raise invalid(name, value, str(error)) from None
+
+
+def is_ddl(name: str, value: Any) -> None:
+    """ConfigError unless the value is empty or a schema as Spark's DDL."""
+    if value:
+        from runtime.connectors.data_source.ddl import parse_ddl
+
+        try:
+            parse_ddl(value)
+        except ConfigError as error:
+            raise invalid(name, value, str(error)) from None
+
+
+def is_query(name: str, value: Any) -> None:
+    """ConfigError unless the value is empty or starts as a query. Spark's parser checks the whole text when a task
+    starts: there is no Spark where configurations are validated."""
+    if value and str(value).strip() and _QUERY.match(str(value)) is None:
+        raise invalid(name, value, "Must be a query, such as SELECT id FROM record: other statements are refused")

@@ -1,0 +1,48 @@
+"""SparkSource writes the rows of streams, tables and queries of Spark to a topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from runtime.api.config.definition import ConfigValue
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.task import Offset, Partition
+from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings, check_source
+from runtime.connectors.spark.source.position import BatchPosition, check_partition
+from runtime.connectors.spark.source.task import SparkSourceTask
+
+
+class SparkSourceConnector(SourceConnector):
+    """Has one task: Spark itself divides the work of a batch."""
+
+    java_name = "headrace.SparkSourceConnector"
+    task_class = SparkSourceTask
+    config_def = CONFIG
+
+    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
+        return check_source(super().validate(config))
+
+    def start(self, config: Mapping[str, str]) -> None:
+        SparkSourceSettings.of(config)
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [self._config]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
+        """Always True: each batch of Spark is a transaction then."""
+        return True
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        """True after checking the form of the offset. The task finds out whether the checkpoint has the batch."""
+        name = SparkSourceSettings.of(config).source_name
+        for partition, offset in offsets:
+            if offset is not None:
+                check_partition(partition, name)
+                BatchPosition.of(offset)
+        return True

@@ -1,0 +1,131 @@
+"""The configuration of SparkSource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.config import validators
+from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
+from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import grouped_key as _key
+from runtime.connectors.config_keys import topic_key
+from runtime.connectors.spark.config_keys import (
+    FORMAT,
+    MODE,
+    PATH,
+    SCHEMA,
+    SQL,
+    TABLE,
+    TRIGGER,
+    interval,
+    is_ddl,
+    is_interval,
+    is_query,
+    options_of,
+)
+
+CHECKPOINT, KEY, RETRIES, BATCH = "spark.checkpoint", "spark.key", "spark.read.retries", "batch.size"
+STREAM, ONCE, INTERVAL = "stream", "once", "interval"
+_DEFAULT_FORMAT = "parquet"
+_SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
+
+CONFIG = ConfigDef(
+    _key(FORMAT, ConfigType.STRING, "", "Format of the source: parquet, orc, json, csv, jdbc, rate, delta, or another "
+         "format that Spark or one of its packages can read. parquet if only spark.path is set.", _SOURCE, 0,
+         importance=Importance.HIGH),
+    _key(PATH, ConfigType.STRING, "", "Path of the source, for formats that have one, on any file system that Spark's "
+         "Hadoop supports.", _SOURCE, 1, importance=Importance.HIGH),
+    _key(TABLE, ConfigType.STRING, "", "Table of a catalog of Spark, instead of a format and a path.", _SOURCE, 2),
+    _key(SCHEMA, ConfigType.STRING, "", "Columns as Spark's DDL, such as id BIGINT, name STRING, for formats without a "
+         "schema. By default Spark finds the columns of files when the task starts.", _SOURCE, 3, validator=is_ddl),
+    _key(SQL, ConfigType.STRING, "", "Query whose result is read, over the view record with the rows of the source, "
+         "such as SELECT id, upper(name) AS name FROM record. Without a source, a query over tables of catalogs.",
+         _SOURCE, 4, validator=is_query),
+    _key(MODE, ConfigType.STRING, STREAM, "stream follows the source, as Spark's Structured Streaming does. once reads "
+         "all rows once. interval reads all rows again and again.", _SOURCE, 5, importance=Importance.HIGH,
+         validator=validators.one_of(STREAM, ONCE, INTERVAL)),
+    topic_key(_RECORDS, 0),
+    _key(KEY, ConfigType.LIST, "", "Columns of the key: the value of one column, or a struct of several. By default "
+         "records have no key.", _RECORDS, 1),
+    _key(BATCH, ConfigType.INT, 5000, "Maximum number of records that the task hands over at a time.", _RECORDS, 2,
+         importance=Importance.LOW, validator=validators.between(1, 100_000)),
+    _key(CHECKPOINT, ConfigType.STRING, None, "Folder in which Spark keeps the progress of the stream, and batches "
+         "until they are committed, on any file system that Spark's Hadoop supports and all workers reach. Connectors "
+         "may share it.", _BATCHES, 0, importance=Importance.HIGH, validator=validators.non_empty),
+    _key(TRIGGER, ConfigType.STRING, "10 seconds", "Time between the starts of two batches.", _BATCHES, 1,
+         importance=Importance.HIGH, validator=is_interval),
+    _key(RETRIES, ConfigType.INT, 3, "How often reading is tried again after an error of Spark, until a batch has been "
+         "read.", _BATCHES, 2, importance=Importance.LOW, validator=validators.at_least(0)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSourceSettings:
+    """The typed configuration of the task."""
+
+    format: str
+    path: str
+    table: str
+    schema: str
+    sql: str
+    mode: str
+    topic: str
+    key: tuple[str, ...]
+    batch_size: int
+    checkpoint: str
+    trigger: float  # seconds
+    retries: int
+    options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, config: Mapping[str, str]) -> SparkSourceSettings:
+        """The settings of a configuration; ConfigError for the first invalid one."""
+        parsed = CONFIG.parse(config)
+        for _, message in source_problems(parsed):
+            raise ConfigError(message)
+        path, kind = parsed[PATH] or "", parsed[FORMAT] or ""
+        return cls(
+            kind or (_DEFAULT_FORMAT if path else ""), path, parsed[TABLE] or "", parsed[SCHEMA] or "",
+            parsed[SQL] or "", parsed[MODE], parsed["topic"], tuple(parsed[KEY]), parsed[BATCH], parsed[CHECKPOINT],
+            interval(parsed[TRIGGER]), parsed[RETRIES], options_of(config),
+        )  # fmt: skip
+
+    @property
+    def source_name(self) -> str:
+        """What is read, as text that names the source partition."""
+        if self.table:
+            return f"table {self.table}"
+        return f"{self.format} {self.path}".strip() if self.format else "query"
+
+    def source(self) -> dict[str, Any]:
+        """The part of requests that names the source."""
+        return {
+            "format": self.format,
+            "path": self.path,
+            "table": self.table,
+            "schema": self.schema,
+            "sql": self.sql,
+            "mode": self.mode,
+            "trigger": self.trigger,
+            "checkpoint": self.checkpoint,
+            "options": dict(self.options),
+        }
+
+
+def source_problems(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The keys that do not fit each other, with their errors."""
+    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
+        return [(TABLE, f"Set either {TABLE}, or {FORMAT} and {PATH}, not both")]
+    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
+        return [(FORMAT, f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})')]
+    return []
+
+
+def check_source(values: list[ConfigValue]) -> list[ConfigValue]:
+    """Adds the errors of keys that do not fit each other."""
+    by_name = {value.name: value for value in values}
+    for name, message in source_problems({name: v.value for name, v in by_name.items() if not v.errors}):
+        by_name[name].errors.append(message)
+    return values

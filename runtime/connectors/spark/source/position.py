@@ -1,0 +1,75 @@
+"""Source partitions and offsets of SparkSource.
+
+    {"spark.source": "json /data/in"}      what is read
+    {"checkpoint": "…", "batch": 7}        batch 7 and all before it have been sent
+    {"checkpoint": "…", "batch": 8, "rows": 5000}   so have the first 5,000 rows of batch 8
+
+`checkpoint` names the folder with Spark's progress, below `spark.checkpoint` and the connector's name. A connector
+without an offset starts with a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtime.api.errors import ConnectError
+from runtime.api.task import Offset, Partition
+
+SOURCE = "spark.source"
+_CHECKPOINT, _BATCH, _ROWS = "checkpoint", "batch", "rows"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPosition:
+    """A committed position. `rows`: how many rows of the batch have been sent; 0: all of them."""
+
+    checkpoint: str
+    batch: int
+    rows: int = 0
+
+    @classmethod
+    def of(cls, offset: Offset) -> BatchPosition:
+        """The position in a source offset; ConnectError if the offset is invalid."""
+        unknown = sorted(set(map(str, offset)) - {_CHECKPOINT, _BATCH, _ROWS})
+        if unknown:
+            raise ConnectError(
+                f"An offset of SparkSource has the keys {_CHECKPOINT}, {_BATCH} and {_ROWS}, not {unknown[0]!r}"
+            )
+        checkpoint = offset.get(_CHECKPOINT)
+        if not isinstance(checkpoint, str) or not checkpoint.replace("-", "").isalnum():
+            raise ConnectError(
+                f"{_CHECKPOINT!r} must be the checkpoint named in the connector's current offset: {checkpoint!r}. "
+                "Reset the offset to read from the start"
+            )
+        return cls(checkpoint, _number(offset, _BATCH, 0), _number(offset, _ROWS, 1) if _ROWS in offset else 0)
+
+    @property
+    def done(self) -> int:
+        """The last batch of which all rows have been sent; -1 if there is none."""
+        return self.batch - 1 if self.rows else self.batch
+
+    def offset(self) -> dict[str, Any]:
+        """The position as a source offset."""
+        found: dict[str, Any] = {_CHECKPOINT: self.checkpoint, _BATCH: self.batch}
+        return {**found, _ROWS: self.rows} if self.rows else found
+
+
+def source_partition(source_name: str) -> dict[str, str]:
+    """The source partition of a connector."""
+    return {SOURCE: source_name}
+
+
+def check_partition(partition: Partition | None, source_name: str) -> None:
+    """ConnectError unless the source partition is that of the connector."""
+    expected = source_partition(source_name)
+    if dict(partition or {}) != expected:
+        raise ConnectError(f"The source partition of this configuration is {expected}, not {partition}")
+
+
+def _number(offset: Mapping[str, Any], key: str, least: int) -> int:
+    value = offset.get(key)
+    if type(value) is not int or value < least:
+        raise ConnectError(f"{key!r} in an offset of SparkSource must be a whole number from {least}: {value!r}")
+    return value

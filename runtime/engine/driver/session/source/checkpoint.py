@@ -1,0 +1,135 @@
+"""The checkpoint of a source: Spark's progress and the batch that is being committed.
+
+    <spark.checkpoint>/<connector>/<checkpoint>/query/     Spark's: offsets/<batch>, commits/<batch>, sources, state
+                                               /spool/<batch>/*.parquet   the rows of a batch, complete
+                                               /committed  offsets of this checkpoint have been committed
+
+The committed offset of the connector decides: it names the checkpoint and the batch, and everything that Spark has
+stored beyond them is removed. Every step may be repeated. A reset connector has no offset and starts with another
+checkpoint; the one before is kept until the next reset, so that the reset can be undone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from runtime.engine.driver.session.hadoop_folder import HadoopFolder
+
+_QUERY, _SPOOL, _COMMITTED = "query", "spool", "committed"
+_OFFSETS, _COMMITS = (_QUERY, "offsets"), (_QUERY, "commits")
+_UNFINISHED = "unfinished"
+
+
+class CheckpointError(Exception):
+    """The checkpoint does not have the committed position."""
+
+
+class SourceCheckpoint:
+    """The checkpoint of a connector's source."""
+
+    def __init__(self, folder: HadoopFolder, name: str) -> None:
+        self.name = name
+        self._folder = folder.below(name)
+
+    @classmethod
+    def create(cls, session: Any, path: str, connector: str) -> SourceCheckpoint:
+        """A new checkpoint of a connector that has no committed offset. Of the earlier ones only the last one remains
+        whose offsets have been committed."""
+        folder = HadoopFolder(session, path, quote(connector, safe=""))
+        earlier = sorted(folder.names())
+        used = [name for name in earlier if folder.exists(name, _COMMITTED)]
+        for name in earlier:
+            if name not in used[-1:]:
+                folder.delete(name)
+        made = cls(folder, f"{int(time.time()):x}-{uuid4().hex[:8]}")
+        made._folder.create(_SPOOL)
+        return made
+
+    @classmethod
+    def open(cls, session: Any, path: str, connector: str, name: str) -> SourceCheckpoint:
+        """An existing checkpoint. CheckpointError if it is gone."""
+        folder = HadoopFolder(session, path, quote(connector, safe=""))
+        if not folder.exists(name):
+            raise CheckpointError(
+                f"The checkpoint {folder.uri(name)} of the committed offset does not exist. Restore the folder, or "
+                "reset the offset of the connector to read from the start"
+            )
+        return cls(folder, name)
+
+    @property
+    def place(self) -> str:
+        """The URI of the folder."""
+        return self._folder.uri()
+
+    @property
+    def query_folder(self) -> str:
+        """The checkpoint location of the streaming query."""
+        return self._folder.uri(_QUERY)
+
+    def rewind(self, batch: int, rows: int, streaming: bool) -> None:
+        """Remove everything behind the committed position: `rows` rows of a batch, or the whole batch if that is 0.
+        CheckpointError if the reading cannot continue there."""
+        if rows and not self._folder.exists(_SPOOL, str(batch)):
+            raise CheckpointError(
+                f"The rows of batch {batch} are not kept any more, so reading cannot continue within it. Set the "
+                "offset to a whole batch: remove 'rows'"
+            )
+        done = batch - 1 if rows else batch
+        if streaming:
+            self._rewind_query(batch, done)
+        for number in self._numbers(_SPOOL):
+            if number > done + 1:
+                self._folder.delete(_SPOOL, str(number))
+
+    def _rewind_query(self, batch: int, done: int) -> None:
+        planned = self._numbers(*_OFFSETS)
+        if batch not in planned:
+            known = f"{planned[0]} to {planned[-1]}" if planned else "none"
+            raise CheckpointError(
+                f"The checkpoint {self.place} does not have batch {batch} of the committed offset; it has: {known}. "
+                "Set the offset to one of them, or reset it to read from the start"
+            )
+        for number in reversed(self._numbers(*_COMMITS)):
+            if number > done:
+                self._folder.delete(*_COMMITS, str(number))
+        for number in reversed(planned):
+            if number > done + 1:  # the batch behind the position keeps its range
+                self._folder.delete(*_OFFSETS, str(number))
+
+    def spooled(self, batch: int) -> bool:
+        """Whether the rows of a batch are complete."""
+        return self._folder.exists(_SPOOL, str(batch))
+
+    def spool(self, frame: Any, batch: int) -> None:
+        """Write the rows of a batch."""
+        frame.write.mode("overwrite").parquet(self._folder.uri(_SPOOL, _UNFINISHED))
+        self._folder.rename((_SPOOL, _UNFINISHED), (_SPOOL, str(batch)))
+
+    def files(self, batch: int, local_folder: str) -> list[str]:
+        """The files of a batch on this machine, in the order of their rows; copied if the checkpoint is elsewhere."""
+        found = []
+        for name in sorted(self._data_files(batch), key=lambda name: (len(name), name)):
+            path = self._folder.local(_SPOOL, str(batch), name)
+            if path is None:
+                path = f"{local_folder}/{name}"
+                self._folder.copy_to(path, _SPOOL, str(batch), name)
+            found.append(path)
+        return found
+
+    def remove(self, batch: int) -> None:
+        """Remove the rows of a batch that has been committed."""
+        self._folder.delete(_SPOOL, str(batch))
+
+    def mark_committed(self) -> None:
+        """Note that offsets of this checkpoint have been committed."""
+        self._folder.create(_COMMITTED)
+
+    def _data_files(self, batch: int) -> Sequence[str]:
+        return [name for name in self._folder.names(_SPOOL, str(batch)) if not name.startswith(("_", "."))]
+
+    def _numbers(self, *names: str) -> list[int]:
+        return sorted(int(name) for name in self._folder.names(*names) if name.isdigit())

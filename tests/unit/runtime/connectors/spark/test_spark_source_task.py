@@ -1,0 +1,110 @@
+"""The task of SparkSource: batches, their commits, and errors of the session."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api import ConnectError
+from tests.support.spark_source import PARTITION, SparkSourceRig
+
+
+def _rows(*ids: int) -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"n{number}"} for number in ids]
+
+
+def test_the_next_batch_is_requested_when_the_whole_one_has_been_committed(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, config={"batch.size": "2"})
+    assert rig.opened()["committed"] is None
+    assert rig.hand_over(0, _rows(1, 2, 3), [], _rows(4))["committed"] == -1
+    first, second, third = rig.poll(), rig.poll(), rig.poll()
+    assert [record.value["id"] for record in (*first, *second, *third)] == [1, 2, 3, 4]
+    assert [record.source_offset for record in (*first, *second, *third)] == [
+        {"checkpoint": "c1", "batch": 0, "rows": 1},
+        {"checkpoint": "c1", "batch": 0, "rows": 2},
+        {"checkpoint": "c1", "batch": 0, "rows": 3},
+        {"checkpoint": "c1", "batch": 0},
+    ]
+    rig.commit(*first)
+    assert rig.poll() == []
+    assert rig.session.requests == []
+    rig.commit(*second, *third)
+    assert rig.poll() == []
+    assert [(request["op"], request["committed"]) for request, _ in rig.session.requests] == [("next", 0)]
+
+
+def test_a_task_continues_within_the_batch_of_its_offset(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, {"checkpoint": "c1", "batch": 7, "rows": 2})
+    assert rig.opened()["committed"] == ["c1", 7, 2]
+    assert rig.hand_over(7, _rows(1), _rows(2, 3), _rows(4))["committed"] == 6
+    assert [record.value["id"] for record in (*rig.poll(), *rig.poll())] == [3, 4]
+
+
+def test_the_offset_of_a_batch_without_rows_is_committed(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, {"checkpoint": "c1", "batch": 7})
+    assert rig.opened()["committed"] == ["c1", 7, 0]
+    assert rig.hand_over(8, [])["committed"] == 7
+    assert rig.poll() == []
+    assert rig.offsets.offset(PARTITION) == {"checkpoint": "c1", "batch": 8}
+    rig.task.commit()
+    assert rig.poll() == []
+    assert rig.session.requests[0][0]["committed"] == 8
+
+
+def test_the_committed_offset_is_read_again_if_it_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(partition: object) -> None:
+        raise ConnectError("no answer")
+
+    rig = SparkSourceRig(tmp_path)
+    rig.opened()
+    rig.hand_over(0, _rows(1))
+    found = rig.poll()
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.offsets, "offset", fail)
+        rig.commit(*found)
+        assert rig.poll() == []
+    assert rig.session.requests == []
+    rig.now += 1
+    rig.poll()
+    assert rig.session.requests[0][0]["committed"] == 0
+
+
+def test_the_source_is_opened_again_after_an_error_and_the_last_error_fails_the_task(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, config={"spark.read.retries": "1"})
+    rig.opened()
+    rig.hand_over(0, _rows(1))
+    rig.commit(*rig.poll())
+    rig.poll()
+    rig.session.refuse("connection refused")
+    assert rig.poll() == []
+    assert rig.session.requests == []
+    rig.now += 0.5
+    rig.poll()
+    assert rig.opened()["committed"] == ["c1", 0, 0]
+    rig.session.refuse("connection refused")
+    with pytest.raises(ConnectError, match="Spark could not read json /in: connection refused"):
+        rig.poll()
+
+
+def test_an_error_of_the_query_fails_the_task_at_once(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path)
+    rig.session.refuse("no column x", "query")
+    with pytest.raises(ConnectError, match="no column x"):
+        rig.poll()
+
+
+def test_keys_are_columns_or_structs(tmp_path: Path) -> None:
+    for key, expected in (("name", "n1"), ("name,id", {"name": "n1", "id": 1})):
+        rig = SparkSourceRig(tmp_path, config={"spark.key": key})
+        rig.opened()
+        rig.hand_over(0, _rows(1))
+        assert [record.key for record in rig.poll()] == [expected]
+    rig = SparkSourceRig(tmp_path, config={"spark.key": "nothing"})
+    rig.opened()
+    rig.hand_over(0, _rows(1))
+    with pytest.raises(ConnectError, match=r"spark\.key names no column of the rows: nothing\. Columns: id, name"):
+        rig.poll()
