@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +18,9 @@ from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
+from tests.support.engine_recorder import driver_of
 from tests.support.pipeline import records
+from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -49,9 +52,18 @@ def _ids(broker: KafkaBroker, topic: str) -> list[int]:
     return [json.loads(value)["id"] for _, value in records(broker, topic) if value is not None]
 
 
-def _pid(connect: Connect, name: str) -> Any:
-    status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
-    return answer["pid"] if status == 200 else None
+def _slot_of(connect: Connect, name: str) -> int:
+    """The pid of the slot of the task."""
+
+    def stack() -> Any:
+        status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
+        return answer if status == 200 else None
+
+    return int(wait_until(stack, 60, "the task's slot")["pid"])
+
+
+def _commands(worker: int) -> dict[int, str]:
+    return {pid: command_line(pid) for pid in children(worker)}
 
 
 def _offset(connect: Connect, name: str) -> dict[str, Any]:
@@ -59,12 +71,19 @@ def _offset(connect: Connect, name: str) -> dict[str, Any]:
     return dict(found[0]["offset"]) if found else {}
 
 
-@pytest.mark.parametrize("size", [4_000, pytest.param(100_000, marks=pytest.mark.soak)])
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.mark.parametrize(
+    ("size", "kills"),
+    [(4_000, ["slot"]), pytest.param(100_000, ["slot", "worker", "driver"] * 3, marks=pytest.mark.soak)],
+)
 def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
-    size: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    size: int, kills: list[str], worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, source = broker.create_topic(partitions=1), tmp_path / "in"
-    for number in range(6):
+    last = len(kills) + 2
+    for number in range(last + 1):
         _write_file(source, number * size, (number + 1) * size)
     process = worker({"exactly.once.source.support": "enabled"})
     connect, name = Connect(process), unique("source")
@@ -75,26 +94,29 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
         },
     )  # fmt: skip
     connect.create(name, config)
-    for batch in (1, 2, 3):  # at different steps of a batch
-        wait_until(partial(_has_sent, connect, name, batch), 60, f"batch {batch}", every=0.01)
-        if batch == 2:
+    for batch, victim in enumerate(kills):
+        wait_until(partial(_has_sent, connect, name, batch), 180, f"batch {batch}", every=0.01)
+        time.sleep(batch % 3 * 0.2)  # another step of the next batch
+        if victim == "worker":
             process.kill()
             process.start()
-        elif pid := _pid(connect, name):
-            os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: _is_done(connect, name, 5), 120, "all batches committed")
-    assert _ids(broker, topic) == list(range(6 * size))
-    assert Counter(key for key, _ in records(broker, topic)) == {b"n0": 2 * size, b"n1": 2 * size, b"n2": 2 * size}
+        else:
+            os.kill(_slot_of(connect, name) if victim == "slot" else driver_of(_commands(process.pid)), signal.SIGKILL)
+    wait_until(lambda: _is_done(connect, name, last), 180, "all batches committed")
+    everything = list(range((last + 1) * size))
+    assert _ids(broker, topic) == everything
+    keys = Counter(key for key, _ in records(broker, topic))
+    assert keys == Counter(b"n%d" % (number % 3) for number in everything)
 
     connect.stop(name)
     offset = _offset(connect, name)
-    connect.alter(name, ({"spark.source": f"json {source}"}, {**offset, "batch": 3}))
-    _write_file(source, 6 * size, 6 * size + 100)
+    connect.alter(name, ({"spark.source": f"json {source}"}, {**offset, "batch": last - 2}))
+    _write_file(source, len(everything), len(everything) + 100)
     connect.resume(name)
-    again = [*range(6 * size), *range(4 * size, 6 * size), *range(6 * size, 6 * size + 100)]
-    wait_until(lambda: len(_ids(broker, topic)) >= len(again), 60, "the rows that are read again and the new ones")
+    again = [*everything, *range((last - 1) * size, len(everything) + 100)]
+    wait_until(lambda: len(_ids(broker, topic)) >= len(again), 180, "the rows that are read again and the new ones")
     assert _ids(broker, topic) == again
-    wait_until(lambda: not _spooled(tmp_path), 30, "no spooled batches")
+    wait_until(lambda: not _spooled(tmp_path), 60, "no spooled batches")
     connect.ask("DELETE", f"/connectors/{name}")
 
 
@@ -143,7 +165,7 @@ def test_tables_queries_types_and_errors(
     connect.create(again, _config(second, tmp_path, **{"spark.sql": "SELECT 7 AS id", "spark.mode": "interval"}))
     connect.create(broken, _config(second, tmp_path, **typed, **{"spark.sql": "SELECT nothing FROM record"}))
 
-    wait_until(lambda: _offset(connect, once).get("batch") == 0, 60, "the batch")
+    wait_until(lambda: _offset(connect, once).get("batch") == 0, 180, "the batch")
     found = [json.loads(value or b"") for _, value in records(broker, first)]
     assert [row["payload"] for row in found] == [{"id": 1, **ROW}, {"id": 2, **ROW, "price": "AMg="}]
     fields = found[0]["schema"]["fields"]
@@ -151,8 +173,8 @@ def test_tables_queries_types_and_errors(
     assert [field["field"] for field in fields if field["optional"]] == ["id", "price"]
     assert records(broker, first)[0][0] == b"Struct{id=1,price=1.00}"
 
-    wait_until(lambda: len(records(broker, second)) >= 3, 60, "the rows of three reads")
-    connect.wait(broken, "RUNNING", ["FAILED"], 60)
+    wait_until(lambda: len(records(broker, second)) >= 3, 180, "the rows of three reads")
+    connect.wait(broken, "RUNNING", ["FAILED"], 180)
     trace = connect.status(broken)["tasks"][0]["trace"]
     assert f"Spark could not read parquet {source}: [UNRESOLVED_COLUMN" in trace
 
@@ -164,5 +186,5 @@ def test_tables_queries_types_and_errors(
     assert (status, "'checkpoint' must be the checkpoint" in answer["message"]) == (400, True)
     connect.alter(again, (partition, {**offset, "checkpoint": "other"}))
     connect.put(again, "resume")
-    connect.wait(again, "RUNNING", ["FAILED"], 60)
+    connect.wait(again, "RUNNING", ["FAILED"], 180)
     assert "other of the committed offset does not exist" in connect.status(again)["tasks"][0]["trace"]

@@ -6,7 +6,7 @@ the rule of Spark's grammar for queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 _RUNS_PROGRAMS = "ScriptTransformation"
@@ -34,13 +34,22 @@ def check_query(session: Any, sql: str) -> str:
     return text
 
 
-def restrict(session: Any) -> None:
-    """Remove what lets a query do more than read tables: functions that call any Java method, and files as tables."""
-    registry = session._jsparkSession.sessionState().functionRegistry()
-    for function in list(_items(registry.listFunction())):
-        if function.funcName() in _RUNS_JAVA:
-            registry.dropFunction(function)
+def functions_that_run_java(session: Any) -> list[Any]:
+    """The identifiers of the functions that call any Java method, the same in all new sessions."""
+    names = _registry(session).listFunction()
+    return [function for function in _items(names) if function.funcName() in _RUNS_JAVA]
+
+
+def restrict(session: Any, functions: Sequence[Any]) -> None:
+    """Remove what lets a query do more than read tables: these functions, and files as tables."""
+    registry = _registry(session)
+    for function in functions:
+        registry.dropFunction(function)
     session.conf.set("spark.sql.runSQLOnFiles", "false")
+
+
+def _registry(session: Any) -> Any:
+    return session._jsparkSession.sessionState().functionRegistry()
 
 
 def _nodes(plan: Any) -> Iterator[Any]:

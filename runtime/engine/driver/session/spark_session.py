@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from typing import Any
 
-from runtime.engine.driver.session.queries import restrict
+from runtime.engine.driver.session.queries import functions_that_run_java, restrict
 
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC"}  # times in Kafka do not have the zone of a machine
 
@@ -18,6 +19,7 @@ class SharedSession:
         self.context = context
         self._lock = threading.Lock()
         self._session: Any = None
+        self._forbidden: Sequence[Any] = ()
 
     def get(self) -> Any:
         """The session."""
@@ -26,7 +28,9 @@ class SharedSession:
                 from pyspark.sql import SparkSession
 
                 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # errors are answers to tasks
-                self._session = self._prepared(SparkSession(self.context))
+                session = SparkSession(self.context)
+                self._forbidden = functions_that_run_java(session)
+                self._session = self._prepared(session)
             return self._session
 
     def create(self) -> Any:
@@ -37,7 +41,7 @@ class SharedSession:
         for key, value in _DEFAULTS.items():
             if self.context.getConf().get(key) is None:
                 session.conf.set(key, value)
-        restrict(session)
+        restrict(session, self._forbidden)
         return session
 
     def cancel(self, group: str) -> None:

@@ -20,6 +20,7 @@ PAGES = {
     "http": ["HttpSink", "HttpSource"],
     "jdbc": ["JdbcSource", "JdbcSink"],
     "spark": ["SparkSink"],
+    "spark-source": ["SparkSource"],
     "verifiable": ["VerifiableSource", "VerifiableSink"],
 }
 _EXAMPLE = re.compile(r"```json\n(\{.*?\n\})\n```", re.DOTALL)
