@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from tui.editor import places
 from tui.editor.checks import CheckedOffsets, check
 from tui.model import Connector, Offset
 from tui.offsets import partitions
@@ -54,6 +55,18 @@ class OffsetDraft(NamedTuple):
 
     def _made(self, entries: Sequence[Offset]) -> tuple[OffsetChange, ...]:
         return self.bounds.remarked(map(self._with_effect, changes(self.base, entries)))
+
+    def entry_at(self, line: int) -> Offset | None:
+        """The entry in which a line (counted from 1) lies, or the one before it; None if the text has errors."""
+        checked = check(self.text, self.connector, self.base)
+        if checked.errors:
+            return None
+        document = places.parse(self.text)
+        within = ("offsets",) if isinstance(document.value, dict) else ()
+        starts = [document.place((*within, number)).line for number in range(len(checked.entries))]
+        return next(
+            (one for start, one in zip(starts[::-1], checked.entries[::-1], strict=True) if start <= line), None
+        )
 
     def plan(self, made: Sequence[OffsetChange]) -> OffsetPlan:
         return OffsetPlan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran, why=self.why)

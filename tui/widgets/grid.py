@@ -100,6 +100,17 @@ class Grid(ScrollView, can_focus=True):
         def control(self) -> Grid:
             return self.grid
 
+    class Beyond(Message):
+        """A key that moves the cursor was pressed on the first (`step` < 0) or last row."""
+
+        def __init__(self, grid: Grid, step: int) -> None:
+            super().__init__()
+            self.grid, self.step = grid, step
+
+        @property
+        def control(self) -> Grid:
+            return self.grid
+
     class Opened(Message):
         """Enter, or a double click on the row."""
 
@@ -234,12 +245,18 @@ class Grid(ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.height - 1)
 
     def action_move(self, step: int) -> None:
+        self._tell_beyond(step)
         if self.cursor in self._rows:
             self._put(self._last_row + step, tell=True)
         else:  # its key was removed: the first step leads to its former row
             self._put(self._last_row - (step < 0), tell=True)
 
+    def _tell_beyond(self, step: int) -> None:
+        if self.keys and self.cursor == self.keys[0 if step < 0 else -1]:
+            self.post_message(self.Beyond(self, step))
+
     def action_page(self, step: int) -> None:
+        self._tell_beyond(step)
         self._put(self._last_row + step * max(1, self._body_height - 1), tell=True)
 
     def action_edge(self, row: int) -> None:

@@ -23,6 +23,17 @@ class ConnectorCreated(Message):
         self.name = name
 
 
+class OpenRecords(Message):
+    """Show the records of a topic; from `partition` and `offset` on, if given."""
+
+    def __init__(
+        self, topic: str, connector: str = "", partition: int | None = None, offset: int | None = None
+    ) -> None:
+        super().__init__()
+        self.topic, self.connector = topic, connector  # `connector` decodes the records by its converters
+        self.partition, self.offset = partition, offset
+
+
 class ChangeInterrupted(Message):
     """A change of offsets is unfinished: ask how to proceed as soon as the cluster answers."""
 

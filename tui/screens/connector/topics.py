@@ -13,6 +13,7 @@ from tui.errors import HeadraceError, Refused
 from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.dialog import Dialog
+from tui.screens.base.navigation import OpenRecords
 from tui.screens.base.pane import Note, Pane
 from tui.screens.services.cluster_services import ClusterServices
 from tui.topics.usage import DEAD_LETTER_ROLE, named_topics
@@ -28,7 +29,8 @@ class TopicsPane(Pane):
     FOCUS = "#topics-used"
     interval = 5.0
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "forget", "reset", tooltip="reset the list of topics that the connector has used")
+        Binding("v,enter", "records", "records", key_display="v", tooltip="the records of this topic"),
+        Binding("x", "forget", "reset", tooltip="reset the list of topics that the connector has used"),
     ]
 
     def __init__(self, services: ClusterServices, id: str = "topics") -> None:
@@ -84,6 +86,11 @@ class TopicsPane(Pane):
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
+        self.post_message(OpenRecords(event.key, self.name_shown))
+
+    def action_records(self) -> None:
+        if (topic := self.query_one(Grid).current) is not None:
+            self.post_message(OpenRecords(topic, self.name_shown))
 
     def action_forget(self) -> None:
         if self.connector is not None and self.services.may_change("resetting topics"):

@@ -34,6 +34,7 @@ KEYS: list[BindingType] = [
         id="dead-letters",
         tooltip="records that failed and were sent to the dead letter topic",
     ),
+    Binding("T", "topics", "topics", id="topics", tooltip="topics of the Kafka cluster and their records", show=False),
     Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
     Binding("o", "log", "log", id="log", tooltip="operations of this session"),
     Binding("C", "clusters", "clusters", id="clusters"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.errors import HeadraceError, UsageError, error_line
 from tui.screens.base import program
-from tui.screens.base.navigation import OpenCluster
+from tui.screens.base.navigation import OpenCluster, OpenRecords
 from tui.screens.home.base import HomeBase
 from tui.screens.services.host import NO_ANSWER
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tui.screens.clusters.workers import WorkersScreen
     from tui.screens.operations.operation_runner import OperationRunner
     from tui.screens.services.cluster_services import ClusterServices
+    from tui.topics.records import TopicRecord
 
 LISTED_CHECKS = 100  # checks whether the list has a new connector, each followed by LISTED_DELAY
 LISTED_DELAY = 0.1  # seconds
@@ -114,6 +116,43 @@ class Navigation:
             self.home.say(why)
         else:
             self.home.app.push_screen(DeadLettersScreen(self.services, connector))
+
+    def topics(self) -> None:
+        from tui.offsets.brokers import brokers
+        from tui.screens.topics.topics_screen import TopicsScreen
+
+        screen = TopicsScreen(
+            self.services,
+            lambda topic: self.records(OpenRecords(topic)),
+            lambda settings: brokers(settings["bootstrap.servers"], settings),
+        )
+        self.home.app.push_screen(screen)
+
+    def records(self, wanted: OpenRecords) -> None:
+        """The records of a topic, decoded by the converters of the connector, or of one that uses the topic."""
+        from tui.offsets.positions import AbsolutePosition, EdgePosition
+        from tui.screens.topics.records_screen import RecordsScreen, RecordsSource
+        from tui.topics.position import RecordPosition
+        from tui.topics.usage import uses
+
+        connectors = self.home.snapshot.connectors
+        used = uses(connectors.values(), [wanted.topic])[wanted.topic]
+        names = [wanted.connector] if wanted.connector else [use.connector for use in used]
+        sinks = [use.connector for use in used if use.role == "read" and use.connector in names]
+        position = EdgePosition(True) if wanted.offset is None else AbsolutePosition(wanted.offset)
+        connector = next((connectors[name] for name in names if name in connectors), None)
+        source = RecordsSource(wanted.topic, connector, RecordPosition(position, wanted.partition))
+        sink = sinks[0] if len(sinks) == 1 else ""
+        self.home.app.push_screen(
+            RecordsScreen(self.services, source, partial(self._set_offset, sink) if sink else None)
+        )
+
+    def _set_offset(self, sink: str, record: TopicRecord) -> None:
+        """Opens the offset editor of a sink with the position of a record."""
+        while self.home.app.screen is not self.home:
+            self.home.app.pop_screen()
+        self.home.open(sink, "offsets")
+        self.home.view.offsets.set_to(record.topic, record.partition, record.offset)
 
     async def open_when_listed(self, name: str) -> None:
         """Opens the page of a connector that was just created, as soon as the cluster lists it."""

@@ -15,7 +15,7 @@ from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
-from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme
+from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenRecords
 from tui.screens.home.command_line import SCREENS, CommandLine
 from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
@@ -245,6 +245,14 @@ class Home(ListAndPage):
     def action_dead_letters(self) -> None:
         if one := self.target():
             self.navigation.dead_letters(one)
+
+    def action_topics(self) -> None:
+        if self.services is not None:
+            self.navigation.topics()
+
+    def on_open_records(self, event: OpenRecords) -> None:
+        event.stop()
+        self.navigation.records(event)
 
     def action_help(self) -> None:
         if self.services is not None:

@@ -15,7 +15,7 @@ from tui.model import Certainty, Connector, Offset
 from tui.offsets import bounds, lag, undo
 from tui.offsets.bounds import Bounds
 from tui.offsets.brokers import Brokers
-from tui.offsets.changes import ChangeKind
+from tui.offsets.changes import ChangeKind, changes
 from tui.offsets.lag import NO_WARNINGS, Lag, OffsetWarnings
 from tui.offsets.operation import carry_out
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
@@ -185,6 +185,17 @@ class OffsetsController:
         elif (connector := self.page.connector) is not None and connector.name == name:
             self.page.open(draft.of_changes(connector, now, back, f"undo: {one}"))
             self.page.say(f"reverses {one}" + (f": {one.why}" if one.why else ""))
+
+    async def set_to(self, name: str, topic: str, partition: int, offset: int) -> None:
+        """Opens the editor with one partition set to an offset."""
+        now = model.offsets(await self.services.connect.offsets(name))
+        wanted = Offset({"kafka_topic": topic, "kafka_partition": partition}, {"kafka_offset": offset})
+        made = changes(now, [wanted])
+        connector = self.page.connector
+        if not made:
+            self.services.say(f"the offset of {topic}-{partition} is {offset} already", about=name)
+        elif connector is not None and connector.name == name:
+            self.page.open(draft.of_changes(connector, now, made))
 
     async def set_by_time(self, name: str, here: Offset | None) -> None:
         """Asks for a position and opens the editor with it; `here` is the partition under the cursor."""

@@ -16,12 +16,13 @@ from textual.widgets import TextArea
 from tui.editor import draft
 from tui.editor.draft import OffsetDraft
 from tui.model import Connector, Offset
+from tui.offsets import bounds
 from tui.offsets.bounds import Bounds
 from tui.offsets.lag import NO_WARNINGS, Lag, OffsetWarnings
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.offsets.seek import SeekPlan, SeekPlanner
 from tui.screens.base.banner import Banner
-from tui.screens.base.navigation import ChangeInterrupted
+from tui.screens.base.navigation import ChangeInterrupted, OpenRecords
 from tui.screens.base.pane import Pane
 from tui.screens.offsets import wording
 from tui.screens.offsets.controller import OffsetsController
@@ -54,6 +55,8 @@ class OffsetsPane(Pane):
         Binding(
             "w", "travel", "set by time", id="offsets-travel", tooltip="set a sink to a time, earliest, latest, or ±N"
         ),
+        Binding("v", "records", "records", id="offsets-records", tooltip="the records at this offset"),
+        Binding("f4", "record_here", "record", tooltip="the record at the offset in this line"),
     ]
 
     def __init__(self, services: ClusterServices, id: str = "offsets") -> None:
@@ -80,8 +83,11 @@ class OffsetsPane(Pane):
         self.set_class(self.size.width >= 130, "-broad")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Setting by time works for sinks only: only their offsets are positions in topics."""
-        return action != "travel" or (self.connector is not None and self.connector.type != "source")
+        """Only the offsets of sinks are positions in topics."""
+        if action in ("records", "record_here") and self.is_editing is not (action == "record_here"):
+            return False
+        is_known = action in ("travel", "records", "record_here")
+        return not is_known or (self.connector is not None and self.connector.type != "source")
 
     # Display
 
@@ -203,6 +209,23 @@ class OffsetsPane(Pane):
             self.say("only sinks can be set by time: the offsets of a source are not positions in a topic")
             return
         self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
+
+    def set_to(self, topic: str, partition: int, offset: int) -> None:
+        """Opens the editor with the position of a record of the sink's topic."""
+        if self.connector is not None:
+            self.services.do(self.controller.set_to(self.connector.name, topic, partition, offset))
+
+    def action_records(self) -> None:
+        """Shows the records at the offset under the cursor."""
+        self._show_records(self.reading.current)
+
+    def action_record_here(self) -> None:
+        """Shows the record at the offset in the editor's line."""
+        self._show_records(self.drafts[self.name_shown].entry_at(self.editor.cursor_location[0] + 1))
+
+    def _show_records(self, here: Offset | None) -> None:
+        if here is not None and (at := bounds.topic_partition(here.partition)) is not None:
+            self.post_message(OpenRecords(at[0], self.name_shown, at[1], bounds.sink_position(here.offset)))
 
     async def choose_position(self, name: str, here: Offset | None, seek_planner: SeekPlanner) -> SeekPlan | None:
         """Asks for a position in time; None if the dialog was closed."""

@@ -1,0 +1,1 @@
+"""The browser of topics and records. Reading and decoding them is in `tui.topics`."""

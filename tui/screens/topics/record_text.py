@@ -1,0 +1,100 @@
+"""Texts about records: a row of the table, and a whole record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from textual.content import Content
+
+from tui.topics.byte_views import ByteView, best_view, shown
+from tui.topics.decoding import Decoded, DecodedRecord
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell
+from tui.widgets.jsontext import coloured
+from tui.widgets.text import visible, visible_lines
+
+COLUMNS = (
+    Column("time", "TIME", 18),
+    Column("partition", "PART", 4, right=True),
+    Column("offset", "OFFSET", 9, right=True, grows=True),
+    Column("key", "KEY", 8, rank=1, grows=True),
+    Column("value", "VALUE", 20, grows=True),
+)
+MAX_LINE = 400  # characters of a value in a row
+MAX_TEXT = 64 * 1024  # characters of a value in full
+Part = str | Content | tuple[str, str]
+
+
+def cells(one: DecodedRecord) -> Mapping[str, Cell]:
+    record = one.record
+    return {
+        "time": Cell(_time(record.timestamp), "grid--muted"),
+        "partition": Cell(str(record.partition), "grid--muted"),
+        "offset": Cell(str(record.offset)),
+        "key": Cell("" if one.key.value is None else one.key.line[:MAX_LINE], "grid--accent"),
+        "value": Cell(one.value.line[:MAX_LINE], _ink(one.value)),
+    }
+
+
+def widths(some: list[DecodedRecord]) -> dict[str, int]:
+    """The widths that the contents of the growing columns want."""
+    return {
+        "offset": max((len(str(one.record.offset)) for one in some), default=0),
+        "key": min(40, max((len(one.key.line) for one in some), default=0)),
+        "value": max((len(one.value.line[:MAX_LINE]) for one in some), default=0),
+    }
+
+
+def _ink(value: Decoded) -> str:
+    return "grid--warning" if value.note else "grid--muted" if value.form in ("null", "bytes") else ""
+
+
+def _time(timestamp: int) -> str:
+    if not timestamp:
+        return "-"
+    return time.strftime("%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
+
+
+def explained(one: DecodedRecord, view: ByteView | None) -> Content:
+    """Position, time, key, headers and value of a record; `view` None shows the decoded value."""
+    record = one.record
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
+    parts: list[Part] = []
+
+    def line(key: str, value: str, ink: str = "") -> None:
+        first, *rest = visible_lines(value)
+        parts.extend([(f"{key:<9} ", "$text-muted"), (first, ink), "\n"])
+        parts.extend((f"{'':<10}{text}\n", ink) for text in rest)
+
+    line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
+    line("time", at if record.timestamp else "none")
+    line("key", one.key.text if view is not ByteView.HEX or record.key is None else shown(record.key, view, 400))
+    for name, value in one.headers:
+        line("header", f"{name} = {value.line[:MAX_LINE]}")
+    for part, decoded in (("key", one.key), ("value", one.value)):
+        if decoded.note:
+            line(f"! {part}", decoded.note, "$warning")
+    form = one.value.form if view is None else view.value
+    size = len(record.value or b"")
+    parts.append((f"\nvalue as {form}, {size:,} bytes (v: other format)\n", "bold $accent"))
+    parts.append(_value(one, view))
+    return Content.assemble(*parts)
+
+
+def _value(one: DecodedRecord, view: ByteView | None) -> Content:
+    if view is not None:
+        return Content("\n".join(visible_lines(shown(one.record.value, view))))
+    text = one.value.text
+    more = f"\n… {len(text) - MAX_TEXT:,} characters more" if len(text) > MAX_TEXT else ""
+    text = text[:MAX_TEXT] + more
+    if one.value.is_structured:
+        return coloured(text)
+    if one.value.form == "text" and best_view(one.record.value) is ByteView.JSON:
+        return coloured(shown(one.record.value, ByteView.JSON, MAX_TEXT))
+    return Content("\n".join(map(visible, text.split("\n"))))
+
+
+def copied(one: DecodedRecord, view: ByteView | None) -> str:
+    """The value as it is shown, for the clipboard."""
+    return one.value.text if view is None else shown(one.record.value, view)

@@ -1,0 +1,407 @@
+"""The records of a topic: pages in both directions, a search, jumps to offsets and times."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+
+from tui.contexts.secrets import resolved
+from tui.errors import HeadraceError, UsageError, error_line
+from tui.formatting import counted, one_line, short
+from tui.model import Connector
+from tui.offsets.positions import EXAMPLES, AbsolutePosition, EdgePosition
+from tui.screens.base.page import Page
+from tui.screens.base.program import copy
+from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.topics import record_text as words
+from tui.topics import position
+from tui.topics.byte_views import ByteView
+from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
+from tui.topics.position import RecordPosition
+from tui.topics.reader import ReadLimits, TopicReader
+from tui.topics.records import RecordPage, TopicRecord
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
+
+PAGE = 200  # records read at once
+MOST = 1_000  # records kept; those farthest from the last page read are dropped
+MOST_BYTES = 32 * 1024 * 1024  # of records kept
+BROAD = 120
+VIEWS = (None, ByteView.TEXT, ByteView.HEX)
+
+OpenReader = Callable[[Mapping[str, Any]], TopicReader]
+SetOffset = Callable[[TopicRecord], None]
+
+
+class RecordsSource(NamedTuple):
+    """The records to show: a topic, the connector whose converters decode them, and the first position."""
+
+    topic: str
+    connector: Connector | None = None
+    at: RecordPosition = RecordPosition(EdgePosition(True))
+
+
+class RecordsScreen(Page):
+    """Shows a bounded window of the topic, oldest record first; moving beyond its edges reads on."""
+
+    DEFAULT_CSS = """
+    RecordsScreen #both { height: 1fr; layout: vertical; }
+    RecordsScreen #records { height: 3fr; }
+    RecordsScreen #record { height: 2fr; border-top: solid $border; }
+    RecordsScreen.-broad #both { layout: horizontal; }
+    RecordsScreen.-broad #records { width: 3fr; height: 1fr; }
+    RecordsScreen.-broad #record { width: 2fr; height: 1fr; border-top: none; border-left: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "left_square_bracket",
+            "older",
+            "older",
+            key_display="[",
+            tooltip="read older records; so does ↑ on the first",
+        ),
+        Binding(
+            "right_square_bracket",
+            "newer",
+            "newer",
+            key_display="]",
+            tooltip="read newer records; so does ↓ on the last",
+        ),
+        Binding("at,a", "go", "go to", key_display="@", tooltip="go to a time, an offset, earliest or latest"),
+        Binding(
+            "slash", "search", "search", key_display="/", tooltip="records whose key, value or headers contain a text"
+        ),
+        Binding("e", "set_offset", "set offset here", tooltip="set the sink's offset to this record, after a review"),
+        Binding("v", "view", "decoded/text/hex"),
+        Binding("p", "partition", "partition", tooltip="all partitions, or one after another"),
+        Binding("y", "copy", "copy value", show=False),
+        Binding("Y", "copy_record", "copy record as JSON", show=False),
+        Binding("x", "export", "export", show=False, tooltip="write the records shown to a file of JSON lines"),
+        Binding("tab,shift+tab", "switch", "records or text", show=False),
+        Binding("f5,ctrl+l", "reload", "newest", key_display="F5", tooltip="the newest records"),
+    ]
+
+    CHANGES: ClassVar[tuple[str, ...]] = ("set_offset",)
+
+    def __init__(
+        self, services: ClusterServices, source: RecordsSource, set_offset: SetOffset | None = None,
+        open_reader: OpenReader = TopicReader,
+    ) -> None:  # fmt: skip
+        """`set_offset` opens the offset editor of the sink; None if no sink reads the topic."""
+        super().__init__(services)
+        self.source, self.set_offset, self._open_reader = source, set_offset, open_reader
+        self.page: RecordPage | None = None
+        self.records: dict[str, DecodedRecord] = {}
+        self.partition = source.at.partition
+        self.text = ""  # the search
+        self.view: ByteView | None = None
+        self._typed = ""  # the search while it is typed
+        self._decoder = RecordDecoder()
+        self._reader: TopicReader | None = None
+        self._busy = False
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(words.COLUMNS, id="records")
+            yield Pager(id="record")
+
+    def on_mount(self) -> None:
+        self.grid.empty = "reading from the brokers…"
+        self.grid.focus()
+        self.draw()
+        self.go(self.source.at)
+
+    def on_unmount(self) -> None:
+        if self._reader is not None:
+            reader, self._reader = self._reader, None
+            self.app.run_worker(asyncio.to_thread(reader.close), exit_on_error=False)
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one("#records", Grid)
+
+    # Reading
+
+    def go(self, at: RecordPosition) -> None:
+        """Shows the records at a position instead of the current ones."""
+        partition = self.partition if at.partition is None else at.partition
+
+        def read(reader: TopicReader) -> RecordPage:
+            match at.position:
+                case AbsolutePosition(offset=offset) if partition is not None and not self.text:
+                    return position.around(reader, self.source.topic, partition, offset, ReadLimits(PAGE))
+            wanted = RecordPosition(at.position, partition)
+            return position.page_at(reader, self.source.topic, wanted, ReadLimits(PAGE), self._matches)
+
+        def shown(page: RecordPage) -> str:
+            self.page = page
+            self.partition = next(iter(page.starts)) if len(page.starts) == 1 and len(page.latest) == 1 else partition
+            return _first(page, at)
+
+        self._start(read, shown)
+
+    def _extend(self, is_older: bool) -> None:
+        page = self.page
+        if page is None:
+            return
+
+        def read(reader: TopicReader) -> RecordPage:
+            if is_older:
+                return reader.older(self.source.topic, ReadLimits(PAGE), page.starts, self._matches, self.partition)
+            return reader.newer(self.source.topic, ReadLimits(PAGE), page.ends, self._matches, self.partition)
+
+        def shown(other: RecordPage) -> str:
+            joined = page.joined(other, MOST)
+            is_large = sum(record.size for record in joined.records) > MOST_BYTES
+            self.page = other if is_large and other.records else joined
+            return "" if other.records else self.grid.current or ""
+
+        self._start(read, shown)
+
+    def _start(self, read: Callable[[TopicReader], RecordPage], shown: Callable[[RecordPage], str]) -> None:
+        if not self._busy:
+            self._busy = True
+            self.run_worker(self._read(read, shown), exit_on_error=False)
+
+    async def _read(self, read: Callable[[TopicReader], RecordPage], shown: Callable[[RecordPage], str]) -> None:
+        """`shown` takes the page and returns the id of the record for the cursor, empty to leave it."""
+        with self._reporting():
+            reader = await self._opened()
+            page = await asyncio.to_thread(read, reader)
+            goal = shown(page)
+            assert self.page is not None
+            records, known = self.page.records, self.records
+            self.records = await asyncio.to_thread(
+                lambda: {one.id: known.get(one.id) or self._decoder.decoded(one) for one in records}
+            )
+            self.say(self._searched(page), "warn" if page.is_cut else "info")
+            self.draw()
+            if goal:
+                self.grid.go(goal)
+        self.draw()
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        self.say("reading from the brokers", "busy")
+        try:
+            yield
+        except HeadraceError as error:
+            if not self.records:
+                self.grid.empty = one_line(error.message)
+            self.say(error_line(error), "bad")
+        else:
+            self.grid.empty = "no record contains this text" if self.text else "no records"
+        finally:
+            self._busy = False
+
+    def _searched(self, page: RecordPage) -> str:
+        if not self.text:
+            return ""
+        found = f"{counted(len(page.records), 'record')} of {page.scanned:,} contain {self.text!r}"
+        return found + ("; [ and ] search on" if page.is_cut else "")
+
+    async def _opened(self) -> TopicReader:
+        if self._reader is None:
+            settings, profile = await self.services.kafka(), self.services.profile
+            connector = self.source.connector
+            registry = await asyncio.to_thread(resolved, profile.registry)
+            self._decoder = decoder(connector.config if connector else {}, registry)
+            self._reader = self._open_reader(settings)
+        return self._reader
+
+    @property
+    def _matches(self) -> Callable[[TopicRecord], bool] | None:
+        text, decode = self.text, self._decoder
+        return None if not text else lambda record: decode.decoded(record).contains(text)
+
+    def action_older(self) -> None:
+        self._extend(True)
+
+    def action_newer(self) -> None:
+        self._extend(False)
+
+    def action_reload(self) -> None:
+        self.go(RecordPosition(EdgePosition(True)))
+
+    def action_partition(self) -> None:
+        """The next partition, then all of them; stays at the time of the record under the cursor."""
+        assert self.page is not None
+        numbers = range(max(self.page.latest) + 1) if self.partition is None else None
+        if numbers is not None:
+            self.partition = 0
+            self.go(RecordPosition(EdgePosition(True), 0))
+        else:
+            self.run_worker(self._next_partition(), exit_on_error=False)
+
+    async def _next_partition(self) -> None:
+        reader = self._reader
+        assert reader is not None
+        with self._reporting():
+            numbers = await asyncio.to_thread(lambda: sorted(reader.bounds(self.source.topic)[0]))
+            following = [number for number in numbers if number > (self.partition or 0)]
+            self.partition = following[0] if following else None
+        self.go(RecordPosition(EdgePosition(True), self.partition))
+
+    # Display
+
+    @property
+    def current(self) -> DecodedRecord | None:
+        return self.records.get(self.grid.current or "")
+
+    @property
+    def shown_keys(self) -> list[str]:
+        text = self._typed
+        return [key for key, one in self.records.items() if not text or one.contains(text)]
+
+    def draw(self) -> None:
+        self.grid.show(self.shown_keys, self._cells, words.widths(list(self.records.values())), follow=True)
+        where = "all partitions" if self.partition is None else f"partition {self.partition}"
+        total = f"{len(self.records):,} of about {short(self.page.total)}, " if self.page else ""
+        how = f", {self._decoder.name}" if self._decoder.name else ""
+        search = f"  /{visible(self.text)}" if self.text else ""
+        self.head(("records", "bold $accent"), f"  {visible(self.source.topic)}{search}", end=f"{total}{where}{how}")
+        self._record()
+        self.refresh_bindings()
+
+    def _cells(self, key: str) -> Mapping[str, Cell]:
+        return words.cells(self.records[key])
+
+    def _record(self, top: bool = False) -> None:
+        one = self.current
+        content = words.explained(one, self.view) if one is not None else Content("")
+        self.query_one("#record", Pager).put(content, top=top)
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._record(top=True)
+
+    def on_grid_beyond(self, event: Grid.Beyond) -> None:
+        event.stop()
+        if self.page is not None and (self.page.has_older if event.step < 0 else self.page.has_newer):
+            self._extend(event.step < 0)
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_switch()
+
+    def action_switch(self) -> None:
+        (self.query_one("#record") if self.grid.has_focus else self.grid).focus()
+
+    def action_view(self) -> None:
+        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
+        self._record()
+
+    # The prompt
+
+    def action_go(self) -> None:
+        self.open_prompt("@", "", lambda text: [one for one in EXAMPLES if one.startswith(text) and one[0] != "+"])
+        self.say(f"go to {position.EXPECTED}")
+
+    def action_search(self) -> None:
+        self.open_prompt("/", self.text, lambda text: [])
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        event.stop()
+        if event.sign == "/" and self.prompt.is_open:
+            self._typed = event.text.strip()
+            self.draw()
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        event.stop()
+        self._typed = ""
+        self.say("")
+        self.grid.focus()
+        self.draw()
+
+    def submitted(self, sign: str, text: str) -> None:
+        self._typed = ""
+        self.grid.focus()
+        if sign == "/":
+            self._search(text)
+        elif text:
+            try:
+                self.go(position.parse(text))
+            except UsageError as error:
+                self.say(error_line(error), "bad")
+        self.refresh_bindings()
+
+    def _search(self, text: str) -> None:
+        """Searches backwards from the end of the window; an empty text shows all records again."""
+        if text == self.text:
+            self.draw()
+            return
+        self.text = text
+        page = self.page
+        if page is None:
+            return
+
+        def read(reader: TopicReader) -> RecordPage:
+            limits = ReadLimits(PAGE)
+            return reader.older(self.source.topic, limits, page.ends, self._matches, self.partition)
+
+        def shown(found: RecordPage) -> str:
+            self.page = found
+            return found.records[-1].id if found.records else ""
+
+        self._start(read, shown)
+
+    # Actions on records
+
+    def allows(self, action: str) -> bool:
+        if action in ("view", "copy", "copy_record", "export"):
+            return bool(self.records)
+        if action == "set_offset":
+            return self.set_offset is not None and self.current is not None
+        if action in ("older", "newer", "search", "partition"):
+            return self.page is not None and not (action == "older" and not self.page.has_older)
+        return True
+
+    def action_set_offset(self) -> None:
+        one, act = self.current, self.set_offset
+        if one is not None and act is not None and self.services.may_change("altering offsets", self.say):
+            act(one.record)
+
+    def action_copy(self) -> None:
+        if (one := self.current) is not None:
+            self.say(copy(self, words.copied(one, self.view), "the value"))
+
+    def action_copy_record(self) -> None:
+        if (one := self.current) is not None:
+            self.say(copy(self, json.dumps(one.as_json(), ensure_ascii=False), "the record"))
+
+    def action_export(self) -> None:
+        safe = "".join(char if char.isalnum() or char in "._-" else "_" for char in self.source.topic)
+        file = Path.cwd() / f"{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+        lines = [json.dumps(self.records[key].as_json(), ensure_ascii=False) + "\n" for key in self.shown_keys]
+        try:
+            file.write_text("".join(lines), "utf-8")
+        except OSError as error:
+            self.say(f"cannot write {file}: {error.strerror}", "bad")
+        else:
+            self.say(f"{counted(len(lines), 'record')} written to {file}", "good")
+
+
+def _first(page: RecordPage, at: RecordPosition) -> str:
+    """The id of the record for the cursor: the first at the position, the last of the newest records."""
+    if not page.records:
+        return ""
+    if isinstance(at.position, AbsolutePosition):
+        offset = at.position.offset
+        return next((one.id for one in page.records if one.offset >= offset), page.records[-1].id)
+    is_newest = isinstance(at.position, EdgePosition) and at.position.end
+    return (page.records[-1] if is_newest else page.records[0]).id
