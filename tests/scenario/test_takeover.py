@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.waiting import wait_until
+from tests.support.worker_group import is_transient, is_transient_in_java
 from tests.support.workers import WorkerProcess, java_worker
 
 LINES = 10_000
@@ -86,6 +87,18 @@ def cluster(broker: KafkaBroker, tmp_path: Path) -> Iterator[Cluster]:
             process.stop()
 
 
+class RepeatingConnect(Connect):
+    """Repeats requests while the worker is joining its group: Apache's worker answers 409, or 500, although it is
+    healthy."""
+
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        def settled() -> tuple[int, Any] | None:
+            answer = super(RepeatingConnect, self).request(method, path, body)
+            return None if is_transient(*answer) or is_transient_in_java(*answer) else answer
+
+        return cast("tuple[int, Any]", wait_until(settled, 60, f"{method} {path}"))
+
+
 def shown(connect: Connect, name: str) -> dict[str, Any]:
     """Everything that the API answers about a connector, except permitted differences: the order of keys and
     entries."""
@@ -154,15 +167,15 @@ def test_a_cluster_is_taken_over_from_apaches_worker_and_returned(
         assert {len(on) for on in spread.values()} == {1}, "a key moved to another partition"
         assert len(set.union(*spread.values())) == PARTITIONS
 
-    def hand_over(before: WorkerProcess, after: WorkerProcess) -> Connect:
+    def hand_over(before: WorkerProcess, after: WorkerProcess) -> RepeatingConnect:
         """The next worker starts with the same answers as the last one, and processes everything sent from then on."""
-        connect = Connect(before)
+        connect = RepeatingConnect(before)
         for pipeline in pipelines.values():
             wait_until(partial(committed, connect, pipeline), 60, f"offsets of {pipeline.source}", every=0.2)
         left = settled(connect, at_rest)
         assert before.stop() == (0 if before is cluster.ours else 143)
         after.start(120)
-        connect = Connect(after)
+        connect = RepeatingConnect(after)
         found = settled(connect, at_rest)
         assert {n: {k: v for k, v in d.items() if v != left[n][k]} for n, d in found.items()} == {n: {} for n in left}
         for pipeline, lines in ((running, batch), (paused, small), (stopped, small)):
@@ -185,7 +198,7 @@ def test_a_cluster_is_taken_over_from_apaches_worker_and_returned(
             connect.put(pipeline.sink, verb)
 
     cluster.java.start()
-    connect = Connect(cluster.java)
+    connect = RepeatingConnect(cluster.java)
     for pipeline, lines in ((running, batch), (paused, small), (stopped, small)):
         pipeline.append(lines)
         pipeline.create(connect)
