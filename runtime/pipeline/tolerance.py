@@ -76,7 +76,7 @@ class Tolerance:
         while isinstance(error, RetriableError) and self._may_wait(started):
             self._control.wait(self._pause(started, delay))
             if self._control.stopping:
-                self._held.clear()  # the whole batch is read again
+                self.forget()  # the whole batch is read again
                 raise StoppedError
             delay *= 2
             self.counts.retried(stage)
@@ -107,6 +107,10 @@ class Tolerance:
         held, self._held = sorted(self._held, key=lambda failure: place.get(id(failure.record), 0)), []
         for failure in held if self.policy.tolerate_all else held[:1]:
             self.report(failure)
+
+    def forget(self) -> None:
+        """Discard the failures of this batch, which is read again."""
+        self._held.clear()
 
     def report(self, failure: Failure) -> object:
         """Log the failure and send the record to the dead letter topic, as configured. Returns the reporter's

@@ -6,11 +6,12 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+
+from runtime.system.process_folder import work_folder
 
 LOCK = "requirements.lock"
 
@@ -100,21 +101,20 @@ def unpack(wheels: Sequence[Path], target: Path) -> None:
 
 
 def publish(target: Path, write: Callable[[Path], None]) -> None:
-    """Create a folder by writing a temporary one, which then gets its name. Several processes may do so at once."""
+    """Create a folder by writing a temporary one, which then gets its name. Several processes may do so at once; what
+    a killed one has left is removed."""
     if target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
+    with work_folder(target.parent) as work:
+        fresh = work / target.name
+        fresh.mkdir(0o755)
         write(fresh)
-        fresh.chmod(0o755)
         try:
             os.rename(fresh, target)  # noqa: PTH104 - Path.rename() would raise the same; replace() must not be used
         except OSError:
             if not target.is_dir():  # otherwise another process was faster
                 raise
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def unzip(archive: Path, folder: Path, place: Callable[[PurePosixPath], PurePosixPath | None]) -> None:

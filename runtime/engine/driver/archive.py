@@ -44,11 +44,11 @@ def record_options(path: Path) -> tuple[str, ...]:
 
 
 def keep(recorded: Path, target: Path) -> None:
-    """Move a new archive to its place atomically, and delete the oldest ones."""
+    """Move a new archive to its place atomically, and delete the oldest ones of Spark."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_suffix(f".{os.getpid()}")
     shutil.move(recorded, fresh)
     fresh.replace(target)
-    newest_first = sorted(target.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
+    newest_first = sorted(target.parent.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in newest_first[MAX_ARCHIVES:]:
         old.unlink(missing_ok=True)

@@ -109,6 +109,11 @@ class ControlLink:
                 else:
                     self._pool.submit(self._answer, number, link, name, argument)
         except HostLostError:
+            _log.debug("The control link has ended")
+        except Exception:  # nobody would answer the plugins of this JVM any more
+            _log.exception("The task host JVM has sent a frame that cannot be read, and is ended")
+        finally:
+            self.close()
             self._pool.shutdown(wait=False)
             self._connection.close()
             with self._ordering:

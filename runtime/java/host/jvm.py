@@ -15,6 +15,8 @@ from runtime.java.host.control import ContextCall, ControlLink
 from runtime.java.host.link import Link
 from runtime.java.host.process import HostProcess, JvmEnd, JvmSettings
 
+START_TIMEOUT = 60.0
+"""Seconds in which a JVM must answer after its start; on an idle machine it needs half a second."""
 _END = 2.0  # seconds for the end of a process that does not answer any more
 
 
@@ -92,9 +94,15 @@ class PluginObject:
 class TaskHostJvm:
     """A running JVM. Thread-safe."""
 
-    def __init__(self, settings: JvmSettings, levels: Mapping[str, str], on_end: Callable[[TaskHostJvm], None]) -> None:
+    def __init__(
+        self,
+        settings: JvmSettings,
+        levels: Mapping[str, str],
+        on_end: Callable[[TaskHostJvm], None],
+        start_timeout: float = START_TIMEOUT,
+    ) -> None:
         """`levels` of its loggers. Returns when the JVM answers. HostStartError if it ends itself, HostLostError if it
-        is killed."""
+        is killed, or does not answer within `start_timeout` seconds."""
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._objects: dict[int, PluginObject] = {}
@@ -102,6 +110,10 @@ class TaskHostJvm:
         self._admin: Link | None = None
         self.process = HostProcess(settings, lambda: on_end(self))
         self.used = time.monotonic()  # when an object was created or closed last
+        frozen = JvmEnd(f"The task host JVM has not answered within {start_timeout:.0f} s of its start")
+        timer = threading.Timer(start_timeout, self.process.kill, (frozen,))
+        timer.daemon = True
+        timer.start()
         try:
             self._control = ControlLink(self.process.connect(), settings.names, levels)
             self.status()
@@ -113,6 +125,8 @@ class TaskHostJvm:
         except BaseException as error:  # such as CallTimeoutError: nobody else would end this JVM
             self.process.kill(JvmEnd(f"The task host JVM has not started: {error}"))
             raise
+        finally:
+            timer.cancel()
 
     @property
     def alive(self) -> bool:

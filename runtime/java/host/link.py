@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from runtime.java.errors import CallTimeoutError, HostLostError, java_error
 from runtime.java.host.deadline import deadline
@@ -16,6 +16,13 @@ from runtime.java.wire.writer import FrameWriter
 
 Batch = Callable[[FrameWriter], None]
 """Writes the batch of a call."""
+
+
+class Prepared(NamedTuple):
+    """A call that has been written, without the schemas of its batch, which the link sends before it."""
+
+    name: str
+    body: bytes
 
 
 class Link:
@@ -27,8 +34,8 @@ class Link:
         self._connection, self._lost = connection, lost
         self._writer, self._schemas = FrameWriter(), SchemaReader()
         self._turn = threading.Lock()
-        self.posted = False
-        """A call has been sent whose answer has not been collected."""
+        self.posted = ""
+        """The name of a call that has been sent and whose answer has not been collected."""
         self._early: FrameReader | None = None  # that answer, if another call had to receive it
         self.closed = False
         self._limited = False
@@ -49,20 +56,25 @@ class Link:
             finally:
                 self.caller = 0
 
-    def post(self, name: str, *arguments: Any) -> None:
+    def prepare(self, name: str, *arguments: Any, batch: Batch | None = None) -> Prepared:
+        """Write a call for post(). It may also be dropped. Raises DataError if the batch cannot be written."""
+        with self._turn:
+            return self._written(name, arguments, batch)
+
+    def post(self, call: Prepared) -> None:
         """Send a call without waiting for its answer: collect() returns it. Other calls may follow meanwhile. Raises
         HostLostError."""
         with self._turn:
-            self._send(name, arguments, None)
-            self.posted = True
+            self._send(call)
+            self.posted = call.name
 
     def collect(self) -> tuple[Any, FrameReader]:
         """The result of the call that was posted, as of exchange()."""
         with self._turn:
             self.caller = threading.get_ident()
             try:
-                frame, self._early = self._early or self._receive("poll"), None
-                self.posted = False
+                frame, self._early = self._early or self._receive(self.posted), None
+                self.posted = ""
             finally:
                 self.caller = 0
         return self._result(frame)
@@ -70,10 +82,10 @@ class Link:
     def _exchange(self, name: str, arguments: tuple[Any, ...], batch: Batch | None) -> tuple[Any, FrameReader]:
         if self.posted and self._early is None:
             self._early = self._receive(name)
-        self._send(name, arguments, batch)
+        self._send(self._written(name, arguments, batch))
         return self._result(self._receive(name))
 
-    def _send(self, name: str, arguments: tuple[Any, ...], batch: Batch | None) -> None:
+    def _written(self, name: str, arguments: tuple[Any, ...], batch: Batch | None) -> Prepared:
         try:
             self._writer.value([name, *arguments])
             if batch is not None:
@@ -81,11 +93,16 @@ class Link:
         except BaseException:
             self._writer.abandon()
             raise
+        return Prepared(name, self._writer.body())
+
+    def _send(self, call: Prepared) -> None:
         self._limit(deadline.get())
+        head, large = self._writer.head(call.body), len(call.body) > _LARGE
         try:
-            send_frame(self._connection, self._writer.frame(), self._why)
+            for part in (head, call.body) if large else (head + call.body,):
+                send_frame(self._connection, part, self._why)
         except TimeoutError:
-            raise self._late(name) from None
+            raise self._late(call.name) from None
 
     def _receive(self, name: str) -> FrameReader:
         """The next answer, with its schemas read: they may be used by the one that follows."""
@@ -127,7 +144,7 @@ class Link:
 
 
 def send_frame(connection: socket.socket, frame: bytes, why: Callable[[], str]) -> None:
-    """Sends a complete frame. HostLostError if the peer is gone, TimeoutError as the socket."""
+    """Sends a frame, or a part of it. HostLostError if the peer is gone, TimeoutError as the socket."""
     try:
         connection.sendall(frame)
     except TimeoutError:
@@ -155,3 +172,6 @@ def _receive(connection: socket.socket, size: int, why: Callable[[], str]) -> by
             raise HostLostError(why())
         rest = rest[count:]
     return data
+
+
+_LARGE = 65536  # bytes; a second system call costs less than a copy

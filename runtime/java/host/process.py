@@ -46,12 +46,12 @@ class JvmSettings:
     archive: Path | None = None  # see archive.py
 
     def command(self) -> list[str]:
-        """The command line. C1 only: it needs a third of the memory, and records cost more on our side anyway."""
+        """The command line."""
         return [
             str(self.java),
             f"-Xmx{self.heap_mb}m",
             *(() if any(map(_COLLECTOR.fullmatch, self.options)) else ("-XX:+UseSerialGC",)),
-            *("-Xms16m", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+            *("-Xms16m", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
             *((f"-XX:SharedArchiveFile={self.archive}", "-Xlog:cds=off") if self.archive else ()),
             *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", *self.options),
             *("-cp", os.pathsep.join(map(str, self.classpath)), "headrace.Main"),

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
 from runtime.java.install.resolver import Repositories, resolve
 from runtime.java.install.unpack import unpack
+from runtime.system.process_folder import work_folder
 
 _RECORD = "headrace-plugin.json"
 
@@ -49,8 +49,8 @@ def install(
     files = resolve(coordinate, repositories or Repositories(), progress or sys.stderr)
     try:
         into.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_staging(into), prefix=".headrace-install-") as temporary:
-            fresh = Path(temporary) / coordinate.folder_name
+        with work_folder(_staging(into)) as work:  # removes what a killed installation has left
+            fresh = work / coordinate.folder_name
             plugins = _prepare(fresh, coordinate, files)
             fresh.rename(folder)
     except OSError as error:

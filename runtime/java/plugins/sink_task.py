@@ -14,6 +14,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, PendingReport, SinkTask
 from runtime.java.errors import HostLostError, java_error
 from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.host.link import Prepared
 from runtime.java.wire.records import write_sink
 
 _Offsets = Mapping[TopicPartition, int]
@@ -40,8 +41,21 @@ class JavaSinkTask(SinkTask):
         self.plugin.call("start", dict(config), self._reporting)
 
     def put(self, records: Sequence[SinkRecord]) -> None:
+        self.begin_put(self.prepare_put(records))
+        self.end_put()
+
+    def prepare_put(self, records: Sequence[SinkRecord]) -> Prepared:
+        """See RemoteSinkTask."""
         number = self._put.add(records) if self._reporting else 0
-        collected = self.plugin.call("put", number, batch=lambda frame: write_sink(frame, records))
+        return self.plugin.link.prepare("put", number, batch=lambda frame: write_sink(frame, records))
+
+    def begin_put(self, prepared: Prepared) -> None:
+        """Begin put() in the JVM."""
+        self.plugin.link.post(prepared)
+
+    def end_put(self) -> None:
+        """Wait for put(). Raises its error."""
+        collected, _ = self.plugin.link.collect()
         if collected:
             self._put.release(collected)
 

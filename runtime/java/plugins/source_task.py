@@ -67,7 +67,7 @@ class JavaSourceTask(SourceTask):
         facts, frame = link.collect() if link.posted else link.exchange("poll")
         count, batch, *requests = facts
         if count and self._polls_ahead:
-            link.post("poll")
+            link.post(link.prepare("poll"))
         records = self._records(frame, count, batch) if count else []
         if requests:
             self._request(records, requests)

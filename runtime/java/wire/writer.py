@@ -47,7 +47,8 @@ _KINDS = (
 
 
 class FrameWriter:
-    """The parts of a frame, and the schemas that have been defined on its link."""
+    """The parts of a frame, and the schemas that have been defined on its link. A body need not be sent: its
+    definitions go with the next frame."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -58,15 +59,20 @@ class FrameWriter:
 
     def frame(self, with_schemas: bool = True) -> bytes:
         """The complete frame. The next one starts empty."""
-        head = [_INT.pack(self._defined), *self._definitions] if with_schemas else []
-        body = b"".join([*head, *self._parts])
-        self.clear()
-        return _INT.pack(len(body)) + body
+        body = self.body()
+        return self.head(body) + body if with_schemas else _INT.pack(len(body)) + body
 
-    def clear(self) -> None:
-        """Discards the frame. Its schemas must be defined again."""
-        self._parts = []
+    def body(self) -> bytes:
+        """The frame without its head. The next one starts empty."""
+        body, self._parts = b"".join(self._parts), []
+        return body
+
+    def head(self, body: bytes) -> bytes:
+        """The length of a frame with this body, and the definitions that have not been sent yet. They may be those of
+        another body, if bodies are not sent in the order in which they were written."""
+        definitions = b"".join([_INT.pack(self._defined), *self._definitions])
         self._definitions, self._defined = [], 0
+        return _INT.pack(len(definitions) + len(body)) + definitions
 
     def abandon(self) -> None:
         """Discards a frame that could not be completed, except for its definitions, which the next frame sends."""

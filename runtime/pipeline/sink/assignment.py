@@ -45,7 +45,9 @@ class PartitionAssignment:
         self._committed = context.committed  # without a committed offset: the starting position
         self._ends: Positions = {}  # of partitions that have been read to their end
         self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
-        self.given_up: set[TopicPartition] = set()  # revoked or sought since the start of the batch
+        self.moment = 0
+        """Rises when a partition is revoked or sought: batches fetched before do not count for it any more."""
+        self._given_up: dict[TopicPartition, int] = {}  # the moment at which it was revoked or sought last
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
@@ -57,21 +59,22 @@ class PartitionAssignment:
         """The rebalance callbacks, as arguments for Consumer.subscribe()."""
         return {"on_assign": self._on_assign, "on_revoke": self._on_revoke, "on_lost": self._on_lost}
 
-    def advance(self, positions: Positions, ends: Positions | None = None) -> None:
-        """Everything before these positions, and before these ends of partitions, has been put. Partitions revoked
-        meanwhile are ignored."""
+    def advance(self, positions: Positions, moment: int, ends: Positions) -> None:
+        """Everything before these positions, and before these ends of partitions, has been put. `moment`: when the
+        messages were fetched. Partitions revoked or sought since are ignored."""
         current = self._context.positions
-        current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp)})
-        self._ends.update({tp: end for tp, end in (ends or {}).items() if self.is_kept(tp)})
+        current.update({tp: offset for tp, offset in positions.items() if self.is_kept(tp, moment)})
+        self._ends.update({tp: end for tp, end in ends.items() if self.is_kept(tp, moment)})
 
-    def is_kept(self, tp: TopicPartition) -> bool:
-        """Whether the partition has been assigned without interruption since the start of the batch."""
-        return tp in self._context.positions and tp not in self.given_up
+    def is_kept(self, tp: TopicPartition, moment: int) -> bool:
+        """Whether the partition has been assigned, and read without interruption, since this moment."""
+        return tp in self._context.positions and self._given_up.get(tp, 0) <= moment
 
     def commit(self) -> None:
         """Flush, then commit the offsets that the task allows: of all partitions as soon as one offset has changed, as
         Connect does. After a RetriableError the task rewinds to the committed offsets. The answer arrives later in
         on_commit(), since the broker may be unavailable for long."""
+        self._context.collect_put()
         if self._committing:
             _log.warning("The previous offset commit is still pending; the next one waits for it")
             return
@@ -140,6 +143,7 @@ class PartitionAssignment:
         self._finished = True
         if self._control.revoked:
             return
+        self._context.collect_put()
         deadline, offsets = time.monotonic() + self._spec.flush_timeout, {}
         with _logged("Final flush failed, its offsets are not committed"):
             self._await_commit(deadline)
@@ -160,7 +164,7 @@ class PartitionAssignment:
                     self._consumer.seek(_kafka(tp, offset))
                     context.positions[tp] = self._committed[tp] = offset
                     self._ends.pop(tp, None)
-                    self.given_up.add(tp)
+                    self._give_up([tp])
         if context.pause_changed:
             context.pause_changed = False
             self._apply_pauses(context.positions)
@@ -183,12 +187,14 @@ class PartitionAssignment:
         self._held = held
         self._apply_pauses(self._context.positions)
 
-    def unread(self, messages: Sequence[Message]) -> None:
-        """Rewind to these messages, which arrived although their partitions are paused."""
+    def unread(self, messages: Sequence[Message], moment: int) -> None:
+        """Rewind to these messages, fetched at this moment, where they still count."""
+        first: Positions = {}
         for message in messages:
-            tp = TopicPartition(str(message.topic()), int(message.partition() or 0))
-            if tp in self._context.positions:
-                self._consumer.seek(_kafka(tp, int(message.offset() or 0)))
+            first.setdefault(TopicPartition(str(message.topic()), int(message.partition() or 0)), message.offset() or 0)
+        for tp, offset in first.items():
+            if self.is_kept(tp, moment):
+                self._consumer.seek(_kafka(tp, offset))
 
     def _apply_pauses(self, partitions: Iterable[TopicPartition]) -> None:
         everything = self._paused or self._held
@@ -256,6 +262,7 @@ class PartitionAssignment:
         removed = self._opened(partitions)
         if self._finished or not removed:
             return
+        self._context.collect_put()
         try:
             try:
                 offsets = self._flush({tp: self._context.positions[tp] for tp in removed})
@@ -269,6 +276,7 @@ class PartitionAssignment:
         removed = self._opened(partitions)
         if self._finished or not removed:
             return
+        self._context.collect_put()
         _log.warning("Partitions were lost: another member may already own them")
         try:
             self._close_task(removed)
@@ -284,7 +292,11 @@ class PartitionAssignment:
             for known in (self._context.positions, self._committed, self._ends, self._sent, self._context.seeks):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
-        self.given_up.update(removed)
+        self._give_up(removed)
+
+    def _give_up(self, partitions: Sequence[TopicPartition]) -> None:
+        self.moment += 1
+        self._given_up.update(dict.fromkeys(partitions, self.moment))
 
     def _close_task(self, partitions: list[TopicPartition]) -> None:
         with self._control.calling("close"):

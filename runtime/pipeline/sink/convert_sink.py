@@ -43,17 +43,23 @@ class SinkConversion:
         """Records for the task, and the positions after the messages (including skipped and dropped ones). Raises the
         error that fails the task."""
         try:
-            batches = self._batches.of(messages)
-            positions = {} if batches is None else _positions_after(batches)
-            if batches is not None and all(tp in assigned for tp in positions):
-                return self._transformed_batches(batches, len(messages)), positions
-            records, positions = self._records(messages, assigned)
-            batches = batches_of(records, self._min_average) if self._regroups and records else None
-            if batches is not None:
-                return self._transformed_batches(batches, len(records)), positions
-            return self._transformed(records), positions
+            return self.convert_ahead(messages, assigned)
         finally:
             self._tolerance.release(messages)
+
+    def convert_ahead(
+        self, messages: Sequence[Any], assigned: Container[TopicPartition]
+    ) -> tuple[SinkBatch | list[SinkRecord], Positions]:
+        """As convert(), but failed records are not reported before Tolerance.release()."""
+        batches = self._batches.of(messages)
+        positions = {} if batches is None else _positions_after(batches)
+        if batches is not None and all(tp in assigned for tp in positions):
+            return self._transformed_batches(batches, len(messages)), positions
+        records, positions = self._records(messages, assigned)
+        batches = batches_of(records, self._min_average) if self._regroups and records else None
+        if batches is not None:
+            return self._transformed_batches(batches, len(records)), positions
+        return self._transformed(records), positions
 
     def _transformed_batches(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
         left, done = self._chain.run_batches(batches)

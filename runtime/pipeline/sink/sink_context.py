@@ -26,11 +26,17 @@ class SinkContext:
         self.commit_requested = False
         self.errant_record_reporter: ErrantRecordReporter | None = None
         self.settle: Callable[[float], bool] = lambda timeout: True  # waits for dead letters
+        self.collect_put: Callable[[], None] = lambda: None  # waits for a put that is under way
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         """The assigned partitions."""
         return frozenset(self.positions)
+
+    @property
+    def requested(self) -> bool:
+        """Whether the task has sought, paused or resumed, which has not taken effect yet."""
+        return bool(self.seeks) or self.pause_changed
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets on."""

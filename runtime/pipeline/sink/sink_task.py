@@ -4,13 +4,18 @@ A commit names all partitions of the task as soon as one offset has changed, as 
 flush the task rewinds to the committed offsets, or to the position at which reading started. While put() is retried,
 earlier offsets are committed, and the task's seeks, pauses and commit requests take effect; records of a partition in
 which the task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
+
+If the task is executed elsewhere, the next batch is fetched and converted during a put (see put_ahead.py). The worker
+does nothing else with it before that put has succeeded: no failed record is reported, and what the task has requested
+in its put comes first.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runtime.api.data.batch import SinkBatch
@@ -27,6 +32,7 @@ from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
 from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.errant import ErrantRecords
 from runtime.pipeline.sink.fetch_budget import slot_budget
+from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.task.control import StoppedError
@@ -75,6 +81,8 @@ class SinkWorker:
         except BaseException:
             slot_budget.give_back(self._share)
             raise
+        self._puts = PutAhead(task, self._put_once, self._was_put)
+        self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(
             self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
@@ -141,27 +149,33 @@ class SinkWorker:
         while not self._control.stopping:
             self._follow_pause()
             self._subscription.update()
-            self._assignment.apply_requests()
-            self._check_errors()
+            if self._context.requested:
+                self._finish_put()
+                self._assignment.apply_requests()
+            if not self._puts.pending:
+                self._check_errors()
             messages = [] if self._is_throttled() else self._fetch(wait)
             messages = self._assignment.without_sought(messages)
             wait = _POLL_TIMEOUT if messages else min(wait * 1.5, _IDLE_POLL_TIMEOUT)
             try:
                 if messages:
                     self._deliver(messages)
+                elif self._puts.pending:
+                    self._finish_put()
                 elif not self._paused and self._context.positions and self._empty_puts.due():
-                    self._put([])
+                    self._put([], self._assignment.moment)
             except StoppedError:
-                return
+                break
             self._measure_when_due()
             self._commit_when_due()
+        self._finish_put()
 
     def _fetch(self, wait: float) -> list[Message]:
-        """Wait at most `wait` seconds for messages."""
+        """Wait at most `wait` seconds for messages, during a put not at all."""
         throttle, most = self._control.throttle, self._max_records
         if throttle is not None:
             most = throttle.allowed(most)
-        return fetch(self._consumer, most, self._empty_puts.wait(wait))
+        return fetch(self._consumer, most, 0 if self._puts.pending else self._empty_puts.wait(wait))
 
     def _is_throttled(self) -> bool:
         """Whether the rate limit does not allow another record yet; waits for a while if so. During longer waits the
@@ -169,6 +183,8 @@ class SinkWorker:
         what the client has fetched, so that short waits are without one."""
         throttle = self._control.throttle
         left = 0.0 if throttle is None or self._paused else throttle.wait()
+        if left > 0:
+            self._finish_put()
         if self._holds_back is not (left > _SHORT_WAIT or (self._holds_back and left > 0)):
             self._holds_back = not self._holds_back
             self._assignment.hold(self._holds_back)
@@ -192,6 +208,8 @@ class SinkWorker:
     def _follow_pause(self) -> bool:
         """Whether the task is paused now."""
         if self._control.paused is not self._paused:
+            self._finish_put()  # which also follows a pause, while it repeats the put
+        if self._control.paused is not self._paused:
             self._paused = self._control.paused
             self._assignment.pause_all(self._paused)
             if self._paused:
@@ -208,40 +226,86 @@ class SinkWorker:
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
-        ends = self._events.ends
-        self._assignment.given_up.clear()
-        if not messages:
-            self._assignment.advance({}, ends)
-            return
-        records, positions = self._conversion.convert(messages, self._context.positions)
+        batch = FetchedBatch(messages, self._events.ends, self._assignment.moment)
+        error = self._convert(batch) if messages else None
+        if self._puts.pending:
+            if not self._finish_put():
+                return
+            self._commit_when_due()
+            if not self._is_current(batch):
+                self._assignment.unread(messages, batch.moment)
+                self._puts.given_back()
+                self._tolerance.forget()
+                return
+        self._tolerance.release(messages)
+        if error is not None:
+            raise error
         if self._spec.track_topics:
-            for topic in {tp.topic for tp in positions} - self._topics:
+            for topic in {tp.topic for tp in batch.positions} - self._topics:
                 self._topics.add(topic)
                 self._host.topic(self._spec, topic)
         self._meter.fetched(len(messages))
         self._count(messages)
-        started = time.monotonic()
-        if len(records) == 0 or self._put(records):
-            self._assignment.advance(positions, ends)
-            newest = messages[-1].timestamp()[1]
-            self._meter.put(len(messages), time.monotonic() - started, newest)
+        if not len(batch.records):
+            self._assignment.advance(batch.positions, batch.moment, batch.ends)
+        elif self._puts.enabled:
+            self._control.check()
+            self._puts.begin(batch)
+        else:
+            batch.started = time.monotonic()
+            if self._put(batch.records, batch.moment):
+                self._was_put(batch)
+            self._puts.put_alone()
 
-    def _put(self, records: SinkBatch | list[SinkRecord]) -> bool:
+    def _convert(self, batch: FetchedBatch) -> Exception | None:
+        """Sets the records and positions of a batch; returns the error that fails the task. Nothing is reported yet."""
+        try:
+            batch.records, batch.positions = self._conversion.convert_ahead(batch.messages, self._context.positions)
+            if self._puts.enabled:
+                self._puts.prepare(batch)
+        except Exception as error:
+            return error
+        return None
+
+    def _is_current(self, batch: FetchedBatch) -> bool:
+        """Whether a batch that was fetched during a put may be put after it."""
+        moved = self._context.requested or self._control.stopping or self._control.paused is not self._paused
+        return not moved and batch.moment == self._assignment.moment
+
+    def _finish_put(self) -> bool:
+        """Wait for the put under way, and repeat it if it has failed. False if the task was stopped before it
+        succeeded. Raises the error that fails the task."""
+        failed = self._puts.take_failed()
+        if failed is None:
+            return True
+        batch, error = failed
+        if not isinstance(error, RetriableError):
+            raise error
+        is_put = self._put_again(batch.records, batch.moment, error)
+        if is_put:
+            self._was_put(batch)
+        return is_put
+
+    def _was_put(self, batch: FetchedBatch) -> None:
+        self._assignment.advance(batch.positions, batch.moment, batch.ends)
+        newest = batch.messages[-1].timestamp()[1]
+        self._meter.put(len(batch.messages), time.monotonic() - batch.started, newest)
+
+    def _put(self, records: Sequence[SinkRecord], moment: int) -> bool:
         """Whether the batch was put; False if the task was stopped before."""
         if not self._task.takes_batches and isinstance(records, SinkBatch):
             records = records.records
         self._control.check()
         try:
-            self._put_once(records)
+            self._put_once(partial(self._task.put, records))
             return True
         except RetriableError as error:
-            _log.warning("put() failed and is retried with the same batch: %s", error)
-            return self._put_again(records)
+            return self._put_again(records, moment, error)
 
-    def _put_once(self, records: Sequence[SinkRecord]) -> None:
+    def _put_once(self, call: Callable[[], None]) -> None:
         try:
             with self._control.calling("put"):
-                self._task.put(records)
+                call()
         except RetriableError:
             self._check_errors()
             raise
@@ -249,11 +313,12 @@ class SinkWorker:
             self._empty_puts.called()
         self._check_errors()
 
-    def _put_again(self, records: Sequence[SinkRecord]) -> bool:
+    def _put_again(self, records: Sequence[SinkRecord], moment: int, error: RetriableError) -> bool:
         """Retry put() with the same batch until it succeeds, after the time that the task has requested in timeout() or
         with growing delays. Meanwhile the consumer is paused but stays in its group,
         earlier offsets are committed, and requests of the task are applied. Records of partitions that are lost, or in
         which the task seeks, are dropped, since they are read again if needed."""
+        _log.warning("put() failed and is retried with the same batch: %s", error)
         wait, is_kept, is_empty = _FIRST_RETRY_DELAY, self._assignment.is_kept, len(records) == 0
         self._assignment.hold(True)
         try:
@@ -267,17 +332,19 @@ class SinkWorker:
                 self._commit_when_due()
                 if self._follow_pause():
                     continue
-                records = [r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition))]
+                records = [
+                    r for r in records if is_kept(TopicPartition(r.original_topic, r.original_kafka_partition), moment)
+                ]
                 if not records and not is_empty:
                     return True
                 self._control.check()
                 self._tolerance.counts.retried(Stage.TASK_PUT)
                 try:
-                    self._put_once(records)
+                    self._put_once(partial(self._task.put, records))
                     return True
-                except RetriableError as error:
+                except RetriableError as repeated:
                     wait = min(wait * 2, _MAX_RETRY_DELAY)
-                    _log.debug("put() failed again: %s", error)
+                    _log.debug("put() failed again: %s", repeated)
             return False
         finally:
             self._assignment.hold(False)
@@ -288,7 +355,7 @@ class SinkWorker:
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
             message = self._consumer.poll(min(left, _POLL_TIMEOUT))
             if message is not None:
-                self._assignment.unread(self._events.without([message]))
+                self._assignment.unread(self._events.without([message]), self._assignment.moment)
 
     def _measure_when_due(self) -> None:
         if (now := time.monotonic()) >= self._next_measure:
@@ -297,8 +364,8 @@ class SinkWorker:
 
     def _commit_when_due(self) -> None:
         now = time.monotonic()
-        if now < self._next_commit and not self._context.commit_requested:
-            return
+        if self._puts.pending or (now < self._next_commit and not self._context.commit_requested):
+            return  # a put under way: between it and the next one
         self._context.commit_requested = False
         self._next_commit = now + self._spec.flush_interval
         self._assignment.commit()

@@ -22,12 +22,14 @@ from tests.support.java_failures import failures
 from tests.support.waiting import wait_until
 from tests.support.workers import java_worker, our_worker
 
-pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.timeout(400)
 
 _EXCEPTIONS = ("RetriableException", "DataException", "ConnectException", "RuntimeException", "Error", "twice")
 _CHAIN = ("header", "key", "value", "predicate", "step")
 _SINK_ORDERS = [f"{where}:{error}" for where in (*_CHAIN, "put") for error in _EXCEPTIONS]
 _SOURCE_ORDERS = [f"{where}:{error}" for where in (*_CHAIN, "poll") for error in _EXCEPTIONS]
+_SINK_CORE = ["value:DataException", "step:Error", "put:RuntimeException", "put:twice"]
+_SOURCE_CORE = ["value:DataException", "step:twice", "poll:RetriableException"]
 _REPORTS = ["report:own", "report:derived"]
 _POLICIES = {
     f"{tolerance}-{timeout}": {
@@ -178,10 +180,14 @@ def _topics(broker: KafkaBroker, orders: list[str]) -> dict[str, str]:
     return topics
 
 
-def test_sink_errors(both: tuple[Side, Side], broker: KafkaBroker) -> None:
+@pytest.mark.parametrize(
+    "chosen",
+    [pytest.param(_SINK_CORE, id="core"), pytest.param(_SINK_ORDERS, id="all", marks=pytest.mark.soak)],
+)
+def test_sink_errors(both: tuple[Side, Side], broker: KafkaBroker, chosen: list[str]) -> None:
     """Each order under each policy that matters to it; all orders that may be skipped in one topic; reports."""
-    skipped = " ".join(o for o in _SINK_ORDERS if not o.startswith("put") and not o.endswith("Error"))
-    topics = _topics(broker, [*_SINK_ORDERS, *_REPORTS, skipped])
+    skipped = " ".join(o for o in chosen if not o.startswith("put") and not o.endswith("Error"))
+    topics = _topics(broker, [*chosen, *_REPORTS, skipped])
     orders: dict[str, str] = {}
     letters = {}
     for side in both:
@@ -200,6 +206,7 @@ def test_sink_errors(both: tuple[Side, Side], broker: KafkaBroker) -> None:
     _same(*(_sink_results(broker, side, orders, letters[side.name]) for side in both))
 
 
+@pytest.mark.soak
 def test_reports_of_records_that_the_task_created(both: tuple[Side, Side], broker: KafkaBroker) -> None:
     """Apache's worker writes the created record, which needs a timestamp; ours the message at its position."""
     topics = _topics(broker, ["report:created", "report:bare"])
@@ -269,9 +276,15 @@ def _lines(side: Side, name: str, order: str) -> list[str]:
     return lines[:4] if order in _ENDLESS else lines
 
 
-def test_source_errors(both: tuple[Side, Side], broker: KafkaBroker) -> None:
+@pytest.mark.parametrize(
+    "orders",
+    [
+        pytest.param(_SOURCE_CORE, id="core"),
+        pytest.param([*_SOURCE_ORDERS, *(f"all::{e}" for e in _EXCEPTIONS)], id="all", marks=pytest.mark.soak),
+    ],
+)
+def test_source_errors(both: tuple[Side, Side], broker: KafkaBroker, orders: list[str]) -> None:
     """One connector for each policy, one task for each order; header, key and value of a record may fail at once."""
-    orders = [*_SOURCE_ORDERS, *(f"all::{error}" for error in _EXCEPTIONS)]
     topics: dict[tuple[str, str], str] = {}
     for side in both:
         configs = {}

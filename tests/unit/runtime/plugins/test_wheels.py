@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from runtime.plugins.wheels import LOCK, BrokenEnvironmentError, check, digest, unpack
+from runtime.plugins.wheels import LOCK, BrokenEnvironmentError, check, digest, publish, unpack
 from tests.support.wheels import build_wheel
 
 FILES = {"hr_w.py": "", "hr_w-1.0.data/purelib/hr_pure.py": "", "hr_w-1.0.data/scripts/run": ""}
@@ -19,7 +21,7 @@ def test_a_wheel_is_unpacked_as_an_installation_would(tmp_path: Path) -> None:
     found = {path.relative_to(tmp_path / "to").as_posix() for path in (tmp_path / "to").rglob("*") if path.is_file()}
     assert {"hr_w.py", "hr_pure.py", "hr_w-1.0.dist-info/RECORD"} <= found
     assert not any("scripts" in path or ".data" in path for path in found)
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("headrace-")] == []
 
 
 def test_a_path_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -71,3 +73,13 @@ def test_wheels_that_cannot_be_used(wheels: list[tuple[str, str]], message: str,
     found = [build_wheel(tmp_path, "hr_w", version, FILES, tag=tag) for version, tag in wheels]
     with pytest.raises(BrokenEnvironmentError, match=message):
         check(found, tmp_path / LOCK)
+
+
+def test_what_a_killed_process_has_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    target = tmp_path / "cache" / "folder"
+    killed = "import os; os.kill(os.getpid(), 9)"
+    code = f"from pathlib import Path; from runtime.plugins.wheels import publish; publish(Path({str(target)!r}), "
+    subprocess.run([sys.executable, "-c", f"{code}lambda folder: exec({killed!r}))"], check=False, timeout=60)
+    assert [path.is_dir() for path in target.parent.iterdir()] == [True] and not target.exists()
+    publish(target, lambda folder: (folder / "file").touch())
+    assert list(target.parent.iterdir()) == [target] and (target / "file").exists()

@@ -54,8 +54,9 @@ def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     folder = tmp_path / "cds"
     folder.mkdir()
     for number in range(present):
-        (folder / f"old-{number}.jsa").write_text("old")
+        (folder / f"spark-old-{number}.jsa").write_text("old")
     (tmp_path / "recorded").write_text("new")
-    keep(tmp_path / "recorded", folder / "new.jsa")
-    assert (folder / "new.jsa").read_text() == "new"
-    assert len(list(folder.iterdir())) == min(present + 1, MAX_ARCHIVES)
+    (folder / "broker-1.jsa").write_text("of a local broker")
+    keep(tmp_path / "recorded", folder / "spark-new.jsa")
+    assert (folder / "spark-new.jsa").read_text() == "new" and (folder / "broker-1.jsa").exists()
+    assert len(list(folder.glob("spark-*"))) == min(present + 1, MAX_ARCHIVES)

@@ -1,10 +1,12 @@
-"""The control link of a JVM that does not read."""
+"""The control link of a JVM that does not read, or sends nonsense."""
 
 from __future__ import annotations
 
 import socket
 import threading
 from typing import Any
+
+import pytest
 
 from runtime.java.host.class_names import ClassNames
 from runtime.java.host.control import ControlLink
@@ -57,3 +59,14 @@ def _order(link: ControlLink) -> None:
 
 def _received(jvm: socket.socket) -> Any:
     return FrameReader(receive_frame(jvm, str), SchemaReader()).value()
+
+
+def test_a_frame_that_cannot_be_read_ends_the_link_and_with_it_the_jvm(caplog: pytest.LogCaptureFixture) -> None:
+    ours, jvm = socket.socketpair()
+    jvm.settimeout(10)
+    link = ControlLink(ours, ClassNames(), {})
+    assert _received(jvm) == [{}, {}]
+    jvm.sendall(b"\x01\x00\x00\x00\xff")
+    assert jvm.recv(1) == b""
+    wait_until(lambda: link._ended, 10)
+    assert "cannot be read" in caplog.text

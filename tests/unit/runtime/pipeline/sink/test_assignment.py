@@ -92,11 +92,11 @@ def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> 
     assignment = PartitionAssignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
     zero, one = KafkaPartition("t", 0), KafkaPartition("t", 1)
     assignment.callbacks["on_assign"](consumer, [zero, one])
-    assignment.advance({TopicPartition("t", 0): 110, TopicPartition("t", 1): 510})
+    assignment.advance({TopicPartition("t", 0): 110, TopicPartition("t", 1): 510}, assignment.moment, {})
     assignment.commit()
     assignment.callbacks["on_revoke"](consumer, [one])
     assignment.on_commit(None, [KafkaPartition("t", n, offset) for n, offset in consumer.commits[0].items()])
-    assignment.advance({TopicPartition("t", 0): 120})
+    assignment.advance({TopicPartition("t", 0): 120}, assignment.moment, {})
     assignment.commit()
     assert consumer.commits == [{0: 110, 1: 510}, {1: 510}, {0: 120}]
 
@@ -140,7 +140,7 @@ def three_partitions(calls: list[Any], refuses: bool = False) -> tuple[Any, Sink
     control = Control(False, lambda: None)
     assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)  # type: ignore[arg-type]  # a consumer without a broker
     assignment.callbacks["on_assign"](consumer, kafka(0, 1, 2))
-    assignment.advance({TopicPartition("t", n): 110 for n in range(3)})
+    assignment.advance({TopicPartition("t", n): 110 for n in range(3)}, assignment.moment, {})
     calls.clear()
     return consumer, context, assignment
 

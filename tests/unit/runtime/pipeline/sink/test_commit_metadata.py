@@ -66,7 +66,7 @@ def opened() -> tuple[MarkingSink, Any, SinkContext, PartitionAssignment]:
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
     assignment = PartitionAssignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
     assignment.callbacks["on_assign"](consumer, [KafkaPartition("t", 0), KafkaPartition("t", 1)])
-    assignment.advance({ZERO: 110, ONE: 110})
+    assignment.advance({ZERO: 110, ONE: 110}, assignment.moment, {})
     return task, group, context, assignment
 
 

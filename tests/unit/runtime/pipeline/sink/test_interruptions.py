@@ -19,6 +19,7 @@ from runtime.model.states import State
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce
+from tests.support.remote_puts import RemotePuts
 from tests.support.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -84,9 +85,13 @@ class Sink(SinkTask):
         self.taken = []
 
 
+class RemoteSink(Sink, RemotePuts):
+    """The same with puts on another thread."""
+
+
 @pytest.fixture
-def sink() -> Any:
-    found = plugin("Sink")
+def sink(request: pytest.FixtureRequest) -> Any:
+    found = plugin(getattr(request, "param", "Sink"))
     found.puts, found.durable, found.refused, found.lost_flushes, found.begin_at = [], [], 0, 0, None
     found.asks_for_a_commit, found.goes_back_to = False, None
     found.refusing.clear()
@@ -147,13 +152,14 @@ def test_a_seek_in_open_applies_from_the_first_record(broker: KafkaBroker, sink:
     assert sorted(sink.puts) == [(partition, n) for partition in range(4) for n in range(5, 10)]
 
 
+@pytest.mark.parametrize("sink", ["Sink", "RemoteSink"], indirect=True)
 def test_a_partition_that_is_revoked_and_assigned_again_while_put_is_retried(broker: KafkaBroker, sink: Any) -> None:
     from confluent_kafka import Consumer
 
     topic = broker.create_topic(partitions=2)
     for partition in range(2):
         produce(broker, topic, *TEN, partition=partition)
-    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
+    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:{sink.__name__}")
     spec = replace(spec, consumer={**spec.consumer, "heartbeat.interval.ms": 300})
     sink.refusing.set()
     task = RunningTask(spec)

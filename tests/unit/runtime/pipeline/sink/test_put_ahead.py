@@ -1,0 +1,150 @@
+"""Sink tasks whose puts are executed elsewhere: the next batch is fetched meanwhile, and nothing else happens to it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import RetriableError
+from runtime.api.task import SinkTask
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec, TaskSpec
+from tests.support.broker import KafkaBroker
+from tests.support.pipeline import file_sink, group_offsets, produce
+from tests.support.remote_puts import RemotePuts
+from tests.support.slot_host import RunningTask
+from tests.support.waiting import wait_until
+
+HERE = "tests.unit.runtime.pipeline.sink.test_put_ahead"
+JSON = ConverterSpec("JsonConverter", {"schemas.enable": "false"})
+BATCH = 5
+TEN = [str(n).encode() for n in range(2 * BATCH)]
+
+
+class RemoteSink(RemotePuts):
+    """Executes put() on another thread. The first put waits until the second batch has been prepared."""
+
+    puts: ClassVar[list[int]] = []
+    first: ClassVar[Callable[[SinkTask], None] | None] = None
+    """What the first put does, instead of taking its records."""
+    second_prepared = threading.Event()
+    release = threading.Event()
+    prepared: ClassVar[int] = 0
+
+    def prepare_put(self, records: Sequence[SinkRecord]) -> list[SinkRecord]:
+        cls = type(self)
+        cls.prepared += 1
+        if cls.prepared > 1:
+            cls.second_prepared.set()
+        return super().prepare_put(records)
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        cls = type(self)
+        cls.second_prepared.wait(30)
+        cls.release.wait(30)
+        if (act := cls.first) is not None:
+            cls.first = None
+            act(self)
+        cls.puts += [record.original_kafka_offset for record in records]
+
+
+@pytest.fixture
+def sink() -> Iterator[Any]:
+    """The class under the name that tasks import; pytest imports this module under another name."""
+    __import__(HERE)
+    found = sys.modules[HERE].RemoteSink
+    found.puts, found.first, found.prepared = [], None, 0
+    found.second_prepared.clear()
+    found.release.set()
+    yield found
+    found.second_prepared.set()
+    found.release.set()
+
+
+def _spec(broker: KafkaBroker, values: Sequence[bytes] = TEN, **changes: Any) -> tuple[TaskSpec, str]:
+    topic = broker.create_topic()
+    produce(broker, topic, *values)
+    spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:RemoteSink", **changes)
+    return replace(spec, max_poll_records=BATCH), topic
+
+
+def test_the_next_batch_waits_for_a_put_that_is_repeated(broker: KafkaBroker, sink: Any) -> None:
+    def refuse(task: SinkTask) -> None:
+        raise RetriableError("not yet")
+
+    sink.first = refuse
+    spec, topic = _spec(broker)
+    task = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10})
+    task.stop()
+    assert sink.puts == list(range(10))
+
+
+def test_a_seek_in_a_put_comes_before_the_next_batch(broker: KafkaBroker, sink: Any) -> None:
+    def seek(task: SinkTask) -> None:
+        task.context.seek(dict.fromkeys(task.context.assignment, 2))
+
+    sink.first = seek
+    spec, topic = _spec(broker)
+    task = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10})
+    task.stop()
+    assert sink.puts == [*range(5), *range(2, 10)]
+
+
+def test_a_pause_in_a_put_comes_before_the_next_batch(broker: KafkaBroker, sink: Any) -> None:
+    contexts: list[Any] = []
+
+    def pause(task: SinkTask) -> None:
+        contexts.append(task.context)
+        task.context.pause(*task.context.assignment)
+
+    sink.first = pause
+    spec, topic = _spec(broker, flush_interval=0.1)
+    task = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 5})
+    assert sink.puts == list(range(5))
+    contexts[0].resume(TopicPartition(topic, 0))
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10})
+    task.stop()
+    assert sink.puts == list(range(10))
+
+
+def test_an_error_of_put_comes_before_those_of_the_next_batch(broker: KafkaBroker, sink: Any) -> None:
+    """A failed record of a batch behind the error is read again after a restart, so it must not be reported twice."""
+
+    def fail(task: SinkTask) -> None:
+        raise ValueError("the disk is full")
+
+    sink.first = fail
+    config = {"errors.tolerance": "all", "errors.log.enable": "true"}
+    spec, topic = _spec(broker, [b"1"] * 7 + [b"{broken"] + [b"1"] * 2, value_converter=JSON, config=config)
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED] and "the disk is full" in task.host.trace
+    assert not [line for line in task.host.lines if "Error encountered" in line]
+    assert sink.prepared == 2 and sink.puts == [] and group_offsets(broker, spec) == {}
+    again = RunningTask(spec)
+    wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10})
+    again.stop()
+    assert sink.puts == [n for n in range(10) if n != 7]
+    assert len([line for line in again.host.lines if "Error encountered" in line]) == 1
+
+
+def test_a_stop_waits_for_the_put_and_leaves_the_next_batch(broker: KafkaBroker, sink: Any) -> None:
+    sink.release.clear()
+    spec, topic = _spec(broker)
+    task = RunningTask(spec)
+    assert sink.second_prepared.wait(30)
+    assert group_offsets(broker, spec) == {}
+    task.runner.stop()
+    sink.release.set()
+    task.join()
+    assert sink.puts == list(range(5)) and group_offsets(broker, spec) == {(topic, 0): 5}
