@@ -19,6 +19,7 @@ from runtime.config.providers import Providers, providers
 from runtime.config.restart_policy import BUDGET
 from runtime.config.secret_values import passwords
 from runtime.config.session_keys import SessionKeySettings, session_key_settings
+from runtime.config.spark_cluster import check_cluster
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -169,6 +170,14 @@ DISTRIBUTED = ConfigDef(
         "headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: never."
     ),
     ConfigKey(
+        "headrace.slot.port",
+        ConfigType.INT,
+        0,
+        _M,
+        "TCP port to which slots on the executors of a cluster connect; 0: any free one.",
+        between(0, 65535),
+    ),
+    ConfigKey(
         "headrace.java.heap.mb",
         ConfigType.INT,
         256,
@@ -271,6 +280,7 @@ class WorkerConfig:
     lease: float
     stuck: float
     slot_memory: int
+    slot_port: int  # for slots on the executors of a cluster; 0: any free one
     """Bytes of memory after which a slot is replaced; 0 means no limit."""
     java_heap: int
     """Largest heap in MB of each JVM that runs Java plugins."""
@@ -323,6 +333,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
     resolved = found.resolve(props)
     props = resolved.config
     v = DISTRIBUTED.parse(props)
+    check_cluster(props)
     served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
@@ -353,6 +364,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
         slot_memory=v["headrace.slot.memory.mb"] << 20,
+        slot_port=v["headrace.slot.port"],
         java_heap=v["headrace.java.heap.mb"],
         java_options=tuple(v["headrace.java.options"].split()),
         stalled=v["headrace.stalled.ms"] / 1000,

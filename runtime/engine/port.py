@@ -23,6 +23,7 @@ class SlotInfo:
     memory: int = 0
     java_memory: int = 0
     java_heap: int = 0
+    host: str = ""  # of a slot on another machine
 
 
 class SlotSilentError(Exception):

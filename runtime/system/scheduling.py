@@ -27,15 +27,19 @@ def waits(pid: int) -> Mapping[int, float]:
 
 
 class Delay:
-    """The scheduling delay of a process from now on."""
+    """The scheduling delay of a process from now on; always 0 for None, a process on another machine."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid, self._before = pid, waits(pid)
+    def __init__(self, pid: int | None) -> None:
+        self._pid = pid
+        self._before = self._waits()
         self.seconds = 0.0
 
     def look(self) -> float:
         """Seconds during which at least one thread had to wait: a lower bound, summed over all calls."""
-        now = waits(self._pid)
+        now = self._waits()
         self.seconds += max((wait - self._before.get(thread, wait) for thread, wait in now.items()), default=0.0)
         self._before = now
         return self.seconds
+
+    def _waits(self) -> Mapping[int, float]:
+        return {} if self._pid is None else waits(self._pid)

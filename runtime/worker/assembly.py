@@ -310,6 +310,7 @@ def _engine(config: WorkerConfig) -> EngineSettings:
         lease_ttl=config.lease,
         stuck_after=config.stuck,
         slot_memory=config.slot_memory,
+        slot_port=config.slot_port,
         java_heap=config.java_heap,
         java_options=config.java_options,
         plugin_path=config.plugin_path,

@@ -1,7 +1,7 @@
 """Requests of a task to the worker's Spark session.
 
 The session belongs to the driver; a slot is a Python worker without one. The driver names its socket in the environment
-of its slots.
+of its slots; slots on other machines reach it through the worker, and send the files of their rows along.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 
 from runtime.api.errors import ConnectError
 from runtime.system import frames
@@ -24,6 +25,12 @@ ROWS = "HEADRACE_SPARK_ROWS"
 """Environment variable: the folder for rows that Spark reads."""
 
 
+UPLOAD = "upload"
+"""The `op` of a request that is followed by the bytes of a file."""
+
+_CHUNK = 1 << 20
+
+
 class SparkRequestError(ConnectError):
     """Spark could not execute a request; the message is Spark's. `kind`: it failed on the `query`, on the `data`, or on
     something `other`, for which another attempt may help."""
@@ -33,14 +40,50 @@ class SparkRequestError(ConnectError):
         self.kind = kind
 
 
+class SessionConnection(Protocol):
+    """A connection to the session."""
+
+    stream: BinaryIO
+
+    def sendall(self, data: bytes) -> None:
+        """Blocks until the system has taken the data."""
+
+    def shutdown(self) -> None:
+        """End the connection; threads that use it get the end of the stream or OSError."""
+
+    def close(self) -> None:
+        """Release the connection."""
+
+
+_remote: list[Callable[[], SessionConnection]] = []  # at most one
+
+
+def use(connect: Callable[[], SessionConnection]) -> None:
+    """Reach the session with `connect` from now on, in a process that shares no files with the driver."""
+    _remote[:] = [connect]
+
+
+class _LocalConnection:
+    """A connection to the driver's socket."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(path)
+        self.stream: BinaryIO = self._socket.makefile("rb")
+        self.sendall, self.close = self._socket.sendall, self._socket.close
+
+    def shutdown(self) -> None:
+        with contextlib.suppress(OSError):  # the driver has closed it
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+
 class SessionClient:
     """Sends requests one after another, in a thread of its own. Thread-safe."""
 
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(1, name)
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._stream: BinaryIO | None = None
+        self._connection: SessionConnection | None = None
         self._closed = False
 
     def send(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
@@ -52,20 +95,24 @@ class SessionClient:
         """Close the connection; jobs of a running request are cancelled."""
         with self._lock:
             self._closed = True
-            if self._socket is not None:
-                with contextlib.suppress(OSError):  # the driver has closed it
-                    self._socket.shutdown(socket.SHUT_RDWR)
+            if self._connection is not None:
+                self._connection.shutdown()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _exchange(self, request: Mapping[str, Any]) -> Any:
         try:
-            stream = self._connected()
-            assert self._socket is not None
-            self._socket.sendall(frames.encode(request))
-            answer = frames.read(stream)
+            connection = self._connected()
+            if _remote:
+                for file in request.get("files", ()):
+                    self._upload(connection, Path(file))
+            return self._answer(connection, request)
         except OSError as error:
             self._disconnect()
             raise SparkRequestError(f"The connection to the Spark session failed: {error}") from error
+
+    def _answer(self, connection: SessionConnection, request: Mapping[str, Any]) -> Any:
+        connection.sendall(frames.encode(request))
+        answer = frames.read(connection.stream)
         if answer is None:
             self._disconnect()
             raise SparkRequestError("The driver has closed the connection to the Spark session")
@@ -73,25 +120,26 @@ class SessionClient:
             raise SparkRequestError(failure, answer[0]["kind"])
         return answer[0]["result"]
 
+    def _upload(self, connection: SessionConnection, file: Path) -> None:
+        """Send a file of rows, whose bytes follow the request."""
+        with file.open("rb") as rows:
+            size = os.fstat(rows.fileno()).st_size
+            connection.sendall(frames.encode({"op": UPLOAD, "file": file.name, "size": size}))
+            while data := rows.read(_CHUNK):
+                connection.sendall(data)
+        frames.read(connection.stream)
+
     def _disconnect(self) -> None:
         """Close the connection; the next request opens another one."""
         with self._lock:
-            if self._socket is not None:
-                self._socket.close()
-            self._socket = self._stream = None
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
 
-    def _connected(self) -> BinaryIO:
+    def _connected(self) -> SessionConnection:
         with self._lock:
             if self._closed:
                 raise SparkRequestError("The task has been stopped")
-            if self._stream is None:
-                path = os.environ.get(SOCKET)
-                if path is None:
-                    raise SparkRequestError(
-                        "This slot cannot reach the Spark session: Spark connectors need slots on the machine of "
-                        "the driver (spark.master=local[…])"
-                    )
-                connection = socket.socket(socket.AF_UNIX)
-                connection.connect(path)
-                self._socket, self._stream = connection, connection.makefile("rb")
-            return self._stream
+            if self._connection is None:
+                self._connection = _remote[0]() if _remote else _LocalConnection(os.environ[SOCKET])
+            return self._connection

@@ -24,6 +24,7 @@ from typing import Any
 
 from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
+from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, spark_properties, write_files
@@ -33,7 +34,7 @@ from runtime.engine.driver.session.server import SessionServer
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
-from runtime.engine.protocol.settings import DriverSettings, SlotSettings
+from runtime.engine.protocol.settings import DriverSettings, SlotSettings, session_socket
 from runtime.engine.slot.slot import serve
 from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
@@ -61,6 +62,7 @@ class Driver:
         self._lock = threading.Lock()
         self._gateway: Any = None
         self._context: Any = None
+        self._cluster: ClusterJobs | None = None  # None in local mode
         self._slots = threading.Lock()  # guards the next two attributes
         self._wanted = set(settings.slots)
         self._kept: set[int] = set()  # slots with a thread
@@ -76,8 +78,10 @@ class Driver:
         if self._settings.record:
             self._record(context)
         self._context = context
-        if self._settings.local:
-            self._serve_session(context)
+        self._serve_session(context)
+        if not self._settings.local:
+            self._cluster = ClusterJobs(context, self._settings)
+            ExecutorWatch(context, self._kept_slots, self._report).start()
         self._start_keepers()
         self._gateway.proc.wait()
         self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
@@ -87,7 +91,7 @@ class Driver:
         if find_java() is None:
             self._log("ERROR", NO_JAVA)
             self.leave()
-        os.environ.update(environment())
+        os.environ.update(environment(self._settings.conf, self._settings.local))
         if self._settings.local:
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
             os.environ[PRELOAD] = self._settings.runner.partition(":")[0]
@@ -104,15 +108,16 @@ class Driver:
 
     def _serve_session(self, context: Any) -> None:
         session = SharedSession(context)
-        streams = SourceStreams(session, Path(self._settings.folder), SESSION_THREADS)
+        folder = Path(self._settings.folder)
+        streams = SourceStreams(session, folder, SESSION_THREADS)
         operations = SessionOperations(session, streams)
         SessionServer(
-            self._session_socket(), operations.execute, session.cancel, SESSION_THREADS, operations.release
+            self._session_socket(), folder, operations.execute, session.cancel, SESSION_THREADS, operations.release
         ).start()
 
     def _session_socket(self) -> Path:
         """Beside the slots' socket, since the path of a socket must be short."""
-        return Path(self._settings.socket).with_name(f"spark{self._settings.generation}.sock")
+        return session_socket(self._settings.socket, self._settings.generation)
 
     def _report_ready(self, version: str) -> None:
         archive = archive_path() if self._settings.local and self._settings.archive else None
@@ -153,6 +158,10 @@ class Driver:
             name = f"slot-{slot}"
             threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
 
+    def _kept_slots(self) -> set[int]:
+        with self._slots:
+            return set(self._wanted)
+
     def _is_wanted(self, slot: int) -> bool:
         """Whether the driver must keep the slot running; otherwise its thread ends."""
         with self._slots:
@@ -166,7 +175,7 @@ class Driver:
         while self._is_wanted(slot):
             attempt += 1
             started = time.monotonic()
-            context.setJobGroup(_group(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
+            context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             reason = self._run_job(context, slot, attempt)
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
@@ -180,13 +189,18 @@ class Driver:
         ours = self._settings
         settings = SlotSettings(
             ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder,
-            ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path),
+            ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path), ours.access,
         )  # fmt: skip
         try:
-            context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
+            if self._cluster is not None:
+                self._cluster.run(settings)
+            else:
+                context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
         except Exception as error:  # Spark's and Py4J's errors have no common type
-            expected = any(cause in str(error) for cause in (DIED, CANCELLED))
-            return None if expected else _without_java_frames(str(error))
+            text = str(error)
+            if DIED not in text:
+                return None if CANCELLED in text else _without_java_frames(text)
+        self._report({"op": "slot_ended", "slot": slot, "attempt": attempt})
         return None
 
     def _record(self, context: Any) -> None:
@@ -216,11 +230,11 @@ class Driver:
     def _restart(self, slot: int) -> None:
         """Cancel the Spark job of a slot that does not connect, unless the job waits for a free core."""
         tracker = self._context.statusTracker()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(_group(slot))]
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group_of(slot))]
         stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
         if any(stage is not None and stage.numActiveTasks for stage in stages):
             self._log("WARN", f"Slot {slot} has not connected to the worker in time and is started again")
-            self._context.cancelJobGroup(_group(slot))
+            self._context.cancelJobGroup(group_of(slot))
 
     def leave(self) -> None:
         """End the JVM and everything else in this process group, this process last. Does not return."""
@@ -245,11 +259,6 @@ class Driver:
             self._reports.write(json.dumps(message) + "\n")
 
 
-def _group(slot: int) -> str:
-    """The name of the job group of a slot."""
-    return f"slot-{slot}"
-
-
 def _without_java_frames(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("\tat "))[:MAX_REASON]
 
@@ -269,7 +278,7 @@ def main() -> None:
         os.setpgid(0, 0)
     faulthandler.enable()
     signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which the JVM would inherit
-    settings = DriverSettings(**json.loads(sys.stdin.buffer.readline()))
+    settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))
     if settings.record:
         os.nice(19)
     driver = Driver(settings)

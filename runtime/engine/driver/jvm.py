@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from runtime.config.spark_cluster import is_local
+
 FORCED = {
     "spark.speculation": "false",  # a slot must not run twice
     "spark.python.worker.reuse": "false",
@@ -27,6 +29,10 @@ DEFAULTS = {
 LOCAL_FORCED = {
     "spark.authenticate": "true",  # Spark's ports on loopback are open to every user of the machine
     "spark.python.daemon.module": "runtime.engine.driver.daemon",
+}
+
+CLUSTER_DEFAULTS = {
+    "spark.decommission.enabled": "true",  # so that slots of executors that are being removed can be drained
 }
 
 LOCAL_DEFAULTS = {
@@ -75,7 +81,7 @@ def spark_properties(
     conf: Mapping[str, str], master: str, folder: Path, archive_options: tuple[str, ...]
 ) -> dict[str, str]:
     """Spark's properties: defaults, overridden by the operator's, overridden by required ones."""
-    local = master.startswith("local")
+    local = is_local(master)
     java_options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
     if local:
         crash = f"-XX:ErrorFile={folder / 'crash.log'}"
@@ -84,7 +90,7 @@ def spark_properties(
         java_options.append(own)
     return {
         **DEFAULTS,
-        **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else {}),
+        **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else CLUSTER_DEFAULTS),
         **conf,
         **FORCED,
         **(LOCAL_FORCED if local else {}),
@@ -116,10 +122,12 @@ def _unicode_escape(char: str) -> str:
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
-def environment() -> dict[str, str]:
-    """Environment variables for Spark's scripts and Python workers."""
+def environment(conf: Mapping[str, str], local: bool) -> dict[str, str]:
+    """Environment variables for Spark's scripts and Python workers. On a cluster, `spark.pyspark.python` or the
+    worker's own environment names the Python of the executors; otherwise they need the same path as this process."""
+    python = conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON")
     return {
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": sys.executable if local or not python else python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
     }

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import math
+import signal
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from runtime.api.errors import ConnectError
 from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.extra_slots import EnvironmentCell, ExtraSlots
+from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.placement.start_history import StartHistory
-from runtime.engine.placement.suspects import MAX_LONELY_ENDS, Suspects
+from runtime.engine.placement.suspects import MAX_LONELY_ENDS, Suspects, is_suspicion
 from runtime.engine.port import SlotInfo
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.descriptors import needed
@@ -39,6 +42,8 @@ class TaskRun:
     handed_back: str | None = None  # the reason why the task ends and must be placed again
     lost: bool = False  # its slot has died
     reported_waiting: bool = False  # to the herder, because no slot could start it for a while
+    archives: Mapping[str, str] | None = field(default_factory=dict)  # for slots elsewhere; None: being made
+    harmless: asyncio.Event = field(default_factory=asyncio.Event)  # it ended, or can no longer write
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -51,6 +56,35 @@ class TaskRun:
         """Whether the task waits for a slot."""
         return self.link is None and not self.ended.is_set()
 
+    def end(self) -> None:
+        """Its thread has ended, or never started."""
+        self.ended.set()
+        self.harmless.set()
+
+
+class SlotWriter(Protocol):
+    """Writes to a slot without waiting (asyncio.StreamWriter)."""
+
+    def is_closing(self) -> bool: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteProcess:
+    """The process of a slot on another machine, which cannot be signalled from here."""
+
+    pid: int
+    host: str
+
+    def signal(self, number: signal.Signals) -> None:
+        """Does nothing."""
+
+    def close(self) -> None:
+        """Does nothing."""
+
 
 @dataclass(slots=True, eq=False)
 class SlotLink:
@@ -59,11 +93,11 @@ class SlotLink:
     slot: int
     attempt: int
     generation: int
-    process: OwnProcess
-    writer: asyncio.StreamWriter
+    process: OwnProcess | RemoteProcess
+    writer: SlotWriter
     heard: float  # when the slot last reported that it is alive
     room: float = math.inf  # file descriptors available to its tasks in total
-    cell: LeaseCell | None = None
+    cell: LeaseCell | RemoteLease | None = None
     leased: bool = False
     memory: int = 0  # bytes, as last reported, with those of its JVM
     java_memory: int = 0  # bytes of its JVM
@@ -72,6 +106,9 @@ class SlotLink:
     silence: Delay | None = None  # scheduling delay since the last answer
     starved: bool = False  # silent because the slot did not get processor time
     leaving: bool = False  # leave() was called: its process ends as soon as it reads the message
+    draining: bool = False  # drain() was called: its tasks are moving to other slots
+    had_no_lease: bool = False  # when it was lost
+    process_ended: bool = False  # Spark has reported the end of a remote slot's process, not of its executor
     admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, TaskRun] = field(default_factory=dict)
     taken: int = 0  # file descriptors that its tasks are expected to use
@@ -81,7 +118,26 @@ class SlotLink:
     @property
     def usable(self) -> bool:
         """Whether tasks may be placed on the slot."""
-        return self.leased and not self.leaving
+        return self.leased and not self.leaving and not self.draining
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the slot is on another machine, or reached like one."""
+        return isinstance(self.process, RemoteProcess)
+
+    @property
+    def free_from(self) -> float:
+        """The time from which the process of a remote slot has certainly ended, if its lease is not renewed."""
+        return self.cell.free_from if isinstance(self.cell, RemoteLease) else 0.0
+
+    def is_attempt(self, generation: int, slot: int, attempt: int) -> bool:
+        """Whether this is the process of that attempt."""
+        return (self.generation, self.slot, self.attempt) == (generation, slot, attempt)
+
+    def drain(self, reason: str) -> None:
+        """Have all tasks commit, end and start on other slots; no task is placed on this one from now on."""
+        self.draining = True
+        self.send({"op": "drain", "reason": reason})
 
     def leave(self) -> None:
         """Tell the slot to end its process; no task is placed on it from now on."""
@@ -131,7 +187,10 @@ class SlotLink:
     def info(self) -> SlotInfo:
         """The slot as the herder sees it."""
         tasks = tuple(sorted(task.spec.id for task in self.tasks.values()))
-        return SlotInfo(self.slot, self.attempt, self.process.pid, tasks, self.memory, self.java_memory, self.java_heap)
+        host = self.process.host if isinstance(self.process, RemoteProcess) else ""
+        return SlotInfo(
+            self.slot, self.attempt, self.process.pid, tasks, self.memory, self.java_memory, self.java_heap, host
+        )
 
 
 class Roster:
@@ -201,7 +260,7 @@ class Roster:
                 if not task.waiting or self.tasks.get(task.spec.id) is not task:
                     del queue[task.key]
                     continue
-                if self.suspects.rests(task.spec.id, self._clock()):
+                if task.archives is None or self.suspects.rests(task.spec.id, self._clock()):
                     continue
                 number = None if cell is None else self._slot_of(cell)
                 if number is None and isinstance(cell, EnvironmentCell):
@@ -259,7 +318,7 @@ class Roster:
         """All tasks of a slot have ended with it. Forgets and returns the tasks that had not been stopped."""
         for task in link.tasks.values():
             task.lost = True
-            task.ended.set()
+            task.end()
         lost = [task for task in link.tasks.values() if self.tasks.get(task.spec.id) is task]
         for task in lost:
             del self.tasks[task.spec.id]
@@ -281,6 +340,16 @@ class Roster:
                 f"{ConnectError.java_name}: The task host JVM has ended {MAX_LONELY_ENDS} times in a row while only "
                 f"this task used it. The last time: {reason}\n"
             )
+
+    def slots_without_core(self, slots: Sequence[int]) -> None:
+        """These slots wait for a core of the cluster. Tasks that are isolated only because slots have died must not
+        wait with them: they run on any slot again."""
+        for slot in slots:
+            for cell in [cell for cell in self._isolated if self.extras.of(cell) == slot and is_suspicion(cell)]:
+                for task in self._isolated.pop(cell).values():
+                    self.suspects.forget(task.spec.id)
+                    self._await_slot(task)
+                self.extras.remove(slot)
 
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""

@@ -43,6 +43,11 @@ class DeathRecord:
     rests_until: float = 0.0
 
 
+def is_suspicion(cell: object) -> bool:
+    """Whether a cell of tasks is one of those below."""
+    return isinstance(cell, tuple)
+
+
 class Suspects:
     """The deaths of slots, by task."""
 
@@ -94,6 +99,10 @@ class Suspects:
         record = self._records.get(task)
         if record is not None:
             record.lonely_ends, record.rests_until = 0, 0.0
+
+    def forget(self, task: TaskId) -> None:
+        """Forget the deaths of a task's slots."""
+        self._records.pop(task, None)
 
     def rests(self, task: TaskId, now: float) -> bool:
         """Whether a task has to wait before it is placed again."""

@@ -11,7 +11,7 @@ import select
 import socket
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 from runtime.engine.protocol.messages import FromSlot, HelloMessage, ToSlot
 from runtime.system import frames
@@ -47,31 +47,57 @@ async def read_message(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> 
     return _checked(await frames.receive(reader, limit))
 
 
-class BlockingChannel:
-    """The slot's end of the channel. One thread receives, another sends."""
+class Connection(Protocol):
+    """A stream of bytes to the worker."""
 
-    def __init__(self, path: str, timeout: float) -> None:
-        """Connects to the worker's Unix socket at `path` within `timeout` seconds."""
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(timeout)
-        self._socket.connect(path)
-        self._socket.settimeout(None)
-        self._stream = self._socket.makefile("rb")
+    stream: BinaryIO
 
     @property
     def closed(self) -> bool:
         """Whether the worker's end is closed, even if messages sent before are still unread. One system call, which
         never blocks. Thread-safe."""
+
+    def sendall(self, data: bytes) -> None:
+        """Blocks until the system has taken the data."""
+
+
+class UnixConnection:
+    """A connection to the worker's Unix socket."""
+
+    def __init__(self, path: str, timeout: float) -> None:
+        """Connects within `timeout` seconds."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(timeout)
+        self._socket.connect(path)
+        self._socket.settimeout(None)
+        self.stream: BinaryIO = self._socket.makefile("rb")
+        self.sendall = self._socket.sendall
+
+    @property
+    def closed(self) -> bool:
+        """As Connection.closed."""
         hang_up = select.poll()  # a new one: two threads cannot use the same
         hang_up.register(self._socket, _HANG_UP)
         return bool(hang_up.poll(0))
 
+
+class BlockingChannel:
+    """The slot's end of the channel. One thread receives, another sends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def closed(self) -> bool:
+        """Whether the worker has closed the channel."""
+        return self._connection.closed
+
     def send(self, message: HelloMessage | FromSlot) -> None:
-        """Blocks until the socket has taken the message. OSError if the worker has closed it."""
-        self._socket.sendall(encode(message))
+        """Blocks until the system has taken the message. OSError if the worker has closed the channel."""
+        self._connection.sendall(encode(message))
 
     def receive(self) -> ToSlot | None:
         """The next message; None at the end of the stream. FrameError if the worker violates the protocol."""
-        found = frames.read(self._stream)
+        found = frames.read(self._connection.stream)
         message: ToSlot | None = None if found is None else _checked(found[0])
         return message

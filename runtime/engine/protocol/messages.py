@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+VERSION = 1
+"""Of these messages. A slot and a worker of different versions do not talk to each other; within a version both ignore
+messages whose `op` they do not know, so that messages may be added."""
+
 
 class RunPart(TypedDict):
     """Names one run of a task."""
@@ -31,9 +35,19 @@ class WelcomeMessage(TypedDict):
     stuck_after: float
 
 
+class RefusedMessage(TypedDict):
+    """The first message instead of WelcomeMessage: the slot has to end."""
+
+    op: Literal["refused"]
+    reason: str
+
+
 class StartMessage(TypedDict):
+    """`archives`: for a slot on another machine, the archive of each file or folder of the specification."""
+
     op: Literal["start"]
     spec: Any  # a TaskSpec; the slot receives it as a JSON object
+    archives: Mapping[str, str]
 
 
 class RunRequest(RunPart):
@@ -82,6 +96,13 @@ class LevelsMessage(TypedDict):
     levels: dict[str, str]  # by logger
 
 
+class DrainMessage(TypedDict):
+    """The slot's tasks commit, end and are placed again, since the slot has to end soon."""
+
+    op: Literal["drain"]
+    reason: str
+
+
 class EndJavaMessage(TypedDict):
     """The slot ends its JVM."""
 
@@ -95,6 +116,7 @@ class LeaveMessage(TypedDict):
 
 ToSlot = (
     WelcomeMessage
+    | RefusedMessage
     | StartMessage
     | RunRequest
     | PauseMessage
@@ -103,6 +125,7 @@ ToSlot = (
     | OffsetsStored
     | OffsetsReply
     | LevelsMessage
+    | DrainMessage
     | EndJavaMessage
     | LeaveMessage
 )
@@ -114,6 +137,7 @@ class HelloMessage(TypedDict):
     """The first message of a slot. `room`: file descriptors for all its tasks; None: unlimited."""
 
     op: Literal["hello"]
+    version: int
     generation: int
     slot: int
     attempt: int
@@ -138,7 +162,9 @@ class LogMessage(TypedDict):
 
 
 class RunEvent(RunPart):
-    op: Literal["starting", "ended"]
+    """`revoked`: the task runs, but can no longer put, produce or commit."""
+
+    op: Literal["starting", "revoked", "ended"]
 
 
 class StateMessage(RunPart):
@@ -245,6 +271,23 @@ class DriverLogMessage(TypedDict):
     message: str
 
 
+class SlotEndedMessage(TypedDict):
+    """Spark has reported that the process of this attempt has ended."""
+
+    op: Literal["slot_ended"]
+    slot: int
+    attempt: int
+
+
+class ExecutorsMessage(TypedDict):
+    """Slots on a cluster, whenever one of the lists changes. `waiting` for an executor with a free core; `leaving`:
+    their executors are being decommissioned."""
+
+    op: Literal["executors"]
+    waiting: Sequence[int]
+    leaving: Sequence[int]
+
+
 class ReadyMessage(TypedDict):
     """Spark has started, after `seconds`. `archive`: whether the class-data-sharing archive exists."""
 
@@ -254,4 +297,17 @@ class ReadyMessage(TypedDict):
     archive: bool
 
 
-FromDriver = DriverLogMessage | ReadyMessage
+FromDriver = DriverLogMessage | ReadyMessage | SlotEndedMessage | ExecutorsMessage
+
+# Between the worker and a slot on another machine, on the connection for its lease
+
+
+class RenewMessage(TypedDict):
+    op: Literal["renew"]
+
+
+class LeaseMessage(TypedDict):
+    """The slot may work for `seconds` after it has sent the request."""
+
+    op: Literal["lease"]
+    seconds: float

@@ -6,6 +6,11 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runtime.config.spark_cluster import is_local
+from runtime.engine.protocol.remote import RemoteAccess
 
 MAX_DEFAULT_SLOTS = 8
 MAX_EXTRA_SLOTS = 32  # each is a process of about 40 MB
@@ -13,6 +18,11 @@ DEFAULT_JAVA_HEAP = 256
 """MB of heap of a task host JVM."""
 
 _LOCAL = re.compile(r"local\[(\d+)(?:,\d+)?\]")
+
+
+def session_socket(slots_socket: str, generation: int) -> Path:
+    """The driver's socket for its Spark session, beside that of the slots, since the path of a socket must be short."""
+    return Path(slots_socket).with_name(f"spark{generation}.sock")
 
 
 def default_slots() -> int:
@@ -37,6 +47,7 @@ class EngineSettings:
     java_heap: int = DEFAULT_JAVA_HEAP  # MB, of the JVM of each slot that runs Java plugins
     java_options: tuple[str, ...] = ()  # further options of that JVM
     plugin_path: tuple[str, ...] = ()  # whose Java plugins may load each other by name
+    slot_port: int = 0  # for slots on other machines; 0: any free one
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
 
     @property
@@ -58,7 +69,7 @@ class EngineSettings:
     @property
     def local(self) -> bool:
         """Slots run on this machine, in Spark's local mode."""
-        return self.master.startswith("local")
+        return is_local(self.master)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +89,18 @@ class DriverSettings:
     java_options: list[str]
     plugin_path: list[str]
     record: bool  # write the archive and keep no slots
+    access: RemoteAccess | None = None  # for slots on other machines; None in local mode
+    secret: str = ""  # from which the tokens of those slots are derived
 
     @property
     def local(self) -> bool:
         """Whether slots run on this machine, in Spark's local mode."""
-        return self.master.startswith("local")
+        return is_local(self.master)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DriverSettings:
+        """The settings in a JSON object."""
+        return cls(**{**data, "access": data["access"] and RemoteAccess(**data["access"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +117,10 @@ class SlotSettings:
     java_heap: int = DEFAULT_JAVA_HEAP
     java_options: tuple[str, ...] = ()
     plugin_path: tuple[str, ...] = ()
+    access: RemoteAccess | None = None  # of a slot on another machine, instead of `socket`
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> SlotSettings:
+        """The settings in a JSON object."""
+        lists = {name: tuple(data[name]) for name in ("java_options", "plugin_path")}
+        return cls(**{**data, **lists, "access": data["access"] and RemoteAccess(**data["access"])})

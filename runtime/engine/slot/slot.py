@@ -10,13 +10,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, TextIO
 
-from runtime.engine.protocol.channel import BlockingChannel
+from runtime.engine.protocol.channel import BlockingChannel, UnixConnection
 from runtime.engine.protocol.descriptors import NoRoomError, check_room, room
 from runtime.engine.protocol.lease import Lease, dump_stacks_on_request
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.protocol.messages import AliveMessage, CallPart, RunPart, ToSlot
+from runtime.engine.protocol.messages import VERSION, AliveMessage, CallPart, RunPart, ToSlot
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
 from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
@@ -32,10 +33,10 @@ from runtime.pipeline.port import SlotHost
 from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
 from runtime.plugins.activation import enter
-from runtime.system.frames import FrameError
 from runtime.system.processes import end_with_parent
 
 CONNECT_TIMEOUT = 5.0
+_log = logging.getLogger(__name__)
 
 
 def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
@@ -44,9 +45,20 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     end_with_parent()
     faulthandler.enable()
     factory = load_runner(settings.runner)
-    channel = BlockingChannel(settings.socket, CONNECT_TIMEOUT)
+    channel = BlockingChannel(UnixConnection(settings.socket, CONNECT_TIMEOUT))
     try:
-        Slot(settings, channel, factory).run()
+        slot = Slot(settings, channel, factory, LocalPlace())  # with the lease that the worker opens after the hello
+        channel.send(
+            {
+                "op": "hello",
+                "version": VERSION,
+                "generation": settings.generation,
+                "slot": settings.slot,
+                "attempt": settings.attempt,
+                "room": room(),
+            }
+        )
+        slot.run()
     except BaseException:
         traceback.print_exc()  # written to the executor's log, since the channel may not work
     os._exit(0)
@@ -60,16 +72,44 @@ def load_runner(name: str) -> RunnerFactory:
     return factory
 
 
+class Place(Protocol):
+    """What depends on the machine of a slot: that of its worker or another one."""
+
+    def hold_lease(self, cell: LeaseCell, stacks: TextIO) -> None:
+        """Hold the lease from now on. OSError if the worker does not grant it."""
+
+    def localized(self, spec: TaskSpec, archives: Mapping[str, str]) -> TaskSpec:
+        """The specification with the paths of this machine; may take time. ConnectError if a file is missing."""
+
+    def report_former(self, log: Callable[[str], None]) -> None:
+        """Log what former slots have left here."""
+
+
+class LocalPlace:
+    """On the worker's machine the worker writes the lease, the driver ends the process, and all files are here."""
+
+    def hold_lease(self, cell: LeaseCell, stacks: TextIO) -> None:
+        pass
+
+    def localized(self, spec: TaskSpec, archives: Mapping[str, str]) -> TaskSpec:
+        return spec
+
+    def report_former(self, log: Callable[[str], None]) -> None:
+        pass
+
+
 class Slot:
     """Reads messages from the channel until it closes; the reading thread waits for nothing else."""
 
-    def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory) -> None:
-        self._settings = settings
+    def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory, place: Place) -> None:
+        self._settings, self._place = settings, place
+        self._archives: dict[Key, Mapping[str, str]] = {}
         self._channel = channel
         self._factory = factory
         self._tasks: dict[Key, TaskThread] = {}
         self._stack = dump_stacks_on_request(settings.folder, settings.slot, os.getpid())
-        self._lease = Lease(LeaseCell.create(settings.folder, settings.slot, os.getpid()))
+        self._cell = LeaseCell.create(settings.folder, settings.slot, os.getpid())
+        self._lease = Lease(self._cell)
         self._outbox = Outbox(channel.send, settings.lease_ttl / 3, alive=self._alive)
         self._java = JavaTasks(settings, lambda: list(self._tasks.values()), self._outbox.put)
         self._host = ChannelHost(self._outbox, self._lease, lambda: channel.closed)
@@ -77,22 +117,16 @@ class Slot:
         self._meters = MeterReports(lambda: list(self._tasks.values()), self._outbox.put)
 
     def run(self) -> None:
-        """Connect and handle messages until the worker closes the channel, or refuses the slot."""
-        settings = self._settings
-        self._channel.send(
-            {
-                "op": "hello",
-                "generation": settings.generation,
-                "slot": settings.slot,
-                "attempt": settings.attempt,
-                "room": room(),
-            }
-        )
+        """Handle messages until the worker closes the channel, or refuses the slot."""
         welcome = self._channel.receive()
-        if welcome is None or welcome["op"] != "welcome":  # refused
+        if welcome is None or welcome["op"] != "welcome":
+            reason = welcome["reason"] if welcome is not None and welcome["op"] == "refused" else "not needed"
+            print(f"The worker has refused slot {self._settings.slot}: {reason}", file=sys.stderr)
             return
+        self._place.hold_lease(self._cell, self._stack)
         self._route_logs()
         self._outbox.start()
+        self._place.report_former(lambda text: self._outbox.log("ERROR", __name__, text, ""))
         Watchdog(lambda: list(self._tasks.values()), self._stuck, welcome["stuck_after"]).start()
         self._errors.start()
         self._meters.start()
@@ -103,11 +137,14 @@ class Slot:
     def _handle(self, message: ToSlot) -> None:
         match message["op"]:
             case "start":
-                self._start(spec_from_json(message["spec"]))
+                self._start(spec_from_json(message["spec"]), message["archives"])
             case "stop":
                 self._with_task(message, TaskThread.stop)
             case "revoke":
-                self._with_task(message, TaskThread.revoke)
+                self._with_task(message, lambda task: task.revoke(lambda: self._revoked(task)))
+            case "drain":
+                for task in list(self._tasks.values()):
+                    task.move(message["reason"])
             case "forget_topics":
                 self._with_task(message, TaskThread.forget_topics)
             case "pause":
@@ -128,28 +165,31 @@ class Slot:
                 self._java.end(message["reason"])
             case "leave":
                 os._exit(0)
-            case other:
-                raise FrameError(f"the worker has sent an unexpected message: {other}")
+            case other:  # of a newer worker
+                _log.warning("The slot ignores a message of the worker that it does not know: %s", other)
 
     def _route_logs(self) -> None:
         root = logging.getLogger()
         root.addHandler(SlotLogHandler(self._host))
         root.setLevel(logging.INFO)
 
-    def _start(self, spec: TaskSpec) -> None:
+    def _start(self, spec: TaskSpec, archives: Mapping[str, str]) -> None:
         self._outbox.put({"op": "starting", **about(spec)})
         try:
             check_room()
         except NoRoomError as error:
             self._host.no_room(spec, str(error))
             return
-        sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
+        self._archives[spec.id, spec.epoch] = archives
         task = TaskThread(spec, self._host, self._create, self._ended)
         self._tasks[spec.id, spec.epoch] = task
         task.start()
 
     def _create(self, spec: TaskSpec, host: SlotHost) -> Runner:
-        enter(spec.environment)  # on the task's thread, since unpacking an archive takes time
+        """On the task's thread, since downloading and unpacking archives takes time."""
+        spec = self._place.localized(spec, self._archives.pop((spec.id, spec.epoch)))
+        sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
+        enter(spec.environment)
         return self._factory(spec, host)
 
     def _ended(self, spec: TaskSpec) -> None:
@@ -158,6 +198,9 @@ class Slot:
             self._meters.report(task)
         if not self._lease.over:  # otherwise the task counts as lost with this slot, which is killed soon
             self._host.ended(spec)
+
+    def _revoked(self, task: TaskThread) -> None:
+        self._outbox.put({"op": "revoked", **about(task.spec)})
 
     def _stuck(self, task: TaskThread, call: PluginCall | None) -> None:
         self._outbox.put({"op": "stuck", **about(task.spec), **_described(call)})

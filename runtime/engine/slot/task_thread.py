@@ -100,9 +100,19 @@ class TaskThread:
         """Ask the task to stop gracefully."""
         self._request(lambda runner: runner.stop())
 
-    def revoke(self) -> None:
-        """Make the task end without further put, produce or commit."""
-        self._request(lambda runner: runner.revoke())
+    def revoke(self, done: Callable[[], None]) -> None:
+        """Make the task end without further put, produce or commit; `done` is called when this is certain."""
+
+        def revoke(runner: Runner) -> None:
+            runner.revoke()
+            done()
+
+        with self._lock:
+            if self._runner is None:  # the request is answered before the task runs
+                self._early.append(lambda runner: runner.revoke())
+                done()
+                return
+        self._request(revoke)
 
     def move(self, reason: str) -> None:
         """Ask the task to stop gracefully and to be placed again."""

@@ -8,7 +8,8 @@ import logging
 import tempfile
 from collections.abc import Callable, Sequence
 
-from runtime.engine.protocol.messages import FromDriver
+from runtime.engine.protocol.messages import ExecutorsMessage, FromDriver, SlotEndedMessage
+from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import DriverSettings, EngineSettings
 from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
@@ -28,11 +29,16 @@ class DriverKeeper:
         folder: str,
         ended: Callable[[], None],
         line: Callable[[str, str], None],
+        report: Callable[[SlotEndedMessage | ExecutorsMessage], None],
+        access: RemoteAccess | None = None,
+        secret: str = "",
     ) -> None:
+        """`report` gets the driver's reports about its slots; `access` and `secret` are for slots on other machines."""
         self._settings = settings
         self._worker_folder = folder
         self._ended = ended
         self._line = line
+        self._take, self._access, self._secret = report, access, secret
         self._child: DriverProcess | None = None
         self._recording: DriverProcess | None = None
         self._recorder: asyncio.Task[None] | None = None
@@ -125,6 +131,8 @@ class DriverKeeper:
             plugin_path=list(settings.plugin_path),
             archive=settings.archive and not self._stale_archive,
             record=record,
+            access=None if record else self._access,
+            secret="" if record else self._secret,
         )
 
     def _report(self, report: FromDriver) -> None:
@@ -134,6 +142,8 @@ class DriverKeeper:
             self._ready.set()
             _log.info("Spark %s started in %g s", report["version"], report["seconds"])
             self._archive_missing = not report["archive"]
+        else:
+            self._take(report)
 
     def _print(self, line: str) -> None:
         self._line("WARN", line)

@@ -6,7 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 
+from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.protocol.lease_cell import NEVER, LeaseCell
+
+Cell = LeaseCell | RemoteLease
 
 
 class LeaseGranter:
@@ -16,7 +19,7 @@ class LeaseGranter:
         """`lease`: returns the seconds for which the membership is confirmed; `ttl`: the maximum lease in seconds."""
         self._lease, self._ttl, self._clock = lease, ttl, clock
         self._lock = threading.Lock()
-        self._cells: set[LeaseCell] = set()
+        self._cells: set[Cell] = set()
         self._closing = threading.Event()
 
     def start(self) -> None:
@@ -27,13 +30,13 @@ class LeaseGranter:
         """End the thread; leases are no longer renewed."""
         self._closing.set()
 
-    def add(self, cell: LeaseCell) -> None:
+    def add(self, cell: Cell) -> None:
         """Grant this lease now, and renew it from now on."""
         with self._lock:
             self._cells.add(cell)
         self.renew()
 
-    def revoke(self, cell: LeaseCell) -> None:
+    def revoke(self, cell: Cell) -> None:
         """End this lease permanently."""
         with self._lock:
             self._cells.discard(cell)

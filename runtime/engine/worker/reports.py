@@ -82,12 +82,14 @@ class TaskReports:
                 self._no_room(task, link, message["reason"])
             case "member":
                 task.member_id = message["member_id"]
+            case "revoked":
+                task.harmless.set()
             case "ended":
                 self._ended(task, link, current)
 
     def _ended(self, task: TaskRun, link: SlotLink, current: bool) -> None:
         link.remove(task)
-        task.ended.set()
+        task.end()
         self._place_more()
         if current and task.condemned is not None:
             task.failed = True

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from runtime.engine.placement.roster import SlotLink
-from runtime.engine.protocol.channel import MAX_HELLO, read_message
-from runtime.engine.protocol.messages import FromSlot, HelloMessage
+from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
+from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
 
@@ -38,6 +38,13 @@ class SlotLinkListener(Protocol):
 
     def link_down(self, link: SlotLink) -> None:
         """The connection has closed: the slot's process has ended, or is about to."""
+
+
+def refusal(version: int | None) -> str | None:
+    """Why a slot that speaks this version of the messages is refused; None: it is not."""
+    if version == VERSION:
+        return None
+    return f"the slot speaks version {version} of the worker's protocol, the worker version {VERSION}"
 
 
 class SlotServer:
@@ -79,6 +86,9 @@ class SlotServer:
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello: HelloMessage = await read_message(reader, MAX_HELLO)
+            if (reason := refusal(hello.get("version"))) is not None:
+                writer.write(encode({"op": "refused", "reason": reason}))
+                raise FrameError(reason)
             room = hello.get("room")
             link = SlotLink(
                 slot=int(hello["slot"]),

@@ -53,7 +53,7 @@ class SlotWatch:
         now = self.clock()
         for link in self.roster.links.values():
             if link.silence is None and now - link.heard > self.settings.lease_ttl:
-                link.silence = Delay(link.process.pid)
+                link.silence = Delay(None if link.is_remote else link.process.pid)
                 yield link
 
     def dead(self) -> Iterator[tuple[SlotLink, float]]:
@@ -80,9 +80,11 @@ class SlotWatch:
         return link.java_memory > 0 and link.memory - link.java_memory <= self.settings.slot_memory
 
     def replace_stuck(self) -> None:
-        """Replace slots whose only remaining tasks are revoked and do not end."""
+        """Replace slots whose only remaining tasks are revoked and do not end, and slots that have been drained."""
         for link in self.roster.links.values():
-            if not link.leaving and link.stuck(self.clock() - LEAK_TIMEOUT):
+            if link.draining and not link.leaving and not link.tasks:
+                link.leave()
+            elif not link.leaving and link.stuck(self.clock() - LEAK_TIMEOUT):
                 _log.warning("Slot %d is replaced because revoked tasks do not end in it", link.slot)
                 link.leave()
 

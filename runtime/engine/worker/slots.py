@@ -6,25 +6,33 @@ import asyncio
 import contextlib
 import logging
 import os
+import secrets
 import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
-from runtime.engine.placement.roster import Roster, SlotLink
+from runtime.config.spark_cluster import bind_address, driver_host
+from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo
 from runtime.engine.protocol.lease import DUMP_SIGNAL, stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.protocol.messages import FromSlot, TaskReport
-from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.protocol.messages import ExecutorsMessage, FromSlot, SlotEndedMessage, TaskReport
+from runtime.engine.protocol.remote import RemoteAccess
+from runtime.engine.protocol.settings import EngineSettings, session_socket
+from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
+from runtime.engine.worker.lost_links import LostLinks
+from runtime.engine.worker.remote_server import RemoteServer
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.worker_folder import make_folder, socket_path
 from runtime.model.states import State, TaskId
+from runtime.model.task_spec import TaskSpec
 from runtime.system.processes import is_below
 
 _log = logging.getLogger(__name__)
@@ -56,8 +64,24 @@ class Slots:
         self._closing = False
         self._granter = LeaseGranter(lease, settings.lease_ttl, clock)
         self._folder = ""
+        self._lost = LostLinks(clock, self._lose)
+        self._waiting: Sequence[int] = ()  # slots that wait for a core of the cluster
+        self._secret = secrets.token_hex(32)
+        self._remote: RemoteServer | None = None  # None in local mode
+        self._archives: WorkerArchives | None = None
         self.server = SlotServer(self, clock)
         self.driver: DriverKeeper | None = None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether slots run on the executors of a cluster."""
+        return not self._settings.local
+
+    async def archives_of(self, spec: TaskSpec) -> Mapping[str, str]:
+        """The digests of the archives that a task needs on another machine, by path. OSError if a file cannot be
+        read."""
+        assert self._archives
+        return await self._archives.of(spec)
 
     def infos(self) -> Sequence[SlotInfo]:
         """All connected slots, by number."""
@@ -93,10 +117,26 @@ class Slots:
         self._folder = make_folder()
         await self.server.start(socket_path(self._folder))
         self._granter.start()
-        self.driver = DriverKeeper(self._settings, self._folder, self._driver_ended, self._driver_line)
+        access = await self._open_port() if self.is_remote else None
+        self.driver = DriverKeeper(
+            self._settings, self._folder, self._driver_ended, self._driver_line, self._driver_report,
+            access, self._secret,
+        )  # fmt: skip
         self.request_slots()
         self._keeping = asyncio.create_task(self.driver.run())
         self._watching = asyncio.create_task(self._watch())
+
+    async def _open_port(self) -> RemoteAccess:
+        folder, conf = Path(self._folder), self._settings.spark_conf
+        self._archives = WorkerArchives(folder / "archives")
+        self._remote = RemoteServer(
+            self, self._clock, self._secret, self._archives,
+            lambda generation: session_socket(socket_path(self._folder), generation),
+        )  # fmt: skip
+        bind, host = bind_address(conf), driver_host(conf)
+        access = await self._remote.start(bind, host, self._settings.slot_port, folder)
+        _log.info("Slots on other machines connect to %s:%d", access.host, access.port)
+        return access
 
     async def close(self) -> None:
         """End every slot, then the driver. No process remains."""
@@ -110,6 +150,9 @@ class Slots:
         await self.server.close()
         for link in list(self._roster.links.values()):
             self._drop(link, "the engine is closing", kill=True)
+        await self._lost.none_left()
+        if self._remote is not None:
+            await self._remote.close()
         self._granter.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -171,16 +214,18 @@ class Slots:
         elif not self._roster.links:
             self._await_missing()
         try:
-            link.cell = LeaseCell.open(self.driver.folder, link.slot, link.process.pid)
+            cell = link.cell or LeaseCell.open(self.driver.folder, link.slot, link.process.pid)
         except OSError as error:
             _log.error("This worker cannot renew the lease of slot %d: %s", link.slot, error)
             return False
+        link.cell = cell
         self._roster.link_up(link)
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:
             link.send({"op": "levels", "levels": self._levels})
-        self._granter.add(link.cell)
-        _log.info("Slot %d is up (process %d, attempt %d)", link.slot, link.process.pid, link.attempt)
+        self._granter.add(cell)
+        where = f" on {link.process.host}" if isinstance(link.process, RemoteProcess) else ""
+        _log.info("Slot %d is up%s (process %d, attempt %d)", link.slot, where, link.process.pid, link.attempt)
         self._listener.slots_changed()
         if len(self._roster.links) >= self._settings.slots:
             self.driver.record_archive()
@@ -204,7 +249,7 @@ class Slots:
     def link_down(self, link: SlotLink) -> None:
         """The connection of a slot has closed."""
         if self._roster.links.get(link.slot) is link:
-            self._drop(link, "its process has ended")
+            self._drop(link, "its connection has closed" if link.is_remote else "its process has ended")
 
     def _check_leases(self) -> None:
         """Tasks are placed only on slots that have a lease: a task without one ends immediately. Slots that connected
@@ -227,17 +272,28 @@ class Slots:
 
     # Losses
 
-    def _drop(self, link: SlotLink, reason: str, kill: bool = False) -> None:
-        """Remove a slot; every task on it is lost."""
+    def _drop(self, link: SlotLink, reason: str, kill: bool = False, ended: bool = False) -> None:
+        """Remove a slot; every task on it is lost. `ended`: its process has certainly ended."""
         del self._roster.links[link.slot]
         link.writer.close()
-        lapsed = link.lapsed(self._clock())
+        link.had_no_lease = link.lapsed(self._clock())
         if link.cell is not None:
             self._granter.revoke(link.cell)
-            link.cell = None  # a failed task may keep the link alive, but not the shared memory
         if kill:
             link.process.signal(signal.SIGKILL)
         link.process.close()
+        if ended or not link.is_remote or not link.tasks:
+            self._lose(link, reason)
+        elif seconds := self._lost.hold(link, reason):
+            _log.warning(
+                "The connection to slot %d on %s was lost: %s. Its %d tasks start elsewhere when Spark reports the end "
+                "of its process, or when its lease has ended, in %.1f s",
+                link.slot, cast("RemoteProcess", link.process).host, reason, len(link.tasks), seconds,
+            )  # fmt: skip
+
+    def _lose(self, link: SlotLink, reason: str) -> None:
+        """The process of a slot has ended, or is about to on this machine: its tasks may start elsewhere."""
+        link.cell = None  # a failed task may keep the link alive, but not the shared memory
         if not link.tasks and not self._roster.extras.is_wanted(link.slot):
             _log.info("Slot %d has ended; it was no longer needed", link.slot)
             return
@@ -245,11 +301,11 @@ class Slots:
         if self._closing:
             return
         _log.warning("Slot %d was lost with %d tasks: %s", link.slot, len(lost), reason)
-        if lapsed or not self.may_run():  # no task is at fault
+        if link.had_no_lease or not self.may_run():  # no task is at fault
             _log.info("Slot %d had no lease: this worker's membership in its group was not confirmed", link.slot)
         elif link.starved:
             _log.warning("Slot %d did not answer because this machine has too few processors for its load", link.slot)
-        else:
+        elif not link.is_remote or link.process_ended:  # otherwise its executor was lost
             self._suspect(link)
             self._report_stack(link)
         self._await_missing()
@@ -292,6 +348,35 @@ class Slots:
             self._drop(link, "Spark's driver has ended", kill=True)
         self._roster.suspects.driver_ended(self._clock())
         self._roster.starts = StartHistory()
+
+    def _driver_report(self, report: SlotEndedMessage | ExecutorsMessage) -> None:
+        assert self.driver
+        if report["op"] == "executors":
+            self._executors_changed(report)
+        elif self.is_remote:
+            generation, slot, attempt = self.driver.generation, report["slot"], report["attempt"]
+            link = self._roster.links.get(slot)
+            if link is not None and link.is_attempt(generation, slot, attempt):
+                link.process_ended = True
+                self._drop(link, "its process has ended", ended=True)
+            else:
+                self._lost.ended(generation, slot, attempt)
+
+    def _executors_changed(self, report: ExecutorsMessage) -> None:
+        for slot in report["leaving"]:
+            link = self._roster.links.get(slot)
+            if link is not None and not link.draining:
+                _log.warning("Slot %d is drained: Spark is decommissioning its executor", slot)
+                link.drain("the executor of its slot is being decommissioned")
+        new = sorted({*report["waiting"]} - {*self._waiting})
+        self._waiting = report["waiting"]
+        if new:
+            _log.warning(
+                "Slot(s) %s wait for a core: no executor of %s has a free one. Add executors or cores "
+                "(spark.cores.max, spark.dynamicAllocation.enabled), or lower headrace.slots",
+                ", ".join(map(str, new)), self._settings.master,
+            )  # fmt: skip
+        self._roster.slots_without_core(new)
 
     def _driver_line(self, level: str, line: str) -> None:
         self._listener.log(level, "runtime.engine.driver.driver", line, "")

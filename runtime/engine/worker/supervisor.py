@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from runtime.api.errors import ConnectError
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
 from runtime.engine.protocol.descriptors import expected_room
@@ -53,7 +54,9 @@ class SparkEngine:
         self._former_members: dict[TaskId, str] = {}
         self._placing: asyncio.TimerHandle | None = None
         self._max_extra_slots = settings.max_extra_slots
+        self._longest_lease = 3 * settings.lease_ttl  # seconds until a slot that does not answer is lost, and its lease
         self._reported_missing: set[str] = set()  # environments without a slot
+        self._preparing: set[asyncio.Task[None]] = set()
 
     @property
     def slots(self) -> Sequence[SlotInfo]:
@@ -93,7 +96,28 @@ class SparkEngine:
             self._revoke(former)
             self._forgive(former)
         self._former_members.pop(spec.id, None)
-        self._roster.add(TaskRun(spec))
+        task = TaskRun(spec)
+        self._roster.add(task)
+        if self._slots.is_remote:
+            task.archives = None
+            self._preparing.add(preparing := asyncio.create_task(self._prepare(task, former)))
+            preparing.add_done_callback(self._preparing.discard)
+        else:
+            self._place_soon(0.0)
+
+    async def _prepare(self, task: TaskRun, former: TaskRun | None) -> None:
+        """Make the archives of the plugins that a task needs on another machine, and wait until the former run cannot
+        write any more."""
+        if former is not None and former.link is not None:
+            await former.harmless.wait()
+        try:
+            task.archives = await self._slots.archives_of(task.spec)
+        except OSError as error:
+            if self._roster.tasks.get(task.spec.id) is task:
+                task.end()
+                task.failed = True
+                trace = f"{ConnectError.java_name}: The plugins of the task cannot be sent to its slot: {error}\n"
+                self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, trace)
         self._place_soon(0.0)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
@@ -111,6 +135,10 @@ class SparkEngine:
         if stopping.member_id:
             self._former_members[task] = stopping.member_id
         self._revoke(stopping)
+        if stopping.link.is_remote:  # its process may run for as long as its lease, whatever the network does
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._longest_lease):
+                    await stopping.harmless.wait()
         return False
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
@@ -169,7 +197,7 @@ class SparkEngine:
         self._placing = None
         for task, link in self._roster.placements():
             try:
-                link.send({"op": "start", "spec": task.spec})
+                link.send({"op": "start", "spec": task.spec, "archives": task.archives or {}})
             except (FrameError, TypeError, ValueError):  # too long, or not JSON
                 self._refuse(task, link, traceback.format_exc())
         self._slots.request_slots()
@@ -191,7 +219,7 @@ class SparkEngine:
         slot has room."""
         if self._roster.tasks.get(task.spec.id) is not task:
             link.remove(task)
-            task.ended.set()
+            task.end()
         elif self._roster.crowded(link):
             self._roster.returned(link, task)
             self._place_soon()
@@ -199,10 +227,10 @@ class SparkEngine:
             link.remove(task)
             self._listener.task_state(task.spec.id, task.spec.epoch, State.FAILED, reason)
             task.failed = True
-            task.ended.set()
+            task.end()
 
     def _refuse(self, task: TaskRun, link: SlotLink, trace: str) -> None:
         link.remove(task)
-        task.ended.set()
+        task.end()
         report = self._listener.task_state  # called later: the herder is still in start_task()
         asyncio.get_running_loop().call_soon(report, task.spec.id, task.spec.epoch, State.FAILED, trace)

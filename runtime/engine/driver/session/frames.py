@@ -13,11 +13,13 @@ _view_lock = threading.Lock()
 
 
 def staged_rows(session: Any, files: Sequence[str]) -> Any:
-    """The rows of local Parquet files with the same schema. It is read here: Spark would start a job for it."""
+    """The rows of Parquet files on this machine with the same schema, which is read here: Spark would start a job."""
     from pyarrow import parquet
     from pyspark.sql.pandas.types import from_arrow_schema
 
     schema = from_arrow_schema(parquet.read_schema(files[0]), prefer_timestamp_ntz=True)
+    if not session.sparkContext.master.startswith("local"):  # executors do not have the files
+        return session.createDataFrame(parquet.read_table(files), schema)
     return session.read.schema(schema).parquet(*(f"file://{file}" for file in files))
 
 

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from runtime.connectors.spark.session_client import UPLOAD
 from runtime.system import frames
 from runtime.system.processes import is_below, peer
 
@@ -37,6 +38,8 @@ Operation = Callable[[Caller, Mapping[str, Any]], Any]
 CHECK_INTERVAL = 0.25
 """Seconds between two checks whether the task of a running request still exists."""
 
+_CHUNK = 1 << 20
+
 ACCEPT_RETRY = 0.5
 """Seconds after which accept() is tried again."""
 
@@ -47,14 +50,17 @@ class SessionServer:
     def __init__(
         self,
         path: Path,
+        folder: Path,
         operate: Operation,
         cancel: Callable[[str], None],
         threads: int,
         release: Callable[[str], None] = lambda connection: None,
     ) -> None:
-        """`cancel` cancels the jobs of a job group. `release` is called with the name of a connection that has been
-        closed."""
-        self._path, self._operate, self._cancel, self._release = path, operate, cancel, release
+        """`folder` has the files of rows; `cancel` cancels the jobs of a job group. `release` is called with the name
+        of a connection that has been closed."""
+        self._path, self._folder, self._operate = path, folder, operate
+        self._cancel, self._release = cancel, release
+        self._worker = os.getppid()  # connects for slots on other machines
         self._pool = ThreadPoolExecutor(threads, "session")
 
     def start(self) -> None:
@@ -80,7 +86,7 @@ class SessionServer:
             except OSError:  # the client has closed it
                 connection.close()
                 continue
-            if uid != os.getuid() or not is_below(pid, os.getpid()):
+            if uid != os.getuid() or not (pid == self._worker or is_below(pid, os.getpid())):
                 connection.close()
                 continue
             name = f"headrace-task-{number}"
@@ -88,7 +94,11 @@ class SessionServer:
 
     def _serve(self, connection: socket.socket, name: str) -> None:
         try:
-            with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
+            with (
+                connection,
+                connection.makefile("rb") as stream,
+                contextlib.suppress(OSError, EOFError, frames.FrameError),
+            ):
                 self._answer_all(connection, stream, name)
         finally:
             self._release(name)
@@ -97,12 +107,20 @@ class SessionServer:
         files: list[str] = []
         try:
             for number, request in enumerate(frames.read_all(stream)):
-                files = request.get("files", [])
+                if request.get("op") == UPLOAD:
+                    files = [self._place(request["file"])]
+                    _save(stream, files[0], request["size"])
+                    connection.sendall(frames.encode({"result": None}))
+                    continue
+                files = request["files"] = [self._place(file) for file in request.get("files", [])]
                 if not self._answer(connection, Caller(name, f"{name}-{number}"), request):
                     return
         finally:
             for file in files:  # a slot that was killed cannot remove them
                 Path(file).unlink(missing_ok=True)
+
+    def _place(self, file: str) -> str:
+        return str(self._folder / Path(file).name)
 
     def _answer(self, connection: socket.socket, caller: Caller, request: Mapping[str, Any]) -> bool:
         """Whether the task still exists."""
@@ -131,6 +149,17 @@ class SessionServer:
         while not work.cancel() and not work.done():
             self._cancel(group)  # again: a request may start several jobs
             time.sleep(CHECK_INTERVAL)
+
+
+def _save(stream: BinaryIO, file: str, size: int) -> None:
+    """Store the next bytes of a stream. EOFError if it ends before."""
+    with Path(file).open("wb") as rows:
+        while size:
+            data = stream.read(min(size, _CHUNK))
+            if not data:
+                raise EOFError
+            rows.write(data)
+            size -= len(data)
 
 
 def _outcome(work: Callable[[], Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sess
         path = tmp_path / "session.sock"
         monkeypatch.setenv(session_client.SOCKET, str(path))
         monkeypatch.setattr(server, "is_below", lambda pid, ancestor: (pid, ancestor) == (os.getpid(), os.getpid()))
-        SessionServer(path, operate, cancel, 2).start()
+        SessionServer(path, path.parent, operate, cancel, 2).start()
         return SessionClient("test")
 
     return start

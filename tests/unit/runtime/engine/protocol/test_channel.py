@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runtime.engine.protocol.channel import BlockingChannel, encode, read_message
+from runtime.engine.protocol.channel import BlockingChannel, UnixConnection, encode, read_message
 from runtime.engine.protocol.task_specs import spec_from_json
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.system.frames import FrameError
@@ -83,7 +83,7 @@ def test_the_blocking_side_reads_frames_in_pieces_and_then_the_end(tmp_path: Pat
 
         thread = threading.Thread(target=serve)
         thread.start()
-        channel = BlockingChannel(path, 5.0)
+        channel = BlockingChannel(UnixConnection(path, 5.0))
         assert [channel.receive() for _ in range(3)] == [{"op": "a"}, {"op": "b"}, None]
         thread.join()
 
@@ -93,7 +93,7 @@ def test_the_end_of_the_worker_is_seen_while_its_messages_are_unread(tmp_path: P
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
-        channel = BlockingChannel(path, 5.0)
+        channel = BlockingChannel(UnixConnection(path, 5.0))
         peer, _ = server.accept()
         peer.sendall(encode({"op": "a"}))
         assert not channel.closed

@@ -14,7 +14,7 @@ from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.protocol.messages import FromSlot
+from runtime.engine.protocol.messages import VERSION, FromSlot
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
@@ -220,7 +220,9 @@ async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> 
 
     async def refused() -> int:
         reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(encode({"op": "hello", "generation": 1, "slot": 0, "attempt": 1, "room": None}))
+        writer.write(
+            encode({"op": "hello", "version": VERSION, "generation": 1, "slot": 0, "attempt": 1, "room": None})
+        )
         assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()

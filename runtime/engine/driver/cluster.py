@@ -1,0 +1,104 @@
+"""Slots on the executors of a cluster: how they are started, where they run, and whether they wait for a core."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from runtime.engine.driver import launch
+from runtime.engine.driver.code_archive import write_code_archive
+from runtime.engine.protocol.messages import ExecutorsMessage
+from runtime.engine.protocol.remote import Attempt
+from runtime.engine.protocol.settings import DriverSettings, SlotSettings
+
+_log = logging.getLogger(__name__)
+
+CHECK_INTERVAL = 1.0  # seconds
+FIRST_WAIT = 5  # checks after which a slot counts as waiting: a free core is used sooner
+
+
+def group_of(slot: int) -> str:
+    """The name of the job group of a slot."""
+    return f"slot-{slot}"
+
+
+class ClusterJobs:
+    """Runs the Spark jobs of slots on executors. Thread-safe."""
+
+    def __init__(self, context: Any, settings: DriverSettings) -> None:
+        from pyspark import cloudpickle
+
+        archive = write_code_archive(Path(settings.folder))
+        context.addArchive(str(archive))
+        cloudpickle.register_pickle_by_value(launch)  # executors do not have the module
+        self._context, self._secret = context, settings.secret
+        self._body = partial(launch.launch, archive.name)
+
+    def run(self, settings: SlotSettings) -> None:
+        """Run the job of a slot until it ends. The token travels in the job's data: Spark stores code and properties
+        of jobs, such as in event logs, but sends data with the task only."""
+        attempt = Attempt(settings.generation, settings.slot, settings.attempt)
+        row = json.dumps({"settings": asdict(settings), "token": attempt.token(self._secret)})
+        self._context.parallelize([row], 1).foreachPartition(self._body)
+
+
+class ExecutorWatch:
+    """Reports slots that wait for a core, and slots whose executors are being decommissioned."""
+
+    def __init__(
+        self, context: Any, slots: Callable[[], Collection[int]], report: Callable[[ExecutorsMessage], None]
+    ) -> None:
+        """`slots` that should run; `report` is called when something has changed."""
+        self._context, self._slots, self._report = context, slots, report
+        self._spark = context._jsc.sc()
+        self._checks: dict[int, int] = {}
+        self._last: tuple[list[int], list[int]] = [], []
+
+    def start(self) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._run, name="executors", daemon=True).start()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(CHECK_INTERVAL):
+            try:
+                self.check()
+            except Exception:  # Py4J's errors: the JVM is ending, or a job has just ended
+                _log.debug("The executors of the slots could not be determined", exc_info=True)
+
+    def check(self) -> None:
+        """Look at the tasks of all slots once."""
+        waiting, leaving = [], []
+        slots = sorted(self._slots())
+        self._checks = {slot: self._checks.get(slot, 0) for slot in slots}
+        for slot in slots:
+            executor = self._executor_of(slot)
+            self._checks[slot] = self._checks[slot] + 1 if executor is None else 0
+            if executor is None and self._checks[slot] >= FIRST_WAIT:
+                waiting.append(slot)
+            elif executor is not None and not self._is_staying(executor):
+                leaving.append(slot)
+        if (waiting, leaving) != self._last:
+            self._last = waiting, leaving
+            self._report({"op": "executors", "waiting": waiting, "leaving": leaving})
+
+    def _executor_of(self, slot: int) -> str | None:
+        """The executor on which the task of a slot runs; None if the slot waits for one."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group_of(slot))]
+        for job in jobs:
+            for stage in job.stageIds if job is not None and job.status == "RUNNING" else ():
+                tasks = self._spark.statusStore().taskList(stage, 0, 1)
+                if tasks.size() and str(tasks.apply(0).status()) == "RUNNING":
+                    return str(tasks.apply(0).executorId())
+        return None
+
+    def _is_staying(self, executor: str) -> bool:
+        """False while an executor is decommissioned or lost."""
+        return bool(self._spark.schedulerBackend().isExecutorActive(executor))

@@ -1,0 +1,248 @@
+"""The worker's TLS port for slots on other machines, with a thread of its own.
+
+The thread renews leases while the worker's event loop is busy. Messages of slots are passed to the event loop, at most
+`_BATCH` at a time, so that a slot that floods its worker waits, as on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import math
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from runtime.engine.placement.remote_lease import RemoteLease
+from runtime.engine.placement.roster import RemoteProcess, SlotLink
+from runtime.engine.protocol.archives import ArchiveMessage
+from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
+from runtime.engine.protocol.messages import FromSlot, LeaseMessage
+from runtime.engine.protocol.remote import Attempt, RemoteAccess, RemoteHello
+from runtime.engine.worker.archives import WorkerArchives
+from runtime.engine.worker.certificate import make_certificate
+from runtime.engine.worker.server import CLOSE_REASONS, SlotLinkListener, refusal
+from runtime.system.frames import FrameError
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+HELLO_TIMEOUT = 10.0
+MAX_STRANGERS = 64  # connections at a time that have not proved their identity
+_BATCH = 64  # messages of a slot that wait for the event loop
+_CHUNK = 1 << 18
+
+
+class RemoteServer:
+    """Started and closed by the event loop; all connections belong to the thread."""
+
+    def __init__(
+        self,
+        listener: SlotLinkListener,
+        clock: Callable[[], float],
+        secret: str,
+        archives: WorkerArchives,
+        session: Callable[[int], Path],
+    ) -> None:
+        """`secret`: from which tokens are derived; `session`: the socket of a driver's Spark session."""
+        self._listener, self._clock, self._secret = listener, clock, secret
+        self._archives, self._session = archives, session
+        self._worker = asyncio.get_running_loop()
+        self._opened: concurrent.futures.Future[int] = concurrent.futures.Future()
+        self._leases: dict[Attempt, RemoteLease] = {}
+        self._last: dict[int, tuple[int, int]] = {}  # generation and attempt by slot: each token opens one channel
+        self._strangers = 0
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing: asyncio.Event | None = None
+
+    async def start(self, bind: str, host: str, port: int, folder: Path) -> RemoteAccess:
+        """Listen on an address; slots use `host`. OSError if that is not possible."""
+        context, fingerprint = make_certificate(folder)
+        work = self._serve_all(bind, port, context)
+        self._thread = threading.Thread(target=asyncio.run, args=(work,), name="remote-slots", daemon=True)
+        self._thread.start()
+        return RemoteAccess(host, await asyncio.wrap_future(self._opened), fingerprint)
+
+    async def close(self) -> None:
+        """Close every connection: a slot ends when its connection closes."""
+        if self._loop is not None and self._closing is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._closing.set)
+            await asyncio.to_thread(self._thread.join, 2 * HELLO_TIMEOUT)
+
+    async def _serve_all(self, bind: str, port: int, context: Any) -> None:
+        self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            server = await asyncio.start_server(
+                self._serve, bind, port, ssl=context, ssl_handshake_timeout=HELLO_TIMEOUT, ssl_shutdown_timeout=1.0
+            )
+        except OSError as error:
+            self._opened.set_exception(error)
+            return
+        self._opened.set_result(server.sockets[0].getsockname()[1])
+        await self._closing.wait()
+        server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            hello = await self._admit(reader, writer)
+            if hello is not None:
+                attempt = Attempt(hello["generation"], hello["slot"], hello["attempt"])
+                match hello["kind"]:
+                    case "slot":
+                        await self._follow(hello, attempt, reader, writer)
+                    case "lease":
+                        await self._renew(attempt, reader, writer)
+                    case "archive":
+                        await self._send_archive(reader, writer)
+                    case "session":
+                        await self._relay(attempt, reader, writer)
+        except CLOSE_REASONS:
+            pass
+        finally:
+            writer.close()
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> RemoteHello | None:
+        if self._strangers >= MAX_STRANGERS:
+            return None
+        self._strangers += 1
+        try:
+            async with asyncio.timeout(HELLO_TIMEOUT):
+                hello = cast("RemoteHello", await read_message(reader, MAX_HELLO))
+            attempt = Attempt(int(hello["generation"]), int(hello["slot"]), int(hello["attempt"]))
+            if not attempt.is_proved_by(str(hello["token"]), self._secret):
+                raise FrameError("the token is not that of a slot of this worker")
+            if (reason := refusal(hello.get("version"))) is not None:
+                writer.write(encode({"op": "refused", "reason": reason}))
+                raise FrameError(reason)
+            if hello["kind"] == "slot":
+                self._use(attempt)
+            elif attempt not in self._leases:
+                raise FrameError(f"slot {attempt.slot} is not connected")
+        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
+            peer = (writer.get_extra_info("peername") or ("?",))[0]
+            _log.warning(
+                "A connection to the port for slots from %s was refused: %s", peer, error or type(error).__name__
+            )
+            return None
+        finally:
+            self._strangers -= 1
+        return hello
+
+    def _use(self, attempt: Attempt) -> None:
+        """A token opens one channel, and none after that of a later attempt."""
+        if self._last.get(attempt.slot, (0, 0)) >= (attempt.generation, attempt.attempt):
+            raise FrameError(f"the token of slot {attempt.slot} has been used before")
+        self._last[attempt.slot] = attempt.generation, attempt.attempt
+
+    async def _follow(
+        self, hello: RemoteHello, attempt: Attempt, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        lease, room = RemoteLease(), hello.get("room")
+        link = SlotLink(
+            slot=attempt.slot,
+            attempt=attempt.attempt,
+            generation=attempt.generation,
+            process=RemoteProcess(int(hello["pid"]), str(hello["host"])),
+            writer=_ThreadWriter(asyncio.get_running_loop(), writer),
+            heard=self._clock(),
+            room=math.inf if room is None else float(room),
+            cell=lease,
+        )
+        self._leases[attempt] = lease
+        try:
+            if not await self._on_worker(self._call(self._listener.link_up, link)):
+                writer.write(encode({"op": "refused", "reason": "the worker does not need this slot"}))
+                return
+            await self._pass_on(link, reader)
+        finally:
+            del self._leases[attempt]
+            lease.revoke()
+            self._worker.call_soon_threadsafe(self._listener.link_down, link)
+
+    async def _pass_on(self, link: SlotLink, reader: asyncio.StreamReader) -> None:
+        count = 0
+        while True:
+            message: FromSlot = await read_message(reader)
+            self._worker.call_soon_threadsafe(self._handle, link, message)
+            count += 1
+            if count % _BATCH == 0:
+                await self._on_worker(asyncio.sleep(0))
+
+    def _handle(self, link: SlotLink, message: FromSlot) -> None:
+        try:
+            self._listener.link_message(link, message)
+        except Exception:  # a message that cannot be handled must not end the slot
+            _log.exception("A message from slot %d could not be handled: %.200r", link.slot, message)
+
+    async def _renew(self, attempt: Attempt, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lease = self._leases[attempt]
+        while True:
+            await read_message(reader, MAX_HELLO)
+            answer: LeaseMessage = {"op": "lease", "seconds": lease.promise(self._clock())}
+            writer.write(encode(answer))
+            await writer.drain()
+
+    async def _send_archive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await read_message(reader, MAX_HELLO)
+        file = self._archives.file(str(request["digest"]))
+        answer: ArchiveMessage = {} if file is None else {"size": file.stat().st_size}
+        writer.write(encode(cast("dict[str, object]", answer)))
+        if file is not None:
+            with file.open("rb") as content:
+                while data := content.read(_CHUNK):
+                    writer.write(data)
+                    await writer.drain()
+        writer.write_eof() if writer.can_write_eof() else None
+        await reader.read()  # the slot closes the connection
+
+    async def _relay(self, attempt: Attempt, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Connect a task with the driver's Spark session."""
+        to_session = await asyncio.open_unix_connection(str(self._session(attempt.generation)))
+        ways = {
+            asyncio.create_task(_pump(reader, to_session[1])),
+            asyncio.create_task(_pump(to_session[0], writer)),
+        }
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            to_session[1].close()
+
+    async def _on_worker(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Run on the worker's event loop."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._worker))
+
+    async def _call(self, call: Callable[[SlotLink], _T], link: SlotLink) -> _T:
+        return call(link)
+
+
+class _ThreadWriter:
+    """Writes to a connection of the thread from the worker's event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, writer: asyncio.StreamWriter) -> None:
+        self._loop, self._writer = loop, writer
+        self._closed = False
+
+    def is_closing(self) -> bool:
+        return self._closed or self._writer.is_closing()
+
+    def write(self, data: bytes) -> None:
+        with contextlib.suppress(RuntimeError):  # the thread has ended
+            self._loop.call_soon_threadsafe(self._writer.write, data)
+
+    def close(self) -> None:
+        self._closed = True
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._writer.close)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(_CHUNK):
+            writer.write(data)
+            await writer.drain()

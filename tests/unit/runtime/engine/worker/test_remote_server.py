@@ -1,0 +1,292 @@
+"""The TLS port for slots on other machines, with real connections on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.engine.placement.remote_lease import GRACE
+from runtime.engine.placement.roster import SlotLink
+from runtime.engine.protocol.channel import encode
+from runtime.engine.protocol.messages import FromSlot
+from runtime.engine.protocol.remote import Attempt, Caller, RemoteAccess
+from runtime.engine.slot.archives import SlotArchives
+from runtime.engine.worker import server as local_server
+from runtime.engine.worker.archives import WorkerArchives
+from runtime.engine.worker.remote_server import RemoteServer
+from runtime.model.environment import Environment
+from runtime.system import frames
+from runtime.system.tls_socket import PinError, TlsSocket
+from tests.support.engine_recorder import task_spec, until
+
+KEY = "5e" * 32
+
+
+@dataclass
+class Listener:
+    """Accepts every slot."""
+
+    up: list[SlotLink] = field(default_factory=list)
+    messages: list[FromSlot] = field(default_factory=list)
+    down: list[SlotLink] = field(default_factory=list)
+
+    def is_slot(self, pid: int) -> bool:
+        return False
+
+    def link_up(self, link: SlotLink) -> bool:
+        self.up.append(link)
+        link.send({"op": "welcome", "stuck_after": 1.0})
+        return True
+
+    def link_message(self, link: SlotLink, message: FromSlot) -> None:
+        self.messages.append(message)
+
+    def link_down(self, link: SlotLink) -> None:
+        self.down.append(link)
+
+
+@dataclass
+class Port:
+    """A server, and callers that know its secret."""
+
+    listener: Listener
+    access: RemoteAccess
+
+    def caller(self, attempt: int = 1, slot: int = 0) -> Caller:
+        own = Attempt(1, slot, attempt)
+        return Caller(self.access, own, own.token(KEY), "elsewhere", 4711)
+
+    async def slot(self, attempt: int = 1, slot: int = 0) -> TlsSocket:
+        """The connection of an accepted slot."""
+        connection = await asyncio.to_thread(self.caller(attempt, slot).connect, "slot")
+        assert (await read(connection))["op"] == "welcome"
+        return connection
+
+
+@pytest.fixture
+async def port(tmp_path: Path) -> AsyncIterator[Port]:
+    listener = Listener()
+    archives = WorkerArchives(tmp_path / "archives")
+    server = RemoteServer(listener, time.monotonic, KEY, archives, lambda generation: tmp_path / "session.sock")
+    access = await server.start("127.0.0.1", "127.0.0.1", 0, tmp_path)
+    port = Port(listener, access)
+    port.archives = archives  # type: ignore[attr-defined]
+    yield port
+    await server.close()
+
+
+async def read(connection: TlsSocket) -> Any:
+    """The next message; None at the end."""
+    found = await asyncio.to_thread(frames.read, connection.stream)
+    return None if found is None else found[0]
+
+
+async def test_a_slot_and_the_worker_exchange_messages_of_any_size(port: Port) -> None:
+    connection = await port.slot()
+    link = port.listener.up[0]
+    assert (link.slot, link.attempt, link.process.pid, link.is_remote) == (0, 1, 4711, True)
+    big = {"op": "log", "level": "INFO", "logger": "x", "message": "ü" * 2_000_000, "context": ""}
+    await asyncio.to_thread(connection.sendall, encode(big))
+    await until(lambda: port.listener.messages)
+    assert port.listener.messages == [big]
+    link.send({"op": "drain", "reason": "r" * 3_000_000})
+    assert len((await read(connection))["reason"]) == 3_000_000
+    assert not connection.closed
+    link.writer.close()
+    await until(lambda: connection.closed)
+    assert await read(connection) is None
+    await until(lambda: port.listener.down)
+    connection.close()
+
+
+async def test_another_certificate_is_refused_before_the_token_is_sent(port: Port) -> None:
+    other = replace(port.access, fingerprint="00" * 32)
+    with pytest.raises(PinError):
+        await asyncio.to_thread(replace(port.caller(), access=other).connect, "slot")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda caller: replace(caller, token="00" * 32),
+        lambda caller: replace(caller, token="ü"),
+        lambda caller: replace(caller, attempt=Attempt(1, 0, 2)),
+        lambda caller: replace(caller, attempt=Attempt(2, 0, 1)),
+        lambda caller: replace(caller, attempt=Attempt(1, 7, 1)),
+    ],
+)
+async def test_a_token_is_valid_for_its_own_attempt_only(
+    port: Port, change: Callable[[Caller], Caller], caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = await asyncio.to_thread(change(port.caller()).connect, "slot")
+    assert await read(connection) is None
+    assert not port.listener.up
+    assert "the token is not that of a slot of this worker" in caplog.text
+    assert port.caller().token not in caplog.text
+    connection.close()
+
+
+async def test_a_token_opens_one_channel(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    first = await port.slot(attempt=2)
+    for attempt in (1, 2):
+        again = await asyncio.to_thread(port.caller(attempt).connect, "slot")
+        assert await read(again) is None
+    assert "has been used before" in caplog.text
+    (await port.slot(attempt=3)).close()
+    first.close()
+
+
+async def test_a_slot_of_another_version_gets_the_reason(
+    port: Port, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(local_server, "VERSION", 2)
+    connection = await asyncio.to_thread(port.caller().connect, "slot")
+    assert await read(connection) == {
+        "op": "refused",
+        "reason": "the slot speaks version 1 of the worker's protocol, the worker version 2",
+    }
+    assert "version 1 of the worker's protocol" in caplog.text
+    connection.close()
+
+
+async def test_strangers_get_nothing(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "asyncio")
+    with socket.create_connection((port.access.host, port.access.port)) as plain:
+        plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        plain.settimeout(5)
+        await asyncio.sleep(0)
+        assert b"HTTP" not in await asyncio.to_thread(plain.recv, 100)
+    for nonsense in (b"\0\0\0\2[]", b"\0\0\0\2{}", b"\xff" * 100):
+        connection = TlsSocket(port.access.host, port.access.port, port.access.fingerprint, 5.0)
+        connection.sendall(nonsense)
+        assert await read(connection) is None
+        connection.close()
+    assert not port.listener.up
+    (await port.slot()).close()
+
+
+async def test_a_lease_is_promised_while_it_is_granted(port: Port) -> None:
+    connection = await port.slot()
+    lease = port.listener.up[0].cell
+    assert lease is not None
+    renewal = await asyncio.to_thread(port.caller().connect, "lease")
+
+    async def renewed() -> float:
+        await asyncio.to_thread(renewal.sendall, encode({"op": "renew"}))
+        return float((await read(renewal))["seconds"])
+
+    assert await renewed() == 0.0
+    assert port.listener.up[0].free_from == 0.0
+    deadline = time.monotonic() + 30
+    lease.grant(deadline)
+    assert 29 < await renewed() <= 30
+    assert port.listener.up[0].free_from == deadline + GRACE
+    lease.revoke()
+    assert await renewed() == 0.0
+    assert port.listener.up[0].free_from == deadline + GRACE
+    connection.close()
+    renewal.close()
+
+
+async def test_leases_are_renewed_while_the_event_loop_is_busy(port: Port) -> None:
+    connection = await port.slot()
+    lease = port.listener.up[0].cell
+    assert lease is not None
+    lease.grant(time.monotonic() + 30)
+    renewal = await asyncio.to_thread(port.caller().connect, "lease")
+    renewal.sendall(encode({"op": "renew"}))
+    assert frames.read(renewal.stream)[0]["seconds"] > 0  # type: ignore[index] # blocks this event loop
+    renewal.close()
+    connection.close()
+
+
+async def test_further_connections_need_a_slot(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    for kind in ("lease", "archive", "session"):
+        connection = await asyncio.to_thread(port.caller().connect, kind)  # type: ignore[arg-type] # any of these
+        assert await read(connection) is None
+        connection.close()
+    assert "slot 0 is not connected" in caplog.text
+
+
+async def test_plugins_reach_the_slot_and_are_unpacked_once(port: Port, tmp_path: Path) -> None:
+    archives: WorkerArchives = port.archives  # type: ignore[attr-defined]
+    plugins, environment, jar = tmp_path / "plugins", tmp_path / "env" / "site-packages", tmp_path / "java" / "x.jar"
+    for file in (plugins / "a.py", plugins / "p" / "__init__.py", environment / "b.py", jar):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"NAME = {file.name!r}\n" * 1000)
+    spec = replace(
+        task_spec("x"),
+        plugin_path=[str(plugins)],
+        environment=Environment("e-1", (str(environment),)),
+        task_class=f"java:x.Task@{jar}",
+        targets={"key.converter": f"java:x.Key@{jar}", "transforms.a.type": "runtime.x:Y"},
+    )
+    digests = await archives.of(spec)
+    assert digests == await archives.of(spec)
+    connection = await port.slot()
+    fetched: list[str] = []
+
+    def connect() -> TlsSocket:
+        fetched.append("archive")
+        return port.caller().connect("archive")
+
+    (tmp_path / "slot").mkdir()
+    slots = SlotArchives(tmp_path / "slot", connect)
+    found = await asyncio.to_thread(slots.localized, spec, digests)
+    assert found == await asyncio.to_thread(slots.localized, spec, digests)
+    assert len(fetched) == 3
+    assert found.environment is not None
+    for here, there in [(found.plugin_path[0], plugins), (found.environment.folders[0], environment)]:
+        assert here.startswith(str(tmp_path / "slot"))
+        names = [file.relative_to(there) for file in there.rglob("*.py")]
+        assert all((Path(here) / name).read_bytes() == (there / name).read_bytes() for name in names)
+    java, _, location = found.task_class.partition("@")
+    assert java == "java:x.Task" and found.targets["key.converter"] == f"java:x.Key@{location}"
+    assert (tmp_path / location).read_bytes() == jar.read_bytes()
+    assert found.targets["transforms.a.type"] == "runtime.x:Y"
+    connection.close()
+
+
+async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -> None:
+    archives: WorkerArchives = port.archives  # type: ignore[attr-defined]
+    (tmp_path / "plugins").mkdir()
+    module = tmp_path / "plugins" / "a.py"
+    module.write_text("A = 1\n")
+    spec = replace(task_spec("x"), plugin_path=[str(tmp_path / "plugins")])
+    before = await archives.of(spec)
+    module.write_text("A = 22\n")
+    os.utime(module, (1, 1))
+    after = await archives.of(spec)
+    assert before != after
+    file = archives.file(after[str(tmp_path / "plugins")])
+    assert file is not None
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == after[str(tmp_path / "plugins")]
+    assert archives.file("../secret") is None
+
+
+async def test_the_session_is_reached_through_the_worker(port: Port, tmp_path: Path) -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    session = await asyncio.start_unix_server(echo, str(tmp_path / "session.sock"))
+    connection = await port.slot()
+    relayed = await asyncio.to_thread(port.caller().connect, "session")
+    message = {"rows": "x" * 1_000_000}
+    await asyncio.to_thread(relayed.sendall, frames.encode(message))
+    assert await read(relayed) == message
+    session.close()
+    relayed.close()
+    connection.close()
