@@ -286,6 +286,38 @@ class ProgressHistoryAnswer(TypedDict):
     points: list[RecordedProgress]
 
 
+class RestartPolicyAnswer(TypedDict):
+    """When a connector is restarted automatically. `attempts` in a row; 0: none, -1: without limit."""
+
+    attempts: int
+
+
+class PastRestartAnswer(TypedDict):
+    """A failure; `attempt` is the number of the restart that followed, 0 for none."""
+
+    time: int
+    attempt: int
+    error: str
+
+
+class RestartUnitAnswer(TypedDict):
+    """A connector (`task` is null) or task. `due`: time of the restart that waits; `ended`: no restart follows."""
+
+    task: int | None
+    attempts: int
+    due: int | None
+    ended: bool
+    history: list[PastRestartAnswer]
+
+
+class RestartsAnswer(TypedDict):
+    """`GET /connectors/{name}/restarts`."""
+
+    name: str
+    policy: RestartPolicyAnswer
+    units: list[RestartUnitAnswer]
+
+
 class PreviewFate(TypedDict):
     """What happens to a record; `by`: the transformation or converter that decides."""
 

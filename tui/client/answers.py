@@ -123,6 +123,14 @@ ERRORS = Object(
     }
 )
 RECORDED = Object({"points": ListOf(Object({"time": TIME, "written": COUNT, "lag": Maybe(COUNT)}))})
+RESTARTS = Object({
+    "name": TEXT,
+    "policy": Object({"attempts": Number((int,))}),
+    "units": ListOf(Object({
+        "task": Maybe(COUNT), "attempts": COUNT, "due": Maybe(TIME), "ended": FLAG,
+        "history": ListOf(Object({"time": TIME, "attempt": COUNT, "error": TEXT})),
+    })),
+})  # fmt: skip
 PLUGINS = ListOf(Object({"class": TEXT, "type": TEXT}, {"version": TEXT}))
 PLUGIN_DETAILS = ListOf(Object({"class": TEXT, "type": TEXT, "version": TEXT, "language": TEXT, "from": TEXT}))
 RELOAD = Object({"workers": MapOf(Maybe(Object({"plugins": ListOf(ANYTHING), "restarted": NAMES, "missing": NAMES})))})
@@ -179,6 +187,7 @@ WORKERS = Object(
 )
 HEALTH = Object(optional={"status": TEXT, "message": TEXT})
 
+RATE = Number((int, float), 0)
 PROGRESS = MapOf(
     Object(
         optional={
@@ -188,6 +197,7 @@ PROGRESS = MapOf(
             "read": COUNT,
             "failed": COUNT,
             "written": Number((int, float), 0),
+            "limit": Maybe(Object(optional={"records": Maybe(RATE), "bytes": Maybe(RATE)})),
         }
     )
 )

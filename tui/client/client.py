@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ProgressHistoryAnswer,
         ReloadAnswer,
         ResolvedAnswer,
+        RestartsAnswer,
         RootAnswer,
         StatusAnswer,
         TaskAnswer,
@@ -214,6 +215,11 @@ class Connect:
     async def progress(self, name: str) -> ProgressHistoryAnswer:
         """Records and lag over the last hours; Headrace workers only."""
         found: ProgressHistoryAnswer = await self._send("GET", _of(name, "progress"), shape=answers.RECORDED)
+        return found
+
+    async def restarts(self, name: str) -> RestartsAnswer:
+        """Policy and history of automatic restarts; Headrace workers only."""
+        found: RestartsAnswer = await self._send("GET", _of(name, "restarts"), shape=answers.RESTARTS)
         return found
 
     async def plugins(self, connectors_only: bool = True) -> list[PluginAnswer]:

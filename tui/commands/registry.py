@@ -22,6 +22,7 @@ VERBS = {
     "get events": "cluster.events:GetEvents",
     "get offsets": "cluster.reading:GetOffsets",
     "get offset history": "offsets.history:GetOffsetHistory",
+    "get restarts": "cluster.restarts:GetRestarts",
     "get workers": "cluster.workers:GetWorkers",
     "get contexts": "contexts:GetContexts",
     "describe connector": "cluster.reading:DescribeConnector",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui.client.client import Connect
 from tui.errors import HeadraceError
 from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
+from tui.metrics.limits import limit_text
 from tui.metrics.rate_history import HistoryPoint, RateHistory
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ConnectorProgress(NamedTuple):
     stalled: tuple[int, ...] = ()
     at: float = 0.0
     failing: FailureRate = NO_FAILURES
+    limit: str = ""  # its rate limit, as text
 
     @property
     def is_known(self) -> bool:
@@ -59,8 +61,9 @@ def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> Connec
     lag = one.get("lag") or {}
     age = None if one.get("lag") is not None else one.get("age_ms")
     return ConnectorProgress(
-        lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing
-    )
+        lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing,
+        limit_text(one),
+    )  # fmt: skip
 
 
 class ProgressMonitor:

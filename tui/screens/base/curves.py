@@ -30,11 +30,12 @@ class Plots(NamedTuple):
         return max(STEP, self.seconds / max(1, self.width - SCALE) // STEP * STEP + STEP if self.seconds else STEP)
 
 
-def of_course(course: RateHistory, plots: Plots, now: float) -> Content:
-    """Plots of the rates that the worker has reported, also before the console was opened if it keeps them."""
+def of_course(course: RateHistory, plots: Plots, now: float, limit: str = "") -> Content:
+    """Plots of the rates that the worker has reported, also before the console was opened if it keeps them. `limit`
+    describes the rate limit, if any."""
     count, step = max(1, plots.width - SCALE), plots.step
     rates = course.rates(count, now, step)
-    window = f"over {span(min(now - course.started_at, count * step))}"
+    window = f"over {span(min(now - course.started_at, count * step))}" + (f"  {limit}" if limit else "")
     parts = _throughput(rates, course.rate(now), mean(rates), "records", window, plots)
     if course.has_lag:
         parts += _lag(course.lags(count, now, step), None, plots)

@@ -105,7 +105,7 @@ class MetricsPane(Pane):
         plots = curves.Plots(self.size.width - 4, height, SPANS[self.span])
         course = self.services.course(self.name_shown)
         if course is not None:
-            return curves.of_course(course, plots, time.time())
+            return curves.of_course(course, plots, time.time(), self.services.limit(self.name_shown))
         return curves.of_history(self.history, self.unit, plots)
 
     @property

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.app import ComposeResult
 from textual.content import Content
@@ -15,13 +15,17 @@ from tui.offsets import lag
 from tui.offsets.lag import OffsetWarnings
 from tui.screens.base import curves
 from tui.screens.base.pane import Pane
-from tui.screens.connector import failed_records
+from tui.screens.connector import automatic_restarts, failed_records
 from tui.screens.connector.overview import overview
 from tui.screens.connector.standing_warnings import standing
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
+if TYPE_CHECKING:
+    from tui.client.answer_types import RestartsAnswer
+
+T = TypeVar("T")
 LOG_LINES = 50
 MAX_CURVE = 60  # cells
 
@@ -62,7 +66,10 @@ class OverviewPane(Pane):
             remarks = lag.warnings(offsets)
             if one.type == "source" and one.running:
                 warning = standing(await self._log(one.name), offsets, time.time())
-            errors = failed_records.content(await self._errors(one.name))
+            errors = Content.assemble(
+                automatic_restarts.content(await self._restarts(one.name), time.time()),
+                failed_records.content(await self._errors(one.name)),
+            )
         except HeadraceError:
             pass
         if one.name == self.name_shown:
@@ -77,13 +84,10 @@ class OverviewPane(Pane):
             return ()
 
     async def _errors(self, name: str) -> Any:
-        """The failed records; None if the worker is an older Headrace version that does not count them."""
-        try:
-            return await self.services.connect.errors(name)
-        except Refused as error:
-            if error.status not in (404, 405):
-                raise
-            return None
+        return await _or_none(self.services.connect.errors(name))
+
+    async def _restarts(self, name: str) -> RestartsAnswer | None:
+        return await _or_none(self.services.connect.restarts(name))
 
     def draw(self) -> None:
         one = self.connector
@@ -97,6 +101,18 @@ class OverviewPane(Pane):
         course = self.services.course(self.name_shown)
         width = max(8, min(MAX_CURVE, self.size.width - 38))
         found = curves.in_lines(course, width, now) if course is not None else []
+        if found and (limit := self.services.limit(self.name_shown)):
+            found.append(("", Content.styled(limit, "$text-muted")))
         texts = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
         inks = ["$error" if text.startswith("STALLED") else "$warning" for text in texts]
         return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(texts, inks, strict=True))]
+
+
+async def _or_none(answer: Awaitable[T]) -> T | None:
+    """The answer; None if the worker is an older Headrace version that does not have it."""
+    try:
+        return await answer
+    except Refused as error:
+        if error.status not in (404, 405):
+            raise
+        return None

@@ -98,6 +98,11 @@ class ClusterServices:
         """Rates of a connector; None if neither the worker nor the brokers report them."""
         return self.progress.rate_histories.get(name)
 
+    def limit(self, name: str) -> str:
+        """The rate limit of a connector, as text; empty without one."""
+        known = self.progress.known.get(name)
+        return known.limit if known is not None else ""
+
     async def read_course(self, name: str) -> None:
         """Reads the progress that a Headrace worker recorded before the console was opened, once for each connector."""
         if self.is_ours and name not in self._courses_read:

@@ -1,0 +1,36 @@
+"""Automatic restarts of a connector on the overview: the policy's state for each failed unit, and its last failures."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui.commands.cluster.restarts import situation
+from tui.formatting import one_line
+from tui.widgets.text import visible
+
+if TYPE_CHECKING:
+    from tui.client.answer_types import RestartsAnswer
+
+MAX_SHOWN = 5  # failures of each unit, the newest
+Part = str | Content | tuple[str, str]
+_INKS = {"waits": "bold $warning", "given up": "bold $error"}
+
+
+def content(answer: RestartsAnswer | None, now: float) -> Content:
+    """The answer of `GET /connectors/NAME/restarts` as text; empty if nothing has failed under a policy."""
+    units = answer["units"] if answer else []
+    if answer is None or not units:
+        return Content("")
+    parts: list[Part] = [("\nautomatic restarts\n", "bold $accent")]
+    for unit in units:
+        who = "connector" if unit["task"] is None else f"task {unit['task']}"
+        word, text = situation(unit, answer["policy"], now)
+        parts += [f"{who}: ", (text, _INKS.get(word, "")), "\n"]
+        for past in unit["history"][:MAX_SHOWN]:
+            at = time.strftime("%H:%M:%S", time.localtime(past["time"] / 1000))
+            attempt = f"restart {past['attempt']}" if past["attempt"] else "no restart"
+            parts += [(f"  {at} {attempt:<11} ", "$text-muted"), visible(one_line(past["error"])), "\n"]
+    return Content.assemble(*parts)
