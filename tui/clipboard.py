@@ -61,8 +61,13 @@ def sequence(text: str, environ: Mapping[str, str]) -> str:
     """The OSC 52 sequence. For tmux twice: as passthrough to the outer terminal and for tmux itself, since its options
     may allow either."""
     plain = f"\x1b]52;c;{base64.b64encode(encoded(text)).decode()}\x07"
+    return through_multiplexer(plain, environ) + (plain if "TMUX" in environ else "")
+
+
+def through_multiplexer(plain: str, environ: Mapping[str, str]) -> str:
+    """The sequence, wrapped for the terminal around tmux or GNU screen if there is one."""
     if "TMUX" in environ:
-        return "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\" + plain
+        return "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     if "STY" in environ:
         pieces = [plain[at : at + SCREEN_CHUNK] for at in range(0, len(plain), SCREEN_CHUNK)]
         return "".join(f"\x1bP{piece}\x1b\\" for piece in pieces)

@@ -15,6 +15,7 @@ from tui.options import USAGE_TEXT, read_options
 
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor")
 MIN_COLUMNS = 40
+_DIRECT = {"preview": "preview connector", "watch": "watch", "check": "check"}  # commands without -c
 
 
 def entry() -> NoReturn:
@@ -84,8 +85,8 @@ def run(words: Sequence[str]) -> int:
         exec_runtime(words)
     if words and words[0] == "config":
         return _script({}, (" ".join(map(_quoted, words)),))
-    if words and words[0] == "preview":
-        return _preview(words[1:])
+    if words and words[0] in _DIRECT:
+        return _direct(words[0], words[1:])
     if words and words[0] in ("completion", "__complete"):
         from tui.script.completion import print_candidates, print_script
 
@@ -101,15 +102,22 @@ def run(words: Sequence[str]) -> int:
     return _screen(options)
 
 
-def _preview(words: Sequence[str]) -> int:
-    """`headrace preview [URL] NAME …`: runs the command `preview` without -c."""
+def _direct(verb: str, words: Sequence[str]) -> int:
+    """`headrace VERB [URL | --context NAME] …`: runs a command without -c."""
     from tui.options import is_url
 
-    url = next((word for word in words if is_url(word)), None)
-    rest = [word for word in words if word is not url]
+    options: dict[str, Any] = {}
+    rest = list(words)
+    if "--context" in rest[:-1]:
+        at = rest.index("--context")
+        options["context"] = rest[at + 1]
+        del rest[at : at + 2]
+    if (url := next((word for word in rest if is_url(word)), None)) is not None:
+        options["url"] = url
+        rest.remove(url)
     if {"-h", "--help"} & set(rest):
-        return _script({}, ("help preview connector",))
-    return _script({} if url is None else {"url": url}, (" ".join(map(_quoted, ["preview", *rest])),))
+        return _script({}, (f"help {_DIRECT[verb]}",))
+    return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
 
 
 def _quoted(word: str) -> str:

@@ -21,6 +21,9 @@ headrace --record FILE          the screen, recording all answers to FILE
                                 without secrets; --replay FILE shows them again
 headrace preview [URL] NAME …   records before and after a connector's
                                 transformations
+headrace check [URL] …          check connectors once: 0 OK, 1 WARNING,
+                                2 CRITICAL, 3 UNKNOWN
+headrace watch [URL] …          watch connectors, and notify of incidents
 headrace config                 every setting with its value and origin
 headrace completion bash|zsh|fish
                                 a completion script for the shell

@@ -5,6 +5,9 @@ theme = "headrace-light"
 [keys]                     # by the id that the help shows; several keys separated by commas
 stop = "S"
 filter = "slash,ctrl+f"
+
+[[rules]]                  # see docs/watch.md
+when = "failed"
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ FILE = "config.toml"
 
 
 class Settings(NamedTuple):
-    """The file's content; `keys` maps ids of bindings to keys."""
+    """The file's content; `keys` maps ids of bindings to keys, `rules` has the tables of `tui.watch.rules`."""
 
     theme: str = ""
     keys: Mapping[str, str] = {}
+    rules: tuple[Any, ...] = ()
 
 
 def load(folder: Path) -> tuple[Settings, list[str]]:
@@ -41,8 +45,8 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
 
 
 def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    unknown = [key for key in content if key not in ("theme", "keys")]
-    wrong = [f"{file} has the unknown key {key!r}; expected theme and [keys]" for key in unknown]
+    unknown = [key for key in content if key not in ("theme", "keys", "rules")]
+    wrong = [f"{file} has the unknown key {key!r}; expected theme, [keys] and [[rules]]" for key in unknown]
     theme, keys = content.get("theme", ""), content.get("keys", {})
     if not isinstance(theme, str):
         wrong.append(f"{file}: theme must be text")
@@ -53,4 +57,8 @@ def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[st
     for name in [name for name, value in keys.items() if not isinstance(value, str)]:
         wrong.append(f'{file}: [keys] {name} must be text, for example {name} = "S"')
         del keys[name]
-    return Settings(theme, keys), wrong
+    rules = content.get("rules", [])
+    if not isinstance(rules, list):
+        wrong.append(f"{file}: rules must be tables: [[rules]]")
+        rules = []
+    return Settings(theme, keys, tuple(rules)), wrong

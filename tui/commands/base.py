@@ -50,11 +50,13 @@ class CommandContext:
         known_profile: Callable[[], Profile | None] | None = None,
         screen_profile: str = "",
         settings_problems: Callable[[Path], list[str]] = lambda folder: [],
+        terminal: Callable[[str], None] | None = None,
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
+        self.terminal = terminal  # writes control sequences; None: there is no terminal
         self.screen_profile = screen_profile  # the name of the context that the screen shows
         self.settings_problems = settings_problems  # problems in the user's settings, as the screen reports them
         self.known_profile = known_profile or profile  # starts nothing; None means the embedded cluster

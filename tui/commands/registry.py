@@ -29,6 +29,8 @@ VERBS = {
     "describe plugin": "cluster.plugins:DescribePlugin",
     "describe worker": "cluster.workers:DescribeWorker",
     "preview connector": "connectors.preview:Preview",
+    "check": "cluster.watching:Check",
+    "watch": "cluster.watching:Watch",
     "apply": "connectors.applying:Apply",
     "stop connector": "connectors.lifecycle:Stop",
     "pause connector": "connectors.lifecycle:Pause",

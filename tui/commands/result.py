@@ -48,11 +48,12 @@ class Result(NamedTuple):
     outcomes: tuple[TargetOutcome, ...] = ()
     prose: bool = False  # whether `text` may be folded to the terminal's width
     pending: bool = False  # whether a dry run found changes
+    code: int = DONE  # the exit code of a check; see `tui.watch.checking`
 
     @property
     def exit_code(self) -> int:
-        """The common exit code of the outcomes, or PENDING; see `tui.errors`."""
-        return common_code([outcome.code for outcome in self.outcomes]) or (PENDING if self.pending else DONE)
+        """The common exit code of the outcomes, PENDING, or that of a check; see `tui.errors`."""
+        return common_code([outcome.code for outcome in self.outcomes]) or (PENDING if self.pending else self.code)
 
     @property
     def is_confirmation(self) -> bool:

@@ -99,6 +99,7 @@ def run(options: ScriptOptions) -> int:
         profile=cluster.profile,
         profiles=cluster.profiles,
         narrate=printer.say,
+        terminal=printer.signal if sys.stderr.isatty() else None,
         emit=printer.item,
         known_profile=cluster.known,
         settings_problems=options.settings_problems,

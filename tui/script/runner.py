@@ -41,6 +41,10 @@ class Printer:
         """Prints a message on one line of standard error."""
         print(plain(joined_lines(text)), file=sys.stderr, flush=True)
 
+    def signal(self, sequence: str) -> None:
+        """Writes a control sequence, such as a bell, to the terminal of standard error."""
+        print(sequence, end="", file=sys.stderr, flush=True)
+
     def error(self, error: HeadraceError, where: str = "") -> None:
         """Prints an error and records its exit code."""
         self.say(f"headrace: {where}{': ' if where else ''}{error}")

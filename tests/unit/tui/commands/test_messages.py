@@ -21,7 +21,10 @@ from tui.errors import NotFound
 from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
-NOUNS = "connectors, plugins, loggers, topics, events, offsets, offset history, workers, contexts, unfinished, orphans"
+NOUNS = (
+    "connectors, plugins, loggers, topics, events, offsets, offset history, restarts, workers, contexts, unfinished, "
+    "orphans"
+)
 
 
 def run_command(line: str, *answers: Any) -> Result:

@@ -1,0 +1,120 @@
+"""Notices: commands get connectors in variables, webhooks get JSON, and secrets stay secret."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.watch import notifying
+from tui.watch.conditions import condition
+from tui.watch.incidents import IncidentChange
+from tui.watch.notifying import BELL, Notifier
+from tui.watch.rules import Rule
+
+SECRET = "sesame-77"
+
+
+class Hook:
+    """A webhook that answers with the given statuses, then 200."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.bodies: list[Any] = []
+        answers, bodies = list(statuses), self.bodies
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(answers.pop(0) if answers else 200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Silent."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/{SECRET}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hook]]:
+    monkeypatch.setattr(notifying, "RETRY_DELAY", 0.01)
+    yield Hook
+
+
+def change(started: bool = True, **rule: Any) -> IncidentChange:
+    return IncidentChange(Rule(condition("failed"), **rule), started, (("a b", "is FAILED"), ("$(id)", "is FAILED")))
+
+
+def notified(*changes: IncidentChange) -> list[str]:
+    said: list[str] = []
+    notifier = Notifier("prod", None, said.append)
+    for one in changes:
+        notifier.notify(one)
+    notifier.close()
+    return said
+
+
+def test_a_webhook_gets_the_incident_and_its_end(hook: type[Hook]) -> None:
+    there = hook()
+    assert notified(change(webhook=there.url, name="down"), change(False, webhook=there.url)) == []
+    there.close()
+    assert [body["event"] for body in there.bodies] == ["started", "ended"]
+    assert there.bodies[0] == {
+        "text": "CRITICAL on prod: a b is FAILED; $(id) is FAILED (down)", "event": "started", "rule": "down",
+        "severity": "critical", "cluster": "prod", "connectors": ["a b", "$(id)"], "details": ["is FAILED"] * 2,
+    }  # fmt: skip
+
+
+def test_a_webhook_is_tried_again_unless_it_refuses(hook: type[Hook]) -> None:
+    flaky, refusing = hook(503, 500), hook(404, 404)
+    assert notified(change(webhook=flaky.url)) == []
+    assert notified(change(webhook=refusing.url)) == ["rule failed: the webhook failed: HTTP 404"]
+    flaky.close()
+    refusing.close()
+    assert (len(flaky.bodies), len(refusing.bodies)) == (3, 1)
+
+
+@pytest.mark.parametrize("address", [f"http://127.0.0.1:1/{SECRET}", f"nonsense:{SECRET}", f"http://[{SECRET}", SECRET])
+def test_the_address_of_a_webhook_is_never_shown(
+    address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notifying, "RETRY_DELAY", 0.01)
+    monkeypatch.setenv("HOOK", address)
+    for webhook in (address, "env:HOOK"):
+        (said,) = notified(change(webhook=webhook))
+        assert said.startswith("rule failed: the webhook ")
+        assert SECRET not in said
+    assert SECRET not in caplog.text
+
+
+def test_a_command_gets_connectors_in_variables_alone(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    command = f'echo "$HEADRACE_EVENT|$HEADRACE_SEVERITY|$HEADRACE_CONNECTORS|$HEADRACE_CLUSTER" >> {file}'
+    assert notified(change(command=command), change(False, command=command)) == []
+    assert file.read_text() == "started|critical|a b $(id)|prod\nended|critical|a b $(id)|prod\n"
+
+
+def test_a_command_that_fails_is_reported() -> None:
+    assert notified(change(command="echo broken >&2; exit 3")) == [
+        "rule failed: the command failed with code 3: broken"
+    ]
+
+
+def test_the_bell_rings_at_the_start_only() -> None:
+    written: list[str] = []
+    notifier = Notifier("prod", written.append, print, {"TERM": "xterm"})
+    for started in (True, False):
+        notifier.notify(change(started))
+    notifier.notify(change(desktop=False, bell=False))
+    assert [text.startswith("\x1b]9;") for text in written] == [True, True]
+    assert [text.count(BELL) for text in written] == [2, 1]  # the sequence itself ends with one

@@ -1,0 +1,161 @@
+"""`check` and `watch`: connectors verified by rules, once or continuously."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from tui.commands.arguments import Argument, duration, flag, option, options, positionals
+from tui.commands.base import Command, CommandContext
+from tui.commands.result import Result
+from tui.commands.targets import is_glob, matches
+from tui.errors import HeadraceError, UsageError
+from tui.watch.checking import Finding, Level, Report, check
+from tui.watch.conditions import Observation, condition
+from tui.watch.incidents import IncidentChange, Incidents
+from tui.watch.notifying import Notifier, report_of, text_of
+from tui.watch.observing import Observer
+from tui.watch.rules import CRITICAL, WARNING, Rule, load_rules
+
+DEFAULT_RULES = (
+    Rule(condition("failed"), CRITICAL),
+    Rule(condition("unassigned"), WARNING),
+    Rule(condition("stalled"), WARNING),
+)
+DEFAULT_PERIOD = 10.0  # seconds
+
+
+def _conditions(letter: str, severity: str) -> Argument[tuple[str, ...]]:
+    return options(
+        f"-{letter}", f"--{severity}", metavar="CONDITION", help=f"a {severity} condition, such as 'lag > 10k'"
+    )
+
+
+class _ByRules(Command):
+    """A command with conditions."""
+
+    names = positionals("NAME", "only these connectors; globs are allowed", at_least=0)
+    critical = _conditions("c", CRITICAL)
+    warning = _conditions("w", WARNING)
+
+    def _wanted(self, seen: Sequence[Observation]) -> list[Observation]:
+        return [one for one in seen if not self.names or matches(one.connector.name, self.names)]
+
+    def _given_rules(self) -> list[Rule]:
+        """Rules of the command line. Raises UsageError."""
+        given = [(text, CRITICAL) for text in self.critical] + [(text, WARNING) for text in self.warning]
+        return [Rule(condition(text), severity) for text, severity in given]
+
+
+class Check(_ByRules):
+    """Check connectors once, for monitoring systems and CI. Exit codes: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+
+    Conditions: failed, unassigned, paused, stopped, restarting, stalled, lag > N, failures > N, expires < TIME. Without
+    conditions, `failed` is critical, `unassigned` and `stalled` are warnings.
+    """
+
+    verb = "check"
+
+    by_rules = flag("--rules", help="the rules of config.toml")
+
+    async def run(self, context: CommandContext) -> Result:
+        try:
+            report = await self._report(context)
+        except HeadraceError as error:
+            report = Report(0, (Finding(Level.UNKNOWN, "", str(error)),))
+        raw = {
+            "status": report.level.name,
+            "connectors": report.connectors,
+            "findings": [{"level": f.level.name, "connector": f.connector, "text": f.text} for f in report.findings],
+        }
+        names = tuple(dict.fromkeys(f.connector for f in report.findings if f.connector))
+        return Result(raw, text=report.text, names=names, code=report.level)
+
+    async def _report(self, context: CommandContext) -> Report:
+        rules = self._rules(context)
+        seen = await _observer(context).observe({rule.when.subject for rule in rules})
+        chosen = self._wanted(seen)
+        there = {one.connector.name for one in seen}
+        missing = [name for name in self.names if not is_glob(name) and name not in there]
+        if self.names and not chosen and not missing:
+            raise HeadraceError(f"no connector matches {' '.join(self.names)}")
+        found = check(rules, chosen, time.time())
+        gone = tuple(Finding(Level.CRITICAL, name, "does not exist") for name in missing)
+        return found._replace(findings=(*gone, *found.findings))
+
+    def _rules(self, context: CommandContext) -> list[Rule]:
+        given = self._given_rules()
+        if not self.by_rules:
+            return given or list(DEFAULT_RULES)
+        rules = load_rules(context.profiles.path.parent, context.profile.name)
+        if not rules and not given:
+            raise UsageError("config.toml has no [[rules]] for this context")
+        return rules + given
+
+
+class Watch(_ByRules):
+    """Watch connectors by the rules of config.toml, or by conditions, and notify of incidents until ^C."""
+
+    verb = "watch"
+
+    every = option("--every", metavar="TIME", help="time between two observations; default 10s", convert=duration)
+    lasting = option("--for", metavar="TIME", help="end after this time", convert=duration)
+
+    async def run(self, context: CommandContext) -> Result:
+        rules = self._given_rules() or load_rules(context.profiles.path.parent, context.profile.name)
+        if not rules:
+            raise UsageError(
+                "config.toml has no [[rules]] for this context", "add one, or name a condition: watch -c failed"
+            )
+        period = DEFAULT_PERIOD if self.every is None else max(self.every, 0.1)
+        notifier = Notifier(context.profile.label, context.terminal, context.narrate)
+        context.narrate(
+            f"watching {context.profile.label} by {len(rules)} rule{'s' * (len(rules) > 1)}, every {period:g} s"
+        )
+        printed: list[Any] = []
+        try:
+            await self._watch(context, Incidents(rules), notifier, period, printed)
+        finally:
+            notifier.close()
+        return Result() if context.emits else Result(printed, text="\n".join(one["text"] for one in printed))
+
+    async def _watch(
+        self, context: CommandContext, incidents: Incidents, notifier: Notifier, period: float, printed: list[Any]
+    ) -> None:
+        observer = _observer(context)
+        subjects = {rule.when.subject for rule in incidents.rules}
+        deadline = None if self.lasting is None else context.clock() + self.lasting
+        trouble = ""
+        while True:
+            try:
+                seen = await observer.observe(subjects)
+            except UsageError:
+                raise
+            except HeadraceError as error:
+                changes = incidents.lost(str(error), time.time())
+                if str(error) != trouble:
+                    trouble = str(error)
+                    context.narrate(f"cannot observe the cluster, which keeps its incidents: {trouble}")
+            else:
+                trouble = ""
+                changes = incidents.observe(self._wanted(seen), time.time())
+            for change in changes:
+                printed.append(self._report(context, change))
+                notifier.notify(change)
+            left = period if deadline is None else min(period, deadline - context.clock())
+            if left <= 0:
+                return
+            await context.connect.sleep(left)
+
+    def _report(self, context: CommandContext, change: IncidentChange) -> Any:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        report = {"time": now, **report_of(change, context.profile.label)}
+        text = text_of(change, context.profile.label)
+        context.emit(report, self.output or "table", (now[11:19], report["event"], change.rule.title, text))
+        return report
+
+
+def _observer(context: CommandContext) -> Observer:
+    return Observer(context.connect, context.brokers if context.profile.bootstrap else None)

@@ -1,0 +1,87 @@
+"""One check of all connectors by some rules, with the results and exit codes of Nagios' plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from tui.formatting import counted, one_line
+from tui.watch.conditions import Observation
+from tui.watch.rules import CRITICAL, Rule
+
+MAX_NAMED = 5  # findings in the first line
+
+
+class Level(IntEnum):
+    """The result of a check; the value is the exit code."""
+
+    OK = 0
+    WARNING = 1
+    CRITICAL = 2
+    UNKNOWN = 3
+
+
+_ORDER = (Level.CRITICAL, Level.WARNING, Level.UNKNOWN)  # the worst first
+
+
+class Finding(NamedTuple):
+    """A condition that a connector meets, or that is unknown (`connector` is empty: for several)."""
+
+    level: Level
+    connector: str
+    text: str
+
+
+class Report(NamedTuple):
+    """The findings about a number of connectors, the worst first."""
+
+    connectors: int
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def level(self) -> Level:
+        """The worst level of all findings."""
+        return next((level for level in _ORDER if any(one.level is level for one in self.findings)), Level.OK)
+
+    @property
+    def text(self) -> str:
+        """The summary with performance data, and a line for each finding."""
+        words = [_words(one) for one in self.findings]
+        shown = "; ".join(words[:MAX_NAMED])
+        more = f"; and {len(words) - MAX_NAMED} more" if len(words) > MAX_NAMED else ""
+        number = counted(self.connectors, "connector")
+        head = f"HEADRACE {self.level.name} - {shown}{more}" if words else f"HEADRACE OK - {number}"
+        lines = [f"{one.level.name}: {words[at]}" for at, one in enumerate(self.findings)]
+        return "\n".join([f"{head} | {self._performance}", *(lines if len(lines) > 1 else [])])
+
+    @property
+    def _performance(self) -> str:
+        critical, warning = (sum(one.level is level for one in self.findings) for level in _ORDER[:2])
+        return f"connectors={self.connectors} critical={critical} warning={warning}"
+
+
+def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float) -> Report:
+    """Verifies the rules, without regard to how long a condition has lasted. `now` in seconds since 1970."""
+    findings = []
+    for rule in rules:
+        level = Level.CRITICAL if rule.severity == CRITICAL else Level.WARNING
+        unknown = []
+        for one in seen:
+            if not rule.covers(one.connector.name):
+                continue
+            verified = rule.when.verify(one, now)
+            if verified.holds:
+                findings.append(Finding(level, one.connector.name, verified.text))
+            elif verified.holds is None:
+                unknown.append(one.connector.name)
+        if unknown:
+            of = unknown[0] if len(unknown) == 1 else f"{len(unknown)} connectors"
+            findings.append(Finding(Level.UNKNOWN, "", f"{rule.when.subject} of {of} is not reported by this cluster"))
+    worst_first = sorted(dict.fromkeys(findings), key=lambda one: (_ORDER.index(one.level), one.connector))
+    return Report(len(seen), tuple(worst_first))
+
+
+def _words(one: Finding) -> str:
+    """A bar would begin performance data."""
+    return one_line(f"{one.connector} {one.text}").replace("|", "/")
