@@ -37,7 +37,7 @@ EXIT_CODES = {
     UNREACHABLE: "the cluster is unreachable",
     TIMED_OUT: "timed out",
     READ_ONLY: "refused: the context is read-only",
-    PENDING: "apply --dry-run found changes",
+    PENDING: "apply --dry-run or restore --dry-run found changes",
 }
 
 

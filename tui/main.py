@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
-from tui.options import USAGE_TEXT, read_options
+from tui.options import USAGE_TEXT, cluster_options, read_options
 
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor")
 MIN_COLUMNS = 40
-_DIRECT = {"preview": "preview connector", "watch": "watch", "check": "check"}  # commands without -c
+# Commands without -c, with their verbs.
+_DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"preview": "preview connector"}
 
 
 def entry() -> NoReturn:
@@ -104,19 +105,9 @@ def run(words: Sequence[str]) -> int:
 
 def _direct(verb: str, words: Sequence[str]) -> int:
     """`headrace VERB [URL | --context NAME] …`: runs a command without -c."""
-    from tui.options import is_url
-
-    options: dict[str, Any] = {}
-    rest = list(words)
-    if "--context" in rest[:-1]:
-        at = rest.index("--context")
-        options["context"] = rest[at + 1]
-        del rest[at : at + 2]
-    if (url := next((word for word in rest if is_url(word)), None)) is not None:
-        options["url"] = url
-        rest.remove(url)
-    if {"-h", "--help"} & set(rest):
+    if {"-h", "--help"} & set(words):
         return _script({}, (f"help {_DIRECT[verb]}",))
+    options, rest = cluster_options(words)
     return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
 
 

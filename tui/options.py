@@ -24,6 +24,9 @@ headrace preview [URL] NAME …   records before and after a connector's
 headrace check [URL] …          check connectors once: 0 OK, 1 WARNING,
                                 2 CRITICAL, 3 UNKNOWN
 headrace watch [URL] …          watch connectors, and notify of incidents
+headrace backup [URL] FILE      configs, states and offsets of a cluster
+headrace restore [URL] FILE     connectors of a backup, here or elsewhere;
+                                --dry-run shows the plan
 headrace config                 every setting with its value and origin
 headrace completion bash|zsh|fish
                                 a completion script for the shell
@@ -41,7 +44,7 @@ headrace plugin new|list|test|run|install …
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
 4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
-8 apply --dry-run found changes, 130 interrupted
+8 a dry run found changes, 130 interrupted
 """
 
 
@@ -72,6 +75,28 @@ def read_options(words: Sequence[str]) -> dict[str, Any]:
     if {"record", "replay"} <= options.keys():
         raise UsageError("give --record or --replay, not both")
     return options
+
+
+def cluster_options(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options that choose a cluster (url, context, read_only) among the words of a command, and the other words.
+    Raises UsageError."""
+    options: dict[str, Any] = {}
+    rest: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.partition("=")
+        if name == "--context":
+            if not equals and not left:
+                raise UsageError("--context needs a value")
+            options["context"] = value if equals else left.pop(0)
+        elif word == "--read-only":
+            options["read_only"] = True
+        elif is_url(word) and "url" not in options:
+            options["url"] = word
+        else:
+            rest.append(word)
+    return options, rest
 
 
 _FLAGS = {

@@ -112,12 +112,15 @@ class CommandContext:
         if self._emit is not None:
             self._emit(item, form, row)
 
-    def write(self, path: str, text: str) -> None:
-        """Writes a file atomically. Raises HeadraceError."""
+    def write(self, path: str, text: str, private: bool = False) -> None:
+        """Writes a file atomically; a private one can be read by its owner only. Raises HeadraceError."""
         file = Path(path).expanduser()
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            draft.write_text(text, "utf-8", "surrogateescape")
+            draft.unlink(missing_ok=True)
+            number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+            with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as opened:
+                opened.write(text)
             draft.replace(file)
         except OSError as error:
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error

@@ -44,6 +44,8 @@ VERBS = {
     "delete offsets": "offsets.altering:DeleteOffsets",
     "export offsets": "offsets.transfer:ExportOffsets",
     "import offsets": "offsets.transfer:ImportOffsets",
+    "backup": "cluster.backup:Backup",
+    "restore": "cluster.restore:Restore",
     "undo": "offsets.history:Undo",
     "rollback": "offsets.history:Rollback",
     "get unfinished": "offsets.history:GetUnfinished",

@@ -1,0 +1,122 @@
+"""The document of a backup: the config, state and offsets of connectors as JSON, laid out so that two backups can be
+compared by diff.
+
+Configs are those of the REST API: references such as `${file:/path:key}` remain references, other secrets are in clear.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tui import model
+from tui.errors import UsageError
+from tui.model import Connector, Offset
+
+Json = Any
+FORMAT = 1
+STATES = ("RUNNING", "PAUSED", "STOPPED")
+_KEYS = {"type", "state", "config", "offsets"}
+
+
+class SavedConnector(NamedTuple):
+    """A connector of a backup; `state` is one of STATES, the one that its operator wants."""
+
+    name: str
+    type: str
+    state: str
+    config: Mapping[str, str]
+    offsets: tuple[Offset, ...] = ()
+
+
+class BackupDocument(NamedTuple):
+    """A backup; `taken` is the time in ISO 8601, `cluster` names the cluster."""
+
+    taken: str
+    cluster: Mapping[str, str]
+    connectors: Mapping[str, SavedConnector]
+
+
+def saved(one: Connector, offsets: Json) -> SavedConnector:
+    """A connector with its offsets, as the REST API describes them. A connector that is neither paused nor stopped is
+    to run, even if it has failed."""
+    state = one.state if one.state in STATES else "RUNNING"
+    return SavedConnector(one.name, one.type, state, one.config, model.offsets(offsets))
+
+
+def text(document: BackupDocument) -> str:
+    """The document as JSON, with a line for each configuration key and each offset."""
+    head = {"headrace_backup": FORMAT, "taken": document.taken, "cluster": dict(document.cluster)}
+    parts = [f"  {_compact(key)}: {_compact(value)}" for key, value in head.items()]
+    connectors = ",\n".join(_connector(one) for _, one in sorted(document.connectors.items()))
+    parts.append(f'  "connectors": {{\n{connectors}\n  }}' if connectors else '  "connectors": {}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _connector(one: SavedConnector) -> str:
+    config = ",\n".join(f"        {_compact(key)}: {_compact(value)}" for key, value in sorted(one.config.items()))
+    offsets = ",\n".join(f"        {_compact(entry.entry())}" for entry in one.offsets)
+    lines = [
+        f'      "type": {_compact(one.type)}',
+        f'      "state": {_compact(one.state)}',
+        f'      "config": {{\n{config}\n      }}',
+        f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []',
+    ]
+    return f"    {_compact(one.name)}: {{\n" + ",\n".join(lines) + "\n    }"
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse(content: str, where: str) -> BackupDocument:
+    """The document of a file. UsageError names the file and what is wrong in it."""
+    try:
+        found = json.loads(content)
+    except ValueError as error:
+        raise UsageError(f"{where} is not JSON: {error}") from None
+    if not isinstance(found, dict) or "headrace_backup" not in found:
+        raise UsageError(f"{where} is not a backup", "`headrace backup FILE` writes one")
+    if found["headrace_backup"] != FORMAT:
+        raise UsageError(
+            f"{where} has the format {found['headrace_backup']!r}, this program reads {FORMAT}", "update Headrace"
+        )
+    connectors, cluster = found.get("connectors"), found.get("cluster", {})
+    if not isinstance(connectors, dict) or not isinstance(cluster, dict):
+        raise UsageError(f"{where}: connectors and cluster must be objects")
+    return BackupDocument(
+        str(found.get("taken", "")), cluster, {name: _parsed(name, one, where) for name, one in connectors.items()}
+    )
+
+
+def _parsed(name: str, one: Json, where: str) -> SavedConnector:
+    where = f"{where}: connector {name}"
+    if not isinstance(one, dict):
+        raise UsageError(f"{where} must be an object")
+    if unknown := one.keys() - _KEYS:
+        raise UsageError(f"{where}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
+    config, state, offsets = one.get("config"), one.get("state", "RUNNING"), one.get("offsets", [])
+    if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
+        raise UsageError(f"{where}: config must be an object whose values are text")
+    if state not in STATES:
+        raise UsageError(f"{where}: state {state!r} is not one of {', '.join(STATES)}")
+    if not isinstance(offsets, list) or not all(_is_entry(entry) for entry in offsets):
+        raise UsageError(f'{where}: offsets must be a list of {{"partition": …, "offset": …}}')
+    return SavedConnector(
+        name, str(one.get("type", "unknown")), state, {**config, "name": name}, model.offsets({"offsets": offsets})
+    )
+
+
+def _is_entry(entry: Json) -> bool:
+    return isinstance(entry, dict) and entry.keys() == {"partition", "offset"}
+
+
+def by_name(connectors: Iterable[SavedConnector]) -> dict[str, SavedConnector]:
+    """The connectors by name. UsageError if two have the same."""
+    found: dict[str, SavedConnector] = {}
+    for one in connectors:
+        if one.name in found:
+            raise UsageError(f"two connectors of the backup would be named {one.name}", "change --rename")
+        found[one.name] = one
+    return found

@@ -1,0 +1,118 @@
+"""Restores one connector:
+
+    create STOPPED (or stop, and replace the config) → set the offsets → resume or pause
+
+A connector runs only after its offsets have been set, and whatever fails leaves it STOPPED, so that the same restore
+can be run again and continues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import NamedTuple, TypeVar
+
+from tui import model
+from tui.backup.plan import RestoreAction, RestoreStep
+from tui.client.client import Connect
+from tui.errors import BadRequest, HeadraceError, NotFound, TimedOut
+from tui.formatting import counted
+from tui.offsets.change_store import ChangeStore
+from tui.offsets.operation import POLL_INTERVAL, STOP_TIMEOUT, carry_out
+from tui.offsets.plan import OffsetPlan
+from tui.offsets.retry import Clock, Report
+
+T = TypeVar("T")
+_AGAIN = "the connector is STOPPED; run the restore again once the cause is removed"
+
+
+class ConnectorRestore(NamedTuple):
+    """One step and what it needs; `reason` is recorded in the history of the offsets."""
+
+    step: RestoreStep
+    connect: Connect
+    change_store: ChangeStore
+    report: Report
+    clock: Clock
+    reason: str
+
+    async def run(self) -> str:
+        """Carries out the step; returns what was done. Raises HeadraceError with the state that remains."""
+        done = []
+        if self.step.action is RestoreAction.CREATE:
+            await self._create()
+            done.append("created")
+        elif self.step.action is RestoreAction.OVERWRITE:
+            if self.step.before != "STOPPED" and (self.step.config or self.step.offsets):
+                await self._stop()
+            if self.step.config:
+                await _advised(self.connect.configure(self.step.name, self.step.written))
+                done.append("config replaced")
+        if self.step.offsets:
+            done.append(await _advised(self._set_offsets()))
+        done.append(await _advised(self._set_state()))
+        return ", ".join(done)
+
+    def forget_interrupted(self) -> None:
+        """Discard the record of a change of offsets by the same restore, which was interrupted: this one sets them all
+        again. Raises Conflict while another console changes them."""
+        pending = self.change_store.pending
+        found = pending.of(self.step.name)
+        if found is not None and found.plan.why == self.reason:
+            lock = pending.lock(self.step.name)
+            lock.drop()
+            lock.release()
+
+    async def _create(self) -> None:
+        body = {"name": self.step.name, "config": dict(self.step.written), "initial_state": "STOPPED"}
+        try:
+            await self.connect.create(body)
+        except BadRequest as error:
+            if "initial_state" in error.message:
+                error.advice = "connectors can be created STOPPED since Connect 3.7; update the workers"
+            raise
+        await _advised(self._until_stopped())
+
+    async def _stop(self) -> None:
+        self.report("stopping the connector")
+        await self.connect.stop(self.step.name)
+        await self._until_stopped()
+
+    async def _until_stopped(self) -> None:
+        deadline = self.clock() + STOP_TIMEOUT
+        while True:
+            try:
+                one = model.connector(self.step.name, await self.connect.status(self.step.name))
+                if one.is_in("STOPPED"):
+                    return
+                seen = one.overall
+            except NotFound:  # a new connector has no status for a moment
+                seen = "without a status"
+            if self.clock() > deadline:
+                raise TimedOut(f"not STOPPED within {STOP_TIMEOUT:g} s: {seen}")
+            await self.connect.sleep(POLL_INTERVAL)
+
+    async def _set_offsets(self) -> str:
+        step = self.step
+        self.report(f"setting {counted(len(step.offsets), 'offset')}")
+        plan = OffsetPlan(step.name, None, step.offsets, "STOPPED", why=self.reason)
+        done = await carry_out(plan, self.connect, self.change_store, self.report, self.clock)
+        if done.trouble or done.differing:
+            wrong = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
+            raise HeadraceError(done.trouble or wrong)
+        text = f"{counted(len(step.offsets), 'offset')} set"
+        return f"{text} ({done.verdict.by_hand})" if done.verdict.by_hand else text
+
+    async def _set_state(self) -> str:
+        if self.step.state == "STOPPED":
+            return "STOPPED"
+        await (self.connect.resume if self.step.state == "RUNNING" else self.connect.pause)(self.step.name)
+        return "resumed" if self.step.state == "RUNNING" else "paused"
+
+
+async def _advised(call: Awaitable[T]) -> T:
+    """The result of a call that leaves the connector STOPPED if it fails."""
+    try:
+        return await call
+    except HeadraceError as error:
+        error.advice = f"{error.advice}; {_AGAIN}" if error.advice else _AGAIN
+        raise

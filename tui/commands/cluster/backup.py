@@ -1,0 +1,77 @@
+"""`backup`: the configs, states and offsets of connectors as a file for `restore`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tui import model
+from tui.backup import document
+from tui.backup.document import BackupDocument, SavedConnector
+from tui.backup.plan import masks
+from tui.commands.arguments import flag, positional, positionals, regex_flag
+from tui.commands.base import Command, CommandContext
+from tui.commands.result import Result, TargetOutcome
+from tui.commands.targets import for_each, select_names
+from tui.errors import HeadraceError, NotFound
+from tui.formatting import counted
+
+
+class Backup(Command):
+    """Write configs, states and offsets of all or the given connectors to a file that only you can read.
+
+    Secrets that are not references such as ${file:…} are in the file as the worker returns them."""
+
+    verb = "backup"
+
+    file = positional("FILE|-", "the file, replaced if it exists; - is standard output")
+    names = positionals("NAME", "connectors; globs are allowed", at_least=0)
+    regex = regex_flag()
+    partial = flag("--partial", help="write the connectors that can be read if others cannot")
+
+    async def run(self, context: CommandContext) -> Result:
+        there = model.connectors(await context.connect.expanded())
+        found: dict[str, SavedConnector] = {}
+
+        async def read(name: str) -> TargetOutcome:
+            if name not in there:
+                raise NotFound(f"Connector {name} not found", 404)
+            found[name] = document.saved(there[name], await context.connect.offsets(name))
+            return TargetOutcome(name, counted(len(found[name].offsets), "offset"))
+
+        chosen = await select_names(context.connect, self.names, self.regex) if self.names else sorted(there)
+        done = await for_each(chosen, read)
+        failed = [outcome for outcome in done.outcomes if outcome.failed]
+        if failed and not (self.partial and found):
+            raise HeadraceError(
+                f"nothing was written, since {counted(len(failed), 'connector')} could not be read: "
+                + "; ".join(f"{outcome.name}: {outcome.message}" for outcome in failed[:3]),
+                "--partial writes the others",
+            )
+        written = self._written(context, await self._document(context, found))
+        return written._replace(outcomes=tuple(failed)) if failed else written
+
+    async def _document(self, context: CommandContext, found: dict[str, SavedConnector]) -> BackupDocument:
+        root = await context.connect.root()
+        cluster = {
+            "url": context.connect.url,
+            "version": str(root.get("version") or ""),
+            "kafka_cluster_id": str(root.get("kafka_cluster_id") or ""),
+        }
+        taken = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return BackupDocument(taken, cluster, found)
+
+    def _written(self, context: CommandContext, made: BackupDocument) -> Result:
+        """Writes to standard output or to the file."""
+        offsets = sum(len(one.offsets) for one in made.connectors.values())
+        summary = f"{counted(len(made.connectors), 'connector')} with {counted(offsets, 'offset')}"
+        for one in made.connectors.values():
+            if hidden := masks(one.config):
+                context.narrate(f"{one.name}: {', '.join(hidden)} is masked by the cluster; restore needs --set for it")
+        names = tuple(made.connectors)
+        if self.file == "-":
+            context.narrate(summary)
+            return Result(text=document.text(made).rstrip("\n"), names=names)
+        context.write(self.file, document.text(made), private=True)
+        context.narrate(f"{summary}, written to {self.file}")
+        return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

@@ -1,0 +1,125 @@
+"""`restore`: creates the connectors of a backup with their offsets, here or on another cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui import model
+from tui.backup import document, plan
+from tui.backup.document import SavedConnector
+from tui.backup.mapping import RestoreMapping, name_rules, settings
+from tui.backup.plan import RestoreAction, RestoreOptions, RestoreStep, masks, overview
+from tui.backup.restoring import ConnectorRestore
+from tui.commands.arguments import flag, options, positional, positionals, regex_flag
+from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.connectors.validating import validate
+from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.targets import for_each, matches, require_confirmation
+from tui.errors import BadRequest, HeadraceError
+from tui.model import Connector
+
+
+class Restore(ChangingCommand):
+    """Create the connectors of a backup: STOPPED, then with their offsets, then in their states.
+
+    Shows the plan and asks before anything is written. Connectors that exist and differ are skipped. Run again after a
+    failure, it continues. With --dry-run it ends with exit code 8 if there is something to do."""
+
+    verb = "restore"
+    danger = Danger.ASK
+
+    file = positional("FILE|-", "a file of `backup`")
+    names = positionals("NAME", "only these connectors of the backup; globs are allowed", at_least=0)
+    regex = regex_flag()
+    overwrite = flag("--overwrite", help="replace config, offsets and state of connectors that exist")
+    no_offsets = flag("--no-offsets", help="configs and states only")
+    stopped = flag("--stopped", help="leave all connectors STOPPED")
+    partial = flag("--partial", help="restore the valid connectors if others are invalid")
+    rename = options("--rename", metavar="OLD=NEW", help="name of a connector; 'a-*=b-*' for several; can be repeated")
+    topic = options("--topic", metavar="OLD=NEW", help="topic in configs and offsets of sinks, as --rename")
+    setting = options("--set", metavar="KEY=VALUE", help="key in the configs of all connectors; can be repeated")
+
+    def check(self) -> None:
+        self._mapping()
+
+    def _mapping(self) -> RestoreMapping:
+        return RestoreMapping(
+            name_rules("--rename", self.rename), name_rules("--topic", self.topic), settings("--set", self.setting)
+        )
+
+    async def run(self, context: CommandContext) -> Result:
+        wanted = self._wanted(context)
+        there = model.connectors(await context.connect.expanded())
+        steps: dict[str, RestoreStep] = {}
+
+        async def look(name: str) -> TargetOutcome:
+            steps[name] = await self._step(context, wanted[name], there)
+            return TargetOutcome(name, steps[name].summary)
+
+        looked = await for_each(wanted, look)
+        invalid = tuple(outcome for outcome in looked.outcomes if outcome.failed)
+        lines = [line for one in steps.values() for line in one.lines()]
+        lines += [f"! {outcome.name}: {outcome.message}" for outcome in invalid]
+        lines.append(overview(list(steps.values())) + (f", {len(invalid)} invalid" if invalid else ""))
+        pending = [name for name, one in steps.items() if one.pending]
+        if self.dry_run:
+            made = [one.as_json() for one in steps.values()]
+            return Result(made, text="\n".join(lines), names=tuple(pending), outcomes=invalid, pending=bool(pending))
+        for line in lines:
+            context.narrate(line)
+        if invalid and not self.partial:
+            raise HeadraceError(
+                f"nothing was restored, since {', '.join(outcome.name for outcome in invalid)} cannot be",
+                "--partial restores the others",
+            )
+        if pending:
+            require_confirmation(context, self.yes, "restore", pending)
+        return await self._carry_out(context, steps, invalid)
+
+    def _wanted(self, context: CommandContext) -> Mapping[str, SavedConnector]:
+        """The chosen connectors of the backup under their new names."""
+        where = "standard input" if self.file == "-" else self.file
+        backup = document.parse(context.read(self.file), where)
+        chosen = [
+            one for one in backup.connectors.values() if not self.names or matches(one.name, self.names, self.regex)
+        ]
+        for pattern in self.names:
+            refuse(
+                not any(matches(one.name, [pattern], self.regex) for one in chosen),
+                f"{where} has no connector {pattern}; it has {', '.join(sorted(backup.connectors)) or 'none'}",
+            )
+        mapping = self._mapping()
+        return document.by_name(mapping.applied(one) for one in chosen)
+
+    async def _step(
+        self, context: CommandContext, saved: SavedConnector, there: Mapping[str, Connector]
+    ) -> RestoreStep:
+        """The step for a connector; the worker validates configs that are to be written."""
+        now = None
+        if saved.name in there:
+            now = document.saved(there[saved.name], await context.connect.offsets(saved.name))
+        options = RestoreOptions(self.overwrite, not self.no_offsets, self.stopped)
+        found = plan.step(saved, now, options)
+        if found.pending and found.config:
+            if hidden := masks(found.written):
+                raise BadRequest(f"{', '.join(hidden)} is a mask, not a value", 400, f"--set {hidden[0]}=VALUE")
+            await validate(context, found.written, saved.name)
+        return found
+
+    async def _carry_out(
+        self, context: CommandContext, steps: Mapping[str, RestoreStep], invalid: tuple[TargetOutcome, ...]
+    ) -> Result:
+        """Continues after a connector that fails."""
+
+        async def act(name: str) -> TargetOutcome:
+            one = steps[name]
+            restore = ConnectorRestore(
+                one, context.connect, context.change_store, lambda text: context.narrate(f"{name}: {text}"),
+                context.clock, f"restored from {self.file}",
+            )  # fmt: skip
+            if one.action is not RestoreAction.SKIP:
+                restore.forget_interrupted()
+            return TargetOutcome(name, await restore.run() if one.pending else one.summary)
+
+        done = await for_each(steps, act)
+        return confirmation([*done.outcomes, *invalid])
