@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,6 @@ import pytest
 
 from tests.scenario.script_console import Console
 from tests.support.broker import KafkaBroker, unique
-from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
 from tui.wire.audit import audit_file
 
@@ -153,14 +154,22 @@ def test_events(our_connect: WorkerProcess, java_connect: WorkerProcess, broker:
     name = files.source("a")
     ours(f"apply -f {files.folder}", f"wait {name} RUNNING --timeout 60s")
     assert ours("get events nobody --for 300ms").out == ""
-    import threading
+    seen = threading.Event()
 
-    pause = threading.Timer(0.5, lambda: our_connect.request("PUT", f"/connectors/{name}/pause"))
-    pause.start()
-    seen = ours(f"get events {name} -n 1 --for 60s -o json").json
-    pause.join()
-    assert (seen["event"], seen["connector"]) == ("connector", name)
-    wait_until(lambda: our_connect.request("GET", f"/connectors/{name}/status")[1]["connector"]["state"] == "PAUSED")
+    def change() -> None:
+        for verb in itertools.cycle(("pause", "resume")):
+            if seen.wait(0.5):
+                return
+            our_connect.request("PUT", f"/connectors/{name}/{verb}")
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        event = ours(f"get events {name} -n 1 --for 60s -o json").json
+    finally:
+        seen.set()
+        changing.join()
+    assert (event["event"], event["connector"]) == ("connector", name)
     ours(f"delete {name}")
     java = Console(java_connect.url, tmp_path)("get events --for 1s", code=3)
     assert "only Headrace workers" in java.err

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _PARTS = 8  # a task may use this fraction (1/8) of the free room in a shared producer's queue
+_REASON_TIMEOUT = 1.0  # seconds
 _MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
 
 # Errors of records that were refused because their producer failed, not because of the records.
@@ -108,12 +109,19 @@ class SlotProducer:
     def failure(self, error: KafkaError) -> Exception:
         """The exception that ends a task whose record was returned with this error because of the producer."""
         if self.fatal is None:
-            self.poll(0)  # the reason may still be in the queue
+            self._await_reason(_REASON_TIMEOUT if error.name() == "_FATAL" else 0)
         reason = self.fatal or error
         if reason.name() in _LASTING:
             return ConnectError(f"The producer cannot continue: {described(reason)}")
         age = time.monotonic() - self._created
         return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
+
+    def _await_reason(self, timeout: float) -> None:
+        """The client refuses records with `_FATAL` a moment before the event with the reason is in its queue."""
+        deadline = time.monotonic() + timeout
+        self.poll(0)
+        while self.fatal is None and (left := deadline - time.monotonic()) > 0:
+            self.poll(left)
 
 
 # Each task's Share bounds the queue; the client's own limit would block all tasks at once.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
+from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
@@ -17,7 +19,7 @@ from runtime.converters.string import StringConverter
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import Converters
-from runtime.pipeline.produce.producers import Producers, Purpose
+from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 from runtime.pipeline.produce.send import size_of
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
@@ -94,6 +96,23 @@ def test_a_fatal_error_that_would_recur_fails_the_task(kafka: MockKafka, tmp_pat
     assert task.host.states == [State.RUNNING, State.FAILED]
     assert "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED" in task.host.trace
     assert source_offsets(kafka, spec) == []
+
+
+def test_the_reason_of_a_fatal_error_may_follow_the_refusal(kafka: MockKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As seen on a busy machine: the client sets its error before it queues the event."""
+    producer = SlotProducer({"bootstrap.servers": kafka.bootstrap})
+    polls = 0
+
+    def poll(timeout: float) -> None:
+        nonlocal polls
+        polls += 1
+        if polls == 3:
+            raise KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "not granted", fatal=True))
+
+    monkeypatch.setattr(producer, "client", SimpleNamespace(poll=poll))
+    failure = producer.failure(KafkaError(KafkaError._FATAL))
+    assert str(failure) == "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED: not granted"
+    assert isinstance(producer.failure(KafkaError(KafkaError._PURGE_QUEUE)), ConnectError), "it is known now"
 
 
 class MissingPartitionTask(SourceTask):
