@@ -270,8 +270,9 @@ class OrphansAnswer(TypedDict):
 
 
 class GroupWorkerAnswer(TypedDict):
-    """A worker of the group. `load` is the number of processor cores in use, measured at `load_at`. `connectors` are
-    those that run on the worker, which may differ from those of its `tasks`."""
+    """A worker of the group. `load` is the number of processor cores in use, measured at `load_at`. `memory` is
+    that of its slots in bytes with their JVMs for Java plugins, `java_memory` that of these JVMs; None for workers that
+    have not answered. `connectors` are those that run on the worker, which may differ from those of its `tasks`."""
 
     worker_id: str
     url: str
@@ -282,6 +283,8 @@ class GroupWorkerAnswer(TypedDict):
     slots: int
     load: float
     load_at: int
+    memory: int | None
+    java_memory: int | None
     state: str
     connectors: list[str]
     tasks: list[TaskIdAnswer]

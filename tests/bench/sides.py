@@ -49,20 +49,26 @@ class Bench:
         return our_worker(folder, self.broker.bootstrap, {**_BOTH, **(properties or {})})
 
     @contextmanager
-    def running(self, side: str, properties: Mapping[str, str] | None = None) -> Iterator[Connect]:
-        """A healthy worker that has run a connector, so that everything is loaded. It records no archive of classes any
-        more, which a first start does in the background for some seconds of the processor."""
+    def running(
+        self, side: str, properties: Mapping[str, str] | None = None, start_timeout: float = 120, warm: bool = True
+    ) -> Iterator[Connect]:
+        """A healthy worker that has run a connector, if `warm`, so that everything is loaded. It records no archive of
+        classes any more, which a first start does in the background for some seconds of the processor."""
         worker, archive = self.worker(side, properties), archive_path() if side == OURS else None
         is_recorded = archive is None or archive.exists()
-        worker.start(120)
+        worker.start(start_timeout)
         try:
             connect = Connect(worker)
-            self._warm(connect)
+            if warm:
+                self._warm(connect)
             if archive is not None:
-                wait_until(lambda: (is_recorded or archive.exists()) and not _records(worker.pid), 180, every=0.5)
+                wait_until(
+                    lambda: (is_recorded or archive.exists()) and not records_archive(worker.pid), 180, every=0.5
+                )
             yield connect
         finally:
-            worker.stop(60)
+            if worker.running():
+                worker.stop(60)
 
     def _warm(self, connect: Connect) -> None:
         file = self.folder / "warm.txt"
@@ -77,7 +83,7 @@ class Bench:
         return self.broker.create_topic(unique(prefix), partitions)
 
 
-def _records(pid: int) -> bool:
+def records_archive(pid: int) -> bool:
     """Whether a JVM below a worker will write an archive of its classes when it ends."""
     return any("-XX:ArchiveClassesAtExit" in command_line(child) for child in children(pid))
 

@@ -13,7 +13,8 @@ _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 
 class WorkerMetrics(NamedTuple):
-    """`slots` has the tasks by slot. Records are counted since the worker started; `lag` is None without sinks."""
+    """`slots` has the tasks by slot. Records are counted since the worker started; `lag` is None without sinks.
+    `memory` has bytes by slot with those of its JVM for Java plugins, `java_memory` those of the JVMs alone."""
 
     slots: Mapping[int, int] = {}
     written: float = 0.0
@@ -21,6 +22,8 @@ class WorkerMetrics(NamedTuple):
     failed: int = 0
     stalled: int = 0
     restarts: int = 0
+    memory: Mapping[int, int] = {}
+    java_memory: Mapping[int, int] = {}
 
     @property
     def tasks(self) -> int:
@@ -30,15 +33,21 @@ class WorkerMetrics(NamedTuple):
 def worker_metrics(text: str) -> WorkerMetrics:
     """Parses only the needed families, since the text of many tasks has megabytes."""
     lags = [value for _, value in samples(text, "headrace_sink_record_lag")]
-    per_slot = samples(text, "headrace_slot_task_count")
     return WorkerMetrics(
-        slots={int(labels["slot"]): int(value) for labels, value in per_slot if labels.get("slot", "").isdecimal()},
+        slots=_by_slot(text, "headrace_slot_task_count"),
         written=sum(value for name in WRITTEN for _, value in samples(text, f"kafka_connect_{name}")),
         lag=int(sum(lags)) if lags else None,
         failed=_total(text, f"kafka_connect_{FAILED}"),
         stalled=_total(text, "headrace_task_stalled"),
         restarts=_total(text, "headrace_task_restarts_total"),
+        memory=_by_slot(text, "headrace_slot_memory_bytes"),
+        java_memory=_by_slot(text, "headrace_slot_java_memory_bytes"),
     )
+
+
+def _by_slot(text: str, family: str) -> dict[int, int]:
+    found = samples(text, family)
+    return {int(labels["slot"]): int(value) for labels, value in found if labels.get("slot", "").isdecimal()}
 
 
 def _total(text: str, family: str) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import runtime
+from runtime.engine.port import SlotInfo
 from runtime.herder.answers import GroupWorkerAnswer, TaskIdAnswer, WorkersAnswer
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.group.assignor import Unit
@@ -27,11 +28,12 @@ class Workers:
     def __init__(
         self, group: Group, cordons: Cordons, configs: ConfigStore, slots: int,
         load: Callable[[], float] = lambda: 0.0, clock: Callable[[], float] = time.time,
+        running: Callable[[], Sequence[SlotInfo]] = tuple,
     ) -> None:  # fmt: skip
         """`slots` is the number of slots of this worker, for a standalone worker's own answer; `load` returns its
-        present load."""
+        present load, `running` its slots that are up."""
         self._group, self._cordons, self._configs, self._slots = group, cordons, configs, slots
-        self._load, self._clock = load, clock
+        self._load, self._clock, self._running = load, clock, running
 
     def view(self) -> WorkersAnswer:
         """GET /workers: complete at the leader, elsewhere as of the last rebalance."""
@@ -58,7 +60,15 @@ class Workers:
     def _with_here(self, worker: GroupWorkerAnswer) -> GroupWorkerAnswer:
         if worker["worker_id"] != self._group.worker_id:
             return {**worker, "here": False}
-        return {**worker, "here": True, "load": round(self._load(), 2), "load_at": int(self._clock() * 1000)}
+        slots = self._running()
+        return {
+            **worker,
+            "here": True,
+            "load": round(self._load(), 2),
+            "load_at": int(self._clock() * 1000),
+            "memory": sum(slot.memory for slot in slots),
+            "java_memory": sum(slot.java_memory for slot in slots),
+        }
 
     async def cordon(self, worker_id: str, who: str) -> None:
         """The worker keeps its connectors and tasks, and receives no others."""
@@ -140,6 +150,8 @@ class Workers:
             "slots": worker.slots,
             "load": round(worker.load, 2),
             "load_at": int(worker.load_at * 1000),
+            "memory": None,
+            "java_memory": None,
             "state": worker.state.value,
             "connectors": [unit.connector for unit in units if unit.task == CONNECTOR],
             "tasks": [_task(unit) for unit in units if unit.task != CONNECTOR],

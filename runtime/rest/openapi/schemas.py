@@ -184,6 +184,7 @@ SCHEMAS: dict[str, Schema] = {
         workers=array(strict(
             worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
             version=TEXT, slots=NUMBER, load={"type": "number"}, load_at=NUMBER,
+            memory=nullable(NUMBER), java_memory=nullable(NUMBER),
             state={"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]},
             connectors=array(TEXT), tasks=array(ref("TaskId")),
         )),

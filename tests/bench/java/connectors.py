@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.java.install.errors import InstallError
 from tests.bench import throughput
-from tests.bench.sides import JAVA, OURS, Bench, Refused, create, median, wait_running
+from tests.bench.sides import JAVA, OURS, Bench, Refused, create, median, records_archive, wait_running
 from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.java_connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, plugin_path
@@ -56,17 +56,15 @@ def debezium(bench: Bench, side: str, runs: int) -> Found:
     """Changes a second, from the first insert to the last event in the topic, in transactions of 1,000 rows."""
     try:
         server = Postgres({"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "8GB"})
-        worker = bench.worker(side, {"plugin.path": plugin_path(DEBEZIUM_POSTGRES)})
+        plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES)}
     except (PostgresMissing, InstallError) as missing:
         raise Refused(str(missing)) from None
     try:
         server.start()
-        worker.start(180)
-        connect, database = Connect(worker), server.create_database("bench")
-        found = [_changes(bench, connect, server, database) for _ in range(runs)]
+        with bench.running(side, plugins, 180) as connect:
+            database = server.create_database("bench")
+            found = [_changes(bench, connect, server, database) for _ in range(runs)]
     finally:
-        if worker.running():
-            worker.stop(60)
         server.remove()
     return {
         "debezium": median([rate for rate, _ in found]),
@@ -86,6 +84,7 @@ def _changes(bench: Bench, connect: Connect, server: Postgres, database: str) ->
     wait_until(lambda: server.execute(active, slot, database=database), 60, every=0.1)
     _insert(server, database, table, 0, _WARM)
     _wait_for(bench, connect, name, topic, _WARM)
+    wait_until(lambda: not records_archive(connect.worker.pid), 180, every=0.5)
     before, started = usage(connect.worker.pid).cpu, time.monotonic()
     _insert(server, database, table, _WARM, _CHANGES)
     _wait_for(bench, connect, name, topic, _WARM + _CHANGES)
@@ -144,13 +143,11 @@ def _wait_for(bench: Bench, connect: Connect, name: str, topic: str, records: in
 def java_first(bench: Bench, side: str, runs: int) -> Found:
     """Seconds from the request that creates the first Java connector of a worker to its first record in the topic."""
     found = []
+    with bench.running(side, properties(side)):
+        pass  # records the archives of classes, which every later start uses
     for _ in range(runs):
-        worker = bench.worker(side, properties(side))
-        worker.start(120)
-        try:
-            found.append(_first(bench, Connect(worker)))
-        finally:
-            worker.stop(60)
+        with bench.running(side, properties(side), warm=False) as connect:
+            found.append(_first(bench, connect))
     return {"java-first": median(found)}
 
 

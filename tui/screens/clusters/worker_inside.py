@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from textual.content import Content
 from textual.widgets import Static
@@ -74,9 +75,12 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
     def line(key: str, *value: Part) -> None:
         parts.extend([(f"{key:<8} ", "$text-muted"), *value, "\n"])
 
-    line(
-        "slots", f"{len(known.slots)} up, {counted(known.tasks, 'task')}", ("  by slot ", "$text-muted"), _slots(known)
-    )
+    by_slot = ("  by slot ", "$text-muted")
+    line("slots", f"{len(known.slots)} up, {counted(known.tasks, 'task')}", by_slot, _each(known.slots))
+    if known.memory:
+        jvms = f", JVMs of Java plugins {_megabytes(known.java_memory)} MB" if known.java_memory else ""
+        sizes = {slot: size // 1_000_000 for slot, size in known.memory.items()}
+        line("memory", f"{_megabytes(known.memory)} MB{jvms}", by_slot, _each(sizes))
     for key, value in curves.in_lines(history, width, now):
         line(key, value)
     totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} restarted"]
@@ -90,8 +94,12 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
     return Content.assemble(*parts).rstrip()
 
 
-def _slots(known: WorkerMetrics) -> str:
+def _megabytes(memory: Mapping[int, int]) -> int:
+    return sum(memory.values()) // 1_000_000
+
+
+def _each(by_slot: Mapping[int, int]) -> str:
     """For example `0: 12  1: 11`."""
-    named = sorted(known.slots.items())[:MAX_SLOTS]
-    more = f"  and {len(known.slots) - MAX_SLOTS} more" if len(known.slots) > MAX_SLOTS else ""
-    return "  ".join(f"{slot}: {tasks}" for slot, tasks in named) + more
+    named = sorted(by_slot.items())[:MAX_SLOTS]
+    more = f"  and {len(by_slot) - MAX_SLOTS} more" if len(by_slot) > MAX_SLOTS else ""
+    return "  ".join(f"{slot}: {value}" for slot, value in named) + more

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import runtime
+from runtime.engine.port import SlotInfo
 from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.cordons import Cordons
@@ -31,6 +32,7 @@ from tests.support.never_called import NEVER_CALLED
 from tests.support.scripted_group import ScriptedGroup, info
 
 A, B, C = "a:8083", "b:8083", "c:8083"
+SLOTS = (SlotInfo(0, 1, 10, (), 100), SlotInfo(1, 1, 11, (), 200, 40, 30))
 GROUP = GroupSnapshot(
     "connect-cluster",
     7,
@@ -55,7 +57,11 @@ class Rig:
         self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
         self.cordons = Cordons(self.documents)
         app = application(
-            worker_routes(Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0), unguarded, leader)
+            worker_routes(
+                Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0, lambda: SLOTS),
+                unguarded,
+                leader,
+            )
         )
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
 
@@ -104,11 +110,14 @@ async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None
         "slots": 2,
         "load": 1.5,
         "load_at": 20_000,
+        "memory": 300,
+        "java_memory": 40,
         "state": "ACTIVE",
         "connectors": [],
         "tasks": [{"connector": "lines", "task": 0}],
     }
     assert (a["load"], a["load_at"]) == (0.5, 12_000), "as of the last rebalance"
+    assert (a["memory"], a["java_memory"]) == (None, None)
     assert list(SCHEMAS["Workers"]["properties"]["workers"]["items"]["properties"]) == list(b)
 
 

@@ -12,6 +12,11 @@ headrace_slots 2
 headrace_slot_task_count{slot="0"} 3
 headrace_slot_task_count{slot="11"} 2
 # HELP headrace_task_stalled Whether a task with work to do does none.
+# TYPE headrace_slot_memory_bytes gauge
+headrace_slot_memory_bytes{slot="0"} 100
+headrace_slot_memory_bytes{slot="11"} 150
+# TYPE headrace_slot_java_memory_bytes gauge
+headrace_slot_java_memory_bytes{slot="11"} 50
 # TYPE headrace_task_stalled gauge
 headrace_task_stalled{connector="a} 9",task="0"} 1
 headrace_task_stalled{connector="b",task="0"} 0
@@ -35,7 +40,7 @@ headrace_sink_record_lag{connector="a",task="0"} 12
 
 
 def test_the_metrics_of_a_worker() -> None:
-    assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4)
+    assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4, {0: 100, 11: 150}, {11: 50})
     assert worker_metrics(TEXT).tasks == 5
 
 

@@ -10,3 +10,10 @@ from tui.screens.clusters.worker_inside import described
 def test_a_single_record_is_counted_in_the_singular() -> None:
     text = described(WorkerMetrics({0: 1}, 1.0, 1, 1, 0, 1), RateHistory(), 20, 0.0).plain
     assert "1 record written, 1 task restarted, 1 record failed" in text
+    assert "memory" not in text
+
+
+def test_memory_is_shown_with_the_part_of_java_plugins() -> None:
+    known = WorkerMetrics({0: 1, 1: 0}, memory={0: 150_400_000, 1: 90_000_000}, java_memory={0: 33_000_000})
+    lines = described(known, RateHistory(), 20, 0.0).plain.splitlines()
+    assert lines[1] == "memory   240 MB, JVMs of Java plugins 33 MB  by slot 0: 150  1: 90"
