@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 Json = dict[str, Any]
@@ -223,6 +224,40 @@ class HistoryAnswer(TypedDict):
     """GET /connectors/{name}/offsets/history, the newest change first."""
 
     history: list[PastChangeAnswer]
+
+
+class PastConfigAnswer(TypedDict):
+    """A change of a config in the history: the config before and after, and the target state before."""
+
+    number: int
+    time: int
+    action: str
+    who: str
+    why: str
+    state: str
+    before: Mapping[str, str] | None
+    after: Mapping[str, str] | None
+
+
+class ConfigHistoryAnswer(TypedDict):
+    """GET /connectors/{name}/config/history, the newest change first."""
+
+    history: list[PastConfigAnswer]
+
+
+class DeletedConnectorAnswer(TypedDict):
+    """A deleted connector, and who deleted it when and why."""
+
+    name: str
+    time: int
+    who: str
+    why: str
+
+
+class DeletedAnswer(TypedDict):
+    """GET /deleted-connectors, the latest deletion first."""
+
+    deleted: list[DeletedConnectorAnswer]
 
 
 SeekAnswer = TypedDict(

@@ -30,6 +30,7 @@ from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs.lines import MAX_LINES, ConnectorLines
+from runtime.rest.config_history import config_history_routes
 from runtime.rest.diagnostics import all_lines, with_stalled
 from runtime.rest.events import EventStream
 from runtime.rest.forwarding.forwarding import Forwarding
@@ -48,6 +49,7 @@ from runtime.rest.restarts import restart_routes
 from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
 from runtime.rest.workers import worker_routes
+from runtime.storage.config_history import REQUEST_ORIGIN, ConfigHistory
 
 NONE, OPERATE = Role.NONE, Role.OPERATE
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -94,6 +96,7 @@ class Services:
     peers: Peers
     plugins: PluginReload
     restarts: AutoRestarts
+    config_history: ConfigHistory
 
 
 def routes(s: Services) -> Sequence[Route]:
@@ -113,6 +116,7 @@ def routes(s: Services) -> Sequence[Route]:
 
     def leader(handler: Handler) -> Handler:
         async def at_leader(request: Request) -> Response:
+            REQUEST_ORIGIN.set(origin(request))
             return await s.forwarding.at_leader(request, handler)
 
         return ready(at_leader)
@@ -279,6 +283,7 @@ def routes(s: Services) -> Sequence[Route]:
         *offset_routes(s.offset_views, s.orphans, ready, leader),
         *record_routes(s.previews, s.errors, s.peers, h.stored, ready),
         *progress_routes(s.progress, s.peers, h.stored, ready),
+        *config_history_routes(s.config_history, h.connectors, s.masks, ready),
         *restart_routes(s.restarts, h.stored, ready),
         *worker_routes(s.workers, ready, leader),
         *plugin_routes(s.plugins, s.peers, ready),

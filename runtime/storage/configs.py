@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +78,9 @@ class _Entry:
         return self.config is None and self.target is None and not self.tasks and not self.uncommitted
 
 
+KeepConfig = Callable[[str, Mapping[str, str] | None, Mapping[str, str] | None, str], Awaitable[None]]
+
+
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
@@ -93,6 +96,7 @@ class ConfigStore:
         self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
         self._on_session_key: Callable[[Mapping[str, Any] | None], None] = lambda key: None
         self._check: Callable[[], None] = lambda: None
+        self._keep: KeepConfig | None = None
         self.session_key: Mapping[str, Any] | None = None
         """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
@@ -122,6 +126,11 @@ class ConfigStore:
         """Call this function directly before each write of a leader; it raises if this worker does not lead. Much
         time may pass between a request's own check and its write, for example for a validation."""
         self._check = check
+
+    def keep(self, keep: KeepConfig) -> None:
+        """Await this function before each change of a config, with the connector's name, its config before and after
+        (None if it does not exist), and its target state before."""
+        self._keep = keep
 
     # reading
 
@@ -165,6 +174,7 @@ class ConfigStore:
 
     async def put_connector(self, name: str, config: Mapping[str, str], target: TargetState | None = None) -> None:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
+        await self._keep_past(name, config)
         first = self._target_first(name, target)
         await self._lead([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
 
@@ -178,7 +188,15 @@ class ConfigStore:
 
     async def remove_connector(self, name: str) -> None:
         """Delete a connector's configuration and target state."""
+        await self._keep_past(name, None)
         await self._lead([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+
+    async def _keep_past(self, name: str, after: Mapping[str, str] | None) -> None:
+        if self._keep is not None:
+            self._check()
+            before = self.connector(name)
+            config, state = (None, "") if before is None else (before.config, before.target.value)
+            await self._keep(name, config, None if after is None else dict(after), state)
 
     async def put_target_state(self, name: str, target: TargetState) -> None:
         """Store the target state of a connector. Not in a transaction, as in Connect."""

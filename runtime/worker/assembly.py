@@ -86,6 +86,7 @@ from runtime.rest.routes import Services, routes
 from runtime.rest.security.callers import SignedCallers
 from runtime.rest.security.masking import Masks
 from runtime.rest.security.tls import client_context
+from runtime.storage.config_history import ConfigHistory
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetJournal
@@ -152,6 +153,8 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     events = EventLog()
     entries = ConnectorEntries(configs, statuses)
     board = StatusBoard(statuses, events, worker_id, secrets, entries.entry)
+    config_history = ConfigHistory(journal.documents)
+    configs.keep(config_history.add)
     cordons = Cordons(journal.documents)
     loads = TaskLoads(board.meters)
 
@@ -226,7 +229,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors,
         progress.history, metrics, masks,
         internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
-        restarts,
+        restarts, config_history,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None

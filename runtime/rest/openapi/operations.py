@@ -51,7 +51,7 @@ _ON_CREATED = dict.fromkeys(
     (
         "connector", "status", "config", "patchConfig", "tasks", "pause", "resume", "stop", "restart", "offsets",
         "resetOffsets", "alterOffsets", "topics", "resetTopics", "logs", "delete", "history", "preview", "errors",
-        "progress", "restarts",
+        "progress", "restarts", "configHistory",
     ),
     "$response.body#/name",
 )  # fmt: skip
@@ -171,6 +171,14 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ApiOperation(
         "GET", f"{_C}/progress", "progress", "Records and lag over the last hours, since the worker's start",
         {200: "ProgressHistory"}, _READ,
+    ),
+    ApiOperation(
+        "GET", f"{_C}/config/history", "configHistory", "Who changed the config, when and why", {200: "ConfigHistory"},
+        (503,),
+    ),
+    ApiOperation(
+        "GET", "/deleted-connectors", "deletedConnectors", "Deleted connectors, which the history can restore",
+        {200: "Deleted"}, (503,),
     ),
     ApiOperation(
         "GET", f"{_C}/restarts", "restarts", "Policy and history of the connector's automatic restarts",

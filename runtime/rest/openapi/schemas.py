@@ -171,6 +171,13 @@ SCHEMAS: dict[str, Schema] = {
             "missing": array(TEXT),
         },
     },
+    "ConfigHistory": strict(
+        history=array(strict(
+            number=NUMBER, time=NUMBER, action=TEXT, who=TEXT, why=TEXT, state=TEXT,
+            before=nullable(ref("Config")), after=nullable(ref("Config")),
+        ))
+    ),
+    "Deleted": strict(deleted=array(strict(name=TEXT, time=NUMBER, who=TEXT, why=TEXT))),
     "Restarts": strict(
         name=TEXT,
         policy=strict(attempts=NUMBER, delay_ms=NUMBER, delay_max_ms=NUMBER, errors=array(TEXT), reset_ms=NUMBER),
