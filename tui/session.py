@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.contexts.contexts_file import ContextsFile, config_folder
 from tui.contexts.profiles import Profile
@@ -92,7 +92,13 @@ def audited(transport: Transport, profile: Profile, door: str, say: Callable[[st
         return transport
     from tui.wire.audit import AuditedTransport
 
-    return AuditedTransport(transport, profile.label, door, say)
+    def keep(*change: Any) -> None:
+        from tui.config.history_files import ConfigHistoryFiles
+        from tui.offsets.files import state_folder
+
+        ConfigHistoryFiles(state_folder(os.environ), profile.label).add(*change)
+
+    return AuditedTransport(transport, profile.label, door, say, keep)
 
 
 def evented(profile: Profile) -> Transport:

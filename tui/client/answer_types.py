@@ -42,6 +42,38 @@ class HistoryAnswer(TypedDict):
     history: list[HistoryChange]
 
 
+class ConfigHistoryChange(TypedDict):
+    """A change of a config; `before` is None for a creation, `after` for a deletion."""
+
+    number: int
+    time: int
+    action: str
+    who: str
+    why: str
+    state: str
+    before: dict[str, str] | None
+    after: dict[str, str] | None
+
+
+class ConfigHistoryAnswer(TypedDict):
+    """`GET /connectors/{name}/config/history`, newest change first."""
+
+    history: list[ConfigHistoryChange]
+
+
+class DeletedConnector(TypedDict):
+    name: str
+    time: int
+    who: str
+    why: str
+
+
+class DeletedAnswer(TypedDict):
+    """`GET /deleted-connectors`, the latest deletion first."""
+
+    deleted: list[DeletedConnector]
+
+
 class OrphanedSource(TypedDict):
     connector: str
     partitions: int

@@ -71,6 +71,25 @@ HISTORY = Object(
         )
     }
 )
+CONFIG_HISTORY = Object(
+    {
+        "history": ListOf(
+            Object(
+                {
+                    "number": COUNT,
+                    "time": TIME,
+                    "action": TEXT,
+                    "who": TEXT,
+                    "why": TEXT,
+                    "state": TEXT,
+                    "before": Maybe(CONFIG),
+                    "after": Maybe(CONFIG),
+                }
+            )
+        )
+    }
+)
+DELETED = Object({"deleted": ListOf(Object({"name": TEXT, "time": TIME, "who": TEXT, "why": TEXT}))})
 ORPHANS = Object(
     {
         "sources": ListOf(Object({"connector": TEXT, "partitions": COUNT})),

@@ -20,6 +20,8 @@ from tui.scrubbing import without_user
 
 if TYPE_CHECKING:
     from tui.client.answer_types import (
+        ConfigHistoryAnswer,
+        DeletedAnswer,
         FailuresAnswer,
         HealthAnswer,
         HistoryAnswer,
@@ -180,6 +182,16 @@ class Connect:
     async def offset_history(self, name: str) -> HistoryAnswer:
         """`{"history": …}`, also of deleted connectors; Headrace workers only."""
         found: HistoryAnswer = await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
+        return found
+
+    async def config_history(self, name: str) -> ConfigHistoryAnswer:
+        """`{"history": …}`, also of deleted connectors; Headrace workers only."""
+        found: ConfigHistoryAnswer = await self._send("GET", _of(name, "config/history"), shape=answers.CONFIG_HISTORY)
+        return found
+
+    async def deleted_connectors(self) -> DeletedAnswer:
+        """`{"deleted": …}`, the latest first; Headrace workers only."""
+        found: DeletedAnswer = await self._send("GET", "/deleted-connectors", shape=answers.DELETED)
         return found
 
     async def orphaned_offsets(self) -> OrphansAnswer:

@@ -15,6 +15,7 @@ from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
+    from tui.config.history_files import ConfigHistoryFiles
     from tui.contexts.contexts_file import ContextsFile
     from tui.contexts.profiles import Profile
     from tui.offsets.brokers import Brokers
@@ -78,6 +79,14 @@ class CommandContext:
         from tui.offsets.change_store import change_store
 
         return change_store(self.profile.label)
+
+    @property
+    def config_history(self) -> ConfigHistoryFiles:
+        """The changes of configs of this cluster that this machine has recorded."""
+        from tui.config.history_files import ConfigHistoryFiles
+        from tui.offsets.files import state_folder
+
+        return ConfigHistoryFiles(state_folder(os.environ), self.profile.label)
 
     @property
     def seek_planner(self) -> SeekPlanner:

@@ -25,6 +25,10 @@ from tui.wire.wrapper import TransportWrapper
 MAX_LOG_BYTES = 8 * 1024 * 1024  # beyond it the log is renamed to audit.jsonl.1 and a new one started
 
 
+KeepConfig = Callable[[str, Mapping[str, str] | None, Mapping[str, str] | None, str, str, str], None]
+"""Takes the connector, its config before and after (None if it does not exist), its state before, user and reason."""
+
+
 def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
     base = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
     return Path(base) / "headrace" / "audit.jsonl"
@@ -33,22 +37,53 @@ def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
 class AuditedTransport(TransportWrapper):
     """A transport that logs each request which changes the cluster, with its answer."""
 
-    def __init__(self, inner: Transport, context: str, door: str, warn: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, inner: Transport, context: str, door: str, warn: Callable[[str], None] | None = None,
+        keep: KeepConfig | None = None,
+    ) -> None:  # fmt: skip
+        """`keep` is called after each change of a config, with its connector, for a history of configs."""
         super().__init__(inner)
-        self._context, self._door, self._warn = context, door, warn
+        self._context, self._door, self._warn, self._keep = context, door, warn, keep
         self._has_warned = False
 
     async def send(self, call: ApiCall) -> Any:
         if not call.changes:
             return await self.inner.send(call)
-        entry = {**self._heading(call), "before": scrubbed(await self._before(call))}
+        before = await self._before(call)
+        state = await self._state(call)
+        entry = {**self._heading(call), "before": scrubbed(before)}
         try:
             answer = await self.inner.send(call)
         except HeadraceError as error:
             self._write({**entry, "error": str(error)})
             raise
         self._write({**entry, "answer": scrubbed(answer)})
+        self._kept(call, before, answer, state)
         return answer
+
+    def _kept(self, call: ApiCall, before: Any, answer: Any, state: str) -> None:
+        """Passes a change of a config to `keep`; like the log, a history that cannot be written stops no request."""
+        if self._keep is None or not _changes_config(call):
+            return
+        heading, after = self._heading(call), answer.get("config") if isinstance(answer, dict) else None
+        try:
+            self._keep(
+                heading["connector"], before or None, None if call.method == "DELETE" else after, state,
+                heading["who"], heading.get("why", ""),
+            )  # fmt: skip
+        except HeadraceError as error:
+            if self._warn is not None:
+                self._warn(f"the history of configs is not complete: {error}")
+
+    async def _state(self, call: ApiCall) -> str:
+        """The state of a connector that the request deletes."""
+        if self._keep is None or not (_changes_config(call) and call.method == "DELETE"):
+            return ""
+        try:
+            answer = await self.inner.send(ApiCall("GET", f"{call.path.partition('?')[0]}/status"))
+            return str(answer["connector"]["state"])
+        except (HeadraceError, KeyError, TypeError):
+            return ""
 
     def _heading(self, call: ApiCall) -> dict[str, Any]:
         reasons = {name: value for name, value in call.headers if name == "Headrace-Reason"}
@@ -103,6 +138,16 @@ def _connector(call: ApiCall) -> str:
     if len(parts) > 2 and parts[1] == "connectors":
         return unquote(parts[2])
     return str(call.body.get("name", "")) if isinstance(call.body, dict) else ""
+
+
+def _changes_config(call: ApiCall) -> bool:
+    """Whether the request creates, configures or deletes a connector."""
+    parts = call.path.partition("?")[0].strip("/").split("/")
+    return parts[0] == "connectors" and (
+        (call.method in ("PUT", "PATCH") and len(parts) == 3 and parts[2] == "config")
+        or (call.method == "POST" and len(parts) == 1)
+        or (call.method == "DELETE" and len(parts) == 2)
+    )
 
 
 def append(entry: dict[str, Any]) -> None:

@@ -1,0 +1,96 @@
+"""History, undo and rollback of configs, and undo of a deletion, with Apache's worker and with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenario.script_console import Console
+from tests.support import rest
+from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess, our_worker
+
+
+@pytest.fixture(scope="module")
+def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {})
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(params=["java_connect", "our_connect"])
+def console(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    worker: WorkerProcess = request.getfixturevalue(request.param)
+    return Console(worker.url, tmp_path)
+
+
+@pytest.fixture
+def source(console: Console, broker: KafkaBroker, tmp_path: Path) -> str:
+    """A STOPPED file source with offsets and a secret."""
+    name = unique("past")
+    lines = tmp_path / "lines.txt"
+    lines.write_text("one\ntwo\n")
+    file = tmp_path / f"{name}.properties"
+    text = f"name={name}\nconnector.class=FileStreamSource\nfile={lines}\ntopic={broker.create_topic()}\n"
+    file.write_text(f"{text}database.password=s3cret\nbatch.size=10\n")
+    console(f"apply -f {file}", f"wait {name} RUNNING")
+    wait_until(lambda: console(f"get topics {name} -o name").out, 60, "a record")
+    console(f"stop {name}", f"wait {name} STOPPED")
+    return name
+
+
+def config(console: Console, name: str) -> dict[str, str]:
+    return dict(rest.request(f"{console.url}/connectors/{name}/config")[1])
+
+
+def offsets(console: Console, name: str) -> Any:
+    return rest.request(f"{console.url}/connectors/{name}/offsets")[1]["offsets"]
+
+
+def test_changes_are_listed_undone_and_rolled_back(console: Console, source: str) -> None:
+    console(f"patch {source} -s batch.size=20 -s tasks.max=1", f"patch {source} -s batch.size=30 -r tasks.max")
+    found = console(f"get config history {source} -o json")
+    last, *_, first = found.json["history"]
+    assert (last["action"], first["action"], first["before"]) == ("update", "create", None)
+    assert last["before"]["batch.size"] == "20" and last["after"]["batch.size"] == "30" and "s3cret" not in found.out
+    assert "~batch.size, −tasks.max" in console(f"get config history {source}").out
+    assert "batch.size=20" in console(f"undo config {source} --dry-run").err
+    assert config(console, source)["batch.size"] == "30", "a dry run changes nothing"
+    console(f"undo config {source}")
+    assert (config(console, source)["batch.size"], config(console, source)["tasks.max"]) == ("20", "1")
+    console(f"undo config {source}")
+    assert config(console, source)["batch.size"] == "30", "a second undo restores the change"
+    number = first["number"] + 1
+    console(f"rollback config {source} --to {number}")
+    now = config(console, source)
+    assert now["batch.size"] == "10" and "tasks.max" not in now
+    assert "nothing to change" in console(f"rollback config {source} --to {number}").err
+    console(f"rollback config {source} --to 99", code=3)
+    console(f"rollback config {source} --to {first['number']}", code=1)
+
+
+def test_a_deletion_is_undone_with_state_and_offsets(
+    request: pytest.FixtureRequest, console: Console, source: str
+) -> None:
+    before, committed = config(console, source), offsets(console, source)
+    assert committed
+    is_ours = request.node.callspec.params["console"] == "our_connect"
+    secret = "" if is_ours else "-s database.password=s3cret"
+    console(f"delete {source} --with-offsets")
+    assert source in console("get deleted -o name").out.split()
+    if secret:  # this machine's history hides secrets
+        assert "database.password" in console(f"undo delete {source}", code=1).err
+    assert "STOPPED" in console(f"undo delete {source} {secret} --dry-run").err
+    console(f"undo delete {source} {secret}", f"wait {source} STOPPED")
+    assert config(console, source) == before and offsets(console, source) == committed
+    assert source not in console("get deleted -o name").out.split()
+    console(f"delete {source}", f"undo delete {source} {secret} --state RUNNING", f"wait {source} RUNNING")
+    assert offsets(console, source) == committed, "a deletion without --with-offsets keeps the offsets"
+    console(f"undo delete {source}", code=4)
+    console(f"delete {source} --with-offsets")

@@ -1,0 +1,109 @@
+"""The verbs for past changes of configs: history, undo, rollback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui.commands.arguments import integer, option, positional
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.connectors.validating import validate
+from tui.commands.result import Result, Table, TargetOutcome
+from tui.commands.targets import for_each, require_confirmation
+from tui.config import applying, history
+from tui.config.applying import ConfigEdit
+from tui.config.changes import changes, diff_lines
+from tui.config.history import ConfigEntry, ConfigHistory, Restoration
+from tui.config.secrets import shown
+from tui.errors import HeadraceError
+
+Json = Any
+
+
+class GetConfigHistory(Command):
+    """List the changes of a connector's config, newest first, also of a deleted connector."""
+
+    verb = "get config history"
+
+    name = positional("NAME", "a connector, even if it has been deleted")
+
+    async def run(self, context: CommandContext) -> Result:
+        found = await history.history(context.connect, context.config_history, self.name)
+        rows = tuple((e.number, e.at, e.action, e.who, e.why, history.summary(e.made)) for e in found.entries)
+        columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
+        numbers = tuple(str(entry.number) for entry in found.entries)
+        return Result({"history": [_hidden(one) for one in found.raw]}, Table(columns, rows), names=numbers)
+
+
+def _hidden(entry: Json) -> Json:
+    """The entry with secrets masked."""
+    configs = {key: entry[key] and shown(entry[key]) for key in ("before", "after")}
+    return {**entry, **configs}
+
+
+class _ConfigBack(ChangingCommand):
+    """Restores keys of an earlier config."""
+
+    danger = Danger.ASK
+
+    name = positional("NAME", "a connector")
+
+    def chosen(self, found: ConfigHistory) -> ConfigEntry:
+        raise NotImplementedError
+
+    def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
+        raise NotImplementedError
+
+    async def run(self, context: CommandContext) -> Result:
+        return await for_each([self.name], lambda name: self._restore(context, name))
+
+    async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
+        now = await context.connect.config(name)
+        entry = self.chosen(await history.history(context.connect, context.config_history, name))
+        found = self.wanted(entry, now)
+        if found.missing:
+            keys = ", ".join(found.missing)
+            raise HeadraceError(
+                f"the history on this machine hides the value of {keys}", "set it with `patch connector`"
+            )
+        made = changes(now, found.config)
+        kept = f" ({', '.join(found.kept)} stays as it is: the history hides its value)" if found.kept else ""
+        if not made:
+            return TargetOutcome(name, f"nothing to change{kept}")
+        text = "; ".join(diff_lines(made)) + kept
+        if self.dry_run:
+            await validate(context, found.config, name)
+            return TargetOutcome(name, f"would be changed to before {entry}: {text}")
+        for line in diff_lines(made):
+            context.narrate(line)
+        require_confirmation(context, self.yes, self.verb, [name])
+        await applying.apply(ConfigEdit(name, now, made), context.connect)
+        return TargetOutcome(name, f"changed: {text}")
+
+
+class UndoConfig(_ConfigBack):
+    """Undo the last change of a connector's config: its keys only. A second undo restores the change."""
+
+    verb = "undo config"
+
+    def chosen(self, found: ConfigHistory) -> ConfigEntry:
+        return history.last_change(found, self.name)
+
+    def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
+        return history.undone(entry, now)
+
+
+class RollbackConfig(_ConfigBack):
+    """Restore the whole config of a connector as before a change; see `get config history` for its number."""
+
+    verb = "rollback config"
+
+    to = option("--to", metavar="N", help="the number of the change", convert=integer)
+
+    def check(self) -> None:
+        refuse(self.to is None, "--to N is required: the number of the change to roll back")
+
+    def chosen(self, found: ConfigHistory) -> ConfigEntry:
+        return history.numbered(found, self.name, self.to or 0)
+
+    def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
+        return history.as_before(entry, now)

@@ -1,0 +1,119 @@
+"""The verbs for deleted connectors: listing them, and undoing a deletion with config, state and offsets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tui.commands.arguments import choice, flag, option, options, positional
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.connectors.validating import validate
+from tui.commands.result import Result, Table, TargetOutcome
+from tui.commands.targets import for_each, require_confirmation
+from tui.config import history
+from tui.config.history import ConfigEntry
+from tui.errors import Conflict, HeadraceError
+from tui.formatting import counted
+from tui.model import Offset
+from tui.offsets import undo
+from tui.offsets.changes import changes
+from tui.offsets.operation import carry_out
+from tui.offsets.plan import OffsetPlan
+
+Json = Any
+STATES = ("RUNNING", "PAUSED", "STOPPED")
+
+
+class GetDeleted(Command):
+    """List deleted connectors that `undo delete` can restore, the latest first."""
+
+    verb = "get deleted"
+
+    async def run(self, context: CommandContext) -> Result:
+        found = await history.deleted(context.connect, context.config_history)
+        rows = tuple((one["name"], _at(one["time"]), one["who"], one["why"]) for one in found)
+        return Result(found, Table(("NAME", "DELETED", "WHO", "WHY"), rows), names=tuple(one["name"] for one in found))
+
+
+def _at(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+class UndoDelete(ChangingCommand):
+    """Create a deleted connector again: its last config, its state, and its offsets if they were deleted with it.
+
+    This machine's history, used where the worker keeps none, hides secrets: give them with -s.
+    """
+
+    verb = "undo delete"
+    danger = Danger.ASK
+
+    name = positional("NAME", "as listed by `get deleted`")
+    sets = options("-s", "--set", metavar="KEY=VALUE", help="a value to set, for example a secret; can be repeated")
+    state = option(
+        "--state", metavar="|".join(STATES), help="the state, by default the one before", convert=choice(*STATES)
+    )
+    without_offsets = flag("--without-offsets", help="do not restore offsets that were deleted")
+
+    def check(self) -> None:
+        for pair in self.sets:
+            refuse(pair.find("=") < 1, f"-s {pair}: expected KEY=VALUE")
+
+    async def run(self, context: CommandContext) -> Result:
+        return await for_each([self.name], lambda name: self._restore(context, name))
+
+    async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
+        if name in await context.connect.names():
+            raise Conflict(f"a connector {name} exists", 409)
+        found = await history.history(context.connect, context.config_history, name)
+        entry = history.deletion(found, name)
+        config = self._config(entry)
+        offsets = () if self.without_offsets else await self._offsets(context, entry)
+        state = self.state or _initial(entry.state)
+        what = f"as {state}, with its config of {entry.at}" + (
+            f" and {counted(len(offsets), 'offset')}" if offsets else ""
+        )
+        await validate(context, config, name)
+        if self.dry_run:
+            return TargetOutcome(name, f"would be created again {what}")
+        require_confirmation(context, self.yes, f"create again {what}:", [name])
+        body: dict[str, Json] = {"name": name, "config": config}
+        if offsets and found.by_worker:
+            body["initial_offsets"] = [one.entry() for one in offsets]
+        created = state if not offsets or found.by_worker else "STOPPED"
+        await context.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
+        if created != state or (offsets and not found.by_worker):
+            await self._alter(context, name, offsets, state)
+        return TargetOutcome(name, f"created again {what}")
+
+    def _config(self, entry: ConfigEntry) -> dict[str, str]:
+        found = history.as_before(entry, {})
+        given = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
+        if missing := [key for key in found.missing if key not in given]:
+            example = " ".join(f"-s {key}=…" for key in missing)
+            raise HeadraceError(
+                f"the history on this machine hides the value of {', '.join(missing)}", f"give it: {example}"
+            )
+        return {**found.config, **given}
+
+    async def _offsets(self, context: CommandContext, deleted: ConfigEntry) -> tuple[Offset, ...]:
+        """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion."""
+        found = await undo.history(context.connect, context.change_store, self.name)
+        newest = found.entries[0] if found.entries else None
+        return newest.before if newest is not None and newest.action == "delete" else ()
+
+    async def _alter(self, context: CommandContext, name: str, offsets: tuple[Offset, ...], state: str) -> None:
+        """Sets the offsets of the connector, which was created STOPPED, then its state."""
+        plan = OffsetPlan(name, None, tuple(changes((), offsets)), "STOPPED", why="undo of its deletion")
+        try:
+            await carry_out(plan, context.connect, context.change_store, context.narrate, context.clock)
+        except HeadraceError as error:
+            error.message = f"created STOPPED, but its offsets were not restored: {error.message}"
+            raise
+        if state != "STOPPED":
+            await (context.connect.pause if state == "PAUSED" else context.connect.resume)(name)
+
+
+def _initial(state: str) -> str:
+    """The initial state for a state or a target state before the deletion."""
+    return state if state in STATES else "RUNNING"

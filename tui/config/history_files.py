@@ -1,0 +1,72 @@
+"""The history of configs on this machine: one bounded JSONL file for each connector of a cluster.
+
+An entry has the shape of a Headrace worker's `/config/history`. Secrets are hidden before anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tui.errors import HeadraceError
+from tui.offsets import files
+from tui.scrubbing import scrubbed
+
+Json = Any
+Config = Mapping[str, str]
+MAX_CHANGES = 20
+"""Entries of each connector."""
+
+
+class ConfigHistoryFiles:
+    """The histories of one cluster's connectors; `cluster` is its label."""
+
+    def __init__(self, folder: Path, cluster: str) -> None:
+        self.folder = folder / "config-history" / files.file_name(cluster.rstrip("/"))
+
+    def read(self, name: str) -> list[Json]:
+        """The entries, newest first; empty without changes. Raises HeadraceError."""
+        path = self._path(name)
+        with files.naming_file(path):
+            try:
+                lines = path.read_text("utf-8").splitlines()
+            except FileNotFoundError:
+                return []
+        try:
+            return [json.loads(line) for line in reversed(lines)]
+        except ValueError as error:
+            raise HeadraceError(f"{path} is damaged: {error}", "remove the damaged line, or the file") from error
+
+    def add(self, name: str, before: Config | None, after: Config | None, state: str, who: str, why: str) -> None:
+        """Adds a change that was made; nothing for one without effect. Raises HeadraceError."""
+        if before == after:
+            return
+        earlier = self.read(name)
+        entry = {
+            "number": (earlier[0]["number"] if earlier else 0) + 1,
+            "time": int(time.time() * 1000),
+            "action": "create" if before is None else "delete" if after is None else "update",
+            "who": who,
+            "why": why,
+            "state": state,
+            "before": scrubbed(before),
+            "after": scrubbed(after),
+            "name": name,
+        }
+        kept = [*reversed(earlier[: MAX_CHANGES - 1]), entry]
+        files.replace(self._path(name), "".join(json.dumps(one) + "\n" for one in kept))
+
+    def deleted(self) -> list[Json]:
+        """`{"name", "time", "who", "why"}` of each connector whose last change was its deletion, the latest first."""
+        found = []
+        for path in self.folder.glob("*.jsonl"):
+            last = json.loads(path.read_text("utf-8").splitlines()[-1])
+            if last["action"] == "delete":
+                found.append({key: last[key] for key in ("name", "time", "who", "why")})
+        return sorted(found, key=lambda one: -int(one["time"]))
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{files.file_name(name)}.jsonl"
