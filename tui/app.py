@@ -148,6 +148,11 @@ class HeadraceApp(App[int]):
         """After `fg`: the terminal no longer shows what Textual last drew."""
         self.screen.refresh(layout=True)
 
+    def write_control(self, sequence: str) -> None:
+        """Writes a control sequence to the terminal, such as a bell."""
+        if self._driver is not None:
+            self._driver.write(sequence)
+
     def copy_to_clipboard(self, text: str) -> None:
         """Copies through the terminal, or into a file; `copied` and the status line report which."""
         from tui import clipboard
@@ -158,8 +163,8 @@ class HeadraceApp(App[int]):
         except OSError as error:
             done = clipboard.Copied("", f"cannot write {error.filename}: {error.strerror}")
         self._clipboard = text
-        if done.sequence and self._driver is not None:
-            self._driver.write(done.sequence)
+        if done.sequence:
+            self.write_control(done.sequence)
         self.copied = done.message
         self.home.say(done.message)
 

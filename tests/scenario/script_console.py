@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,18 @@ class Console:
         """Runs commands with -c, and expects the exit code."""
         return self._run([self.url, *options, "-c", *commands], code, stdin)
 
+    def in_context(self, name: str, *commands: str, code: int = 0) -> ScriptResult:
+        """Runs commands on the cluster of a context instead of the URL."""
+        return self._run(["--context", name, "-c", *commands], code, "")
+
     def script(self, text: str, *options: str, code: int = 0) -> ScriptResult:
         """Pipes a script to the console."""
         return self._run([self.url, "--script", "-", *options], code, text)
 
-    def start(self, *commands: str) -> subprocess.Popen[bytes]:
+    def start(self, *commands: str, out: IO[bytes] | int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         """Starts commands without waiting for their end, so that the test can kill the process."""
         words = [sys.executable, "-m", "tui.main", self.url, "-c", *commands]
-        return subprocess.Popen(words, env=self.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(words, env=self.environ, stdout=out, stderr=subprocess.DEVNULL)
 
     def _run(self, words: list[str], code: int, stdin: str) -> ScriptResult:
         done = subprocess.run(

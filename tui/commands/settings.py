@@ -13,6 +13,7 @@ from tui.contexts.profiles import SECRET_KEYS, Profile
 from tui.contexts.secrets import shown
 from tui.errors import HeadraceError
 from tui.scrubbing import without_user
+from tui.watch.rules import rules_of
 
 Row = tuple[str, str, str]
 VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_THEME", "NO_COLOR", "TERM")
@@ -99,6 +100,11 @@ def _screen(context: CommandContext) -> Iterator[Row]:
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
+    profile = context.known_profile()
+    rules, wrong_rules = rules_of(mine.rules, profile.name if profile else "")
+    for number, rule in enumerate(rules, 1):
+        yield f"rules.{number}", f"{rule.when.text}, {rule.severity}", settings.FILE
+    wrong += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
     for text in dict.fromkeys([*wrong, *context.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
 

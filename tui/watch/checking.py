@@ -61,8 +61,9 @@ class Report(NamedTuple):
         return f"connectors={self.connectors} critical={critical} warning={warning}"
 
 
-def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float) -> Report:
-    """Verifies the rules, without regard to how long a condition has lasted. `now` in seconds since 1970."""
+def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float, with_unknown: bool = True) -> Report:
+    """Verifies the rules, without regard to how long a condition has lasted. `now` in seconds since 1970.
+    `with_unknown`: conditions that the cluster does not report are findings, too."""
     findings = []
     for rule in rules:
         level = Level.CRITICAL if rule.severity == CRITICAL else Level.WARNING
@@ -75,7 +76,7 @@ def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float) -> Rep
                 findings.append(Finding(level, one.connector.name, verified.text))
             elif verified.holds is None:
                 unknown.append(one.connector.name)
-        if unknown:
+        if unknown and with_unknown:
             of = unknown[0] if len(unknown) == 1 else f"{len(unknown)} connectors"
             findings.append(Finding(Level.UNKNOWN, "", f"{rule.when.subject} of {of} is not reported by this cluster"))
     worst_first = sorted(dict.fromkeys(findings), key=lambda one: (_ORDER.index(one.level), one.connector))

@@ -81,7 +81,7 @@ class Check(_ByRules):
         missing = [name for name in self.names if not is_glob(name) and name not in there]
         if self.names and not chosen and not missing:
             raise HeadraceError(f"no connector matches {' '.join(self.names)}")
-        found = check(rules, chosen, time.time())
+        found = check(rules, chosen, time.time(), with_unknown=self.by_rules or bool(self.critical or self.warning))
         gone = tuple(Finding(Level.CRITICAL, name, "does not exist") for name in missing)
         return found._replace(findings=(*gone, *found.findings))
 
@@ -109,6 +109,8 @@ class Watch(_ByRules):
             raise UsageError(
                 "config.toml has no [[rules]] for this context", "add one, or name a condition: watch -c failed"
             )
+        if self.lasting is None and not context.emits:
+            raise UsageError("the screen itself watches by the rules of config.toml", "or add --for TIME")
         period = DEFAULT_PERIOD if self.every is None else max(self.every, 0.1)
         notifier = Notifier(context.profile.label, context.terminal, context.narrate)
         context.narrate(

@@ -30,6 +30,9 @@ class Program(Protocol):
     def say(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
 
+    def write_control(self, sequence: str) -> None:
+        """Writes a control sequence to the terminal."""
+
 
 def of(node: DOMNode) -> Program:
     """The application of a screen or a widget."""

@@ -15,6 +15,7 @@ from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
+from tui.screens.base import program
 from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenRecords
 from tui.screens.home.command_line import SCREENS, CommandLine
 from tui.screens.home.key_enablement import KeyEnablement
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
     from tui.screens.home.navigation import Navigation
+    from tui.screens.services.cluster_services import ClusterServices
+    from tui.screens.services.incident_watch import IncidentWatch
     from tui.widgets.prompt import Prompt
 
 DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
@@ -55,6 +58,7 @@ class Home(ListAndPage):
         self._is_resting = False  # another cluster is on the screen
         self._watching: Worker[None] | None = None
         self._interrupted_at = 0.0
+        self.incidents: IncidentWatch | None = None
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
@@ -99,6 +103,7 @@ class Home(ListAndPage):
         self.navigation = Navigation(self, services, self.controller.runner)
         self._view = ConnectorView(self.notices, services)
         self.services = services
+        self.incidents = await to_thread(self._incident_watch, services)
         self.do(self.controller.interrupted.offer_all())
         store.on_notice(self.noticed)
         store.on_progress(self.progress.update)
@@ -108,7 +113,23 @@ class Home(ListAndPage):
         self.heard(store.snapshot, Diff(link=True))
         self.set_interval(1.0, self.tick)
 
+    def _incident_watch(self, services: ClusterServices) -> IncidentWatch:
+        from tui.screens.services.incident_watch import IncidentWatch
+
+        def say(text: str, kind: str) -> None:
+            self.app.call_later(self.say, text, kind)
+
+        def write(sequence: str) -> None:
+            program.of(self).write_control(sequence)
+
+        watch = IncidentWatch(self.profile, services.connect, services.progress, write, say, self.do)
+        if watch.problems:
+            say(f"config.toml: {watch.problems[0]}", "warn")
+        return watch
+
     async def on_unmount(self) -> None:
+        if self.incidents is not None:
+            await to_thread(self.incidents.close)
         if self.services is not None:
             await self.services.connection.close()
 
@@ -148,6 +169,8 @@ class Home(ListAndPage):
             return
         self.navigation.tick()
         self.updates.tick()
+        if self.incidents is not None:
+            self.incidents.tick(self.services.connection.store.snapshot)
 
     # Which keys work
 

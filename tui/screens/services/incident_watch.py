@@ -1,0 +1,93 @@
+"""Verifies the rules of config.toml against what the screen knows of its cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from tui.cluster.snapshot import LinkState, Snapshot
+from tui.contexts.contexts_file import config_folder
+from tui.metrics.progress import ConnectorProgress, ProgressMonitor
+from tui.watch.conditions import Observation
+from tui.watch.incidents import IncidentChange, Incidents
+from tui.watch.notifying import Notifier, text_of
+from tui.watch.observing import expiry_of, with_expiry
+from tui.watch.rules import rules_of
+
+if TYPE_CHECKING:
+    from tui.client.client import Connect
+    from tui.contexts.profiles import Profile
+
+EVERY = 2.0  # seconds
+EXPIRY_EVERY = 600.0  # seconds between two requests for the offsets of stopped sinks
+
+Say = Callable[[str, str], None]
+
+
+class IncidentWatch:
+    """`tick` is called each second. It sends requests only for rules about offsets that expire."""
+
+    def __init__(
+        self, profile: Profile, connect: Connect, progress: ProgressMonitor, terminal: Callable[[str], None], say: Say,
+        do: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:  # fmt: skip
+        """`say` shows a text of a kind (warn, bad, good), on any thread; `do` runs a coroutine in the background."""
+        from tui.appearance import settings
+
+        rules, self.problems = rules_of(settings.load(config_folder(os.environ))[0].rules, profile.name)
+        self.incidents = Incidents(rules)
+        self._label, self._connect, self._progress, self._say, self._do = profile.label, connect, progress, say, do
+        self._notifier = Notifier(profile.label, terminal, self._warn)
+        self._expiry: dict[str, Any] = {}  # details of offsets, by stopped sink
+        self._next, self._next_expiry = 0.0, 0.0
+
+    def tick(self, snapshot: Snapshot) -> None:
+        """Verifies the rules if it is time, and reports incidents that have started or ended."""
+        now, state = time.time(), snapshot.link.state
+        if not self.incidents.rules or now < self._next or state is LinkState.CONNECTING:
+            return
+        self._next = now + EVERY
+        if state is LinkState.LOST:
+            changes = self.incidents.lost(f"cannot be reached: {snapshot.link.trouble}", now)
+        else:
+            self._ask_when_due(snapshot, now)
+            changes = self.incidents.observe(self._observed(snapshot, now), now)
+        for change in changes:
+            self._report(change)
+
+    def close(self) -> None:
+        """Sends the notices that wait, for a limited time."""
+        self._notifier.close()
+
+    def _warn(self, text: str) -> None:
+        self._say(text, "warn")
+
+    def _report(self, change: IncidentChange) -> None:
+        kind = "good" if not change.started else "bad" if change.rule.severity == "critical" else "warn"
+        self._say(text_of(change, self._label), kind)
+        self._notifier.notify(change)
+
+    def _observed(self, snapshot: Snapshot, now: float) -> list[Observation]:
+        nothing = ConnectorProgress()
+        seen = []
+        for name, one in snapshot.connectors.items():
+            known = self._progress.known.get(name, nothing)
+            found = Observation(one, known.lag)
+            if self._progress.has_events:
+                rate = known.failing.rate if known.failing.is_so(now) else 0.0
+                found = found._replace(failures=rate, stalled=known.stalled)
+            seen.append(with_expiry(found, self._expiry[name]) if name in self._expiry else found)
+        return seen
+
+    def _ask_when_due(self, snapshot: Snapshot, now: float) -> None:
+        rules = [rule for rule in self.incidents.rules if rule.when.subject == "expires"]
+        if not rules or now < self._next_expiry:
+            return
+        self._next_expiry = now + EXPIRY_EVERY
+        stopped = [one.name for one in snapshot.connectors.values() if one.type == "sink" and one.state == "STOPPED"]
+        self._do(self._read_expiry([name for name in stopped if any(rule.covers(name) for rule in rules)]))
+
+    async def _read_expiry(self, names: list[str]) -> None:
+        self._expiry = {name: await expiry_of(self._connect, name) for name in names}
