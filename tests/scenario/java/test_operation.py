@@ -1,4 +1,4 @@
-"""What operators see of a Java task: its log with levels that change at run time, and the memory of its JVM."""
+"""What operators see of a Java task and do with it: logs, levels, memory, pause, restart, isolation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.pipeline import produce
+from tests.support.processes import alive, children, command_line
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -36,6 +38,60 @@ def test_logs_and_memory_of_a_java_task(connect: Connect, broker: KafkaBroker, t
     memory = _gauge(connect, "headrace_slot_java_memory_bytes")
     assert 20 << 20 < memory < _gauge(connect, "headrace_slot_memory_bytes")
     connect.ask("DELETE", f"/connectors/{name}")
+
+
+def test_a_java_task_is_restarted_after_a_failure_and_paused(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    written, name, topic = tmp_path / "later" / "out", unique("sink"), broker.create_topic()
+    produce(broker, topic, b"one")
+    connect.create(name, _sink(written, topic))
+    connect.wait(name, "RUNNING", ["FAILED"])
+    assert "Couldn't find or create file" in connect.status(name)["tasks"][0]["trace"]
+    written.parent.mkdir()
+    connect.ask("POST", f"/connectors/{name}/tasks/0/restart")
+    wait_until(lambda: written.exists() and written.read_text() == "one\n", 30)
+    connect.put(name, "pause")
+    connect.wait(name, "PAUSED", ["PAUSED"])
+    produce(broker, topic, b"two")
+    connect.put(name, "resume")
+    connect.wait(name, "RUNNING", ["RUNNING"])
+    wait_until(lambda: written.read_text() == "one\ntwo\n", 30)
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+def test_a_java_connector_gets_a_slot_and_a_jvm_of_its_own(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    names, topic = [unique("shared") for _ in range(4)], broker.create_topic()
+    for name in names:
+        connect.create(name, _sink(tmp_path / name, topic))
+    alone = unique("alone")
+    connect.create(alone, {**_sink(tmp_path / alone, topic), "headrace.isolation": "dedicated"})
+    for name in (*names, alone):
+        connect.wait(name, "RUNNING", ["RUNNING"])
+    slots = [connect.ask("GET", f"/connectors/{name}/tasks/0/stack")["pid"] for name in (*names, alone)]
+    assert slots[-1] not in slots[:-1] and len(set(slots[:-1])) < len(names)
+    own = [child for child in children(slots[-1]) if "headrace.Main" in command_line(child)]
+    assert len(own) == 1
+    for name in (*names, alone):
+        connect.ask("DELETE", f"/connectors/{name}")
+    wait_until(lambda: not alive(own[0]), 30, "the JVM ends with its slot")
+
+
+def test_an_alias_of_a_bundled_class_does_not_mean_a_java_class(connect: Connect) -> None:
+    """Debezium's JdbcSinkConnector has the alias JdbcSink, which is the name of a bundled class."""
+
+    def keys(plugin: str) -> set[str]:
+        return {key["name"] for key in connect.ask("GET", f"/connector-plugins/{plugin}/config")}
+
+    own, debezium = keys("JdbcSink"), keys("io.debezium.connector.jdbc.JdbcSinkConnector")
+    assert "table.name.format" in own and "collection.name.format" not in own
+    assert "collection.name.format" in debezium
+
+
+def _sink(written: Path, topic: str) -> dict[str, str]:
+    return {"connector.class": f"{_FILE}.FileStreamSinkConnector", "file": str(written), "topics": topic, **STRINGS}
 
 
 def _is_logged(connect: Connect, name: str, read: Path) -> bool:
