@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from runtime.api.converter import Converter
@@ -45,8 +45,11 @@ class DataFrameColumns:
     """Records as structs with the columns of a DataFrame. Keys and values with a converter are its bytes; those without
     a schema are text: strings as they are, others as JSON."""
 
-    def __init__(self, columns: Columns, key: Converter | None, value: Converter | None) -> None:
-        self._columns, self._key, self._value = columns, key, value
+    def __init__(
+        self, columns: Columns, key: Converter | None, value: Converter | None, wanted: Collection[str] = RECORD_COLUMNS
+    ) -> None:
+        """`wanted`: the columns of records that are computed."""
+        self._columns, self._key, self._value, self._wanted = columns, key, value, wanted
         self._schemas: dict[tuple[int, int], Schema] = {}
         self._used: list[Schema] = []  # keeps the ids in _schemas valid
 
@@ -62,20 +65,23 @@ class DataFrameColumns:
         topics, times, headers = _metadata(records)
         key_schema, key_column = _column(self._key, topics, keys)
         value_schema, value_column = _column(self._value, topics, values)
-        columns: Mapping[str, Column] = {
-            KEY: key_column,
-            VALUE: value_column,
-            TOPIC: topics,
-            TIMESTAMP: [None if time is None else datetime_of(time) for time in times],
-            HEADERS: [_headers(own) for own in headers],
+        columns: Mapping[str, Callable[[], Column]] = {
+            KEY: lambda: key_column,
+            VALUE: lambda: value_column,
+            TOPIC: lambda: topics,
+            TIMESTAMP: lambda: [None if time is None else datetime_of(time) for time in times],
+            HEADERS: lambda: [_headers(own) for own in headers],
         }
-        return ValueBatch.struct(self._schema(key_schema, value_schema), columns, len(records))
+        schema = self._schema(key_schema, value_schema)
+        found = {name: make() for name, make in columns.items() if name in self._wanted}
+        return ValueBatch.struct(schema, found, len(records))
 
     def _schema(self, key: Schema, value: Schema) -> Schema:
         found = self._schemas.get((id(key), id(value)))
         if found is None:
             fields = {KEY: _optional(key), VALUE: _optional(value), TOPIC: STRING_SCHEMA, TIMESTAMP: _TIMESTAMP}
-            found = self._schemas[(id(key), id(value))] = struct_schema({**fields, HEADERS: _HEADERS})
+            wanted = {name: one for name, one in {**fields, HEADERS: _HEADERS}.items() if name in self._wanted}
+            found = self._schemas[(id(key), id(value))] = struct_schema(wanted)
             self._used += [key, value]
         return found
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -11,6 +14,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from runtime.api.errors import ConfigError
 from runtime.spark.options import SparkOptions
 
 
@@ -32,20 +36,34 @@ class HeadraceDataSource(DataSource):
         return HeadraceReader(self._options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from runtime.spark.source.stream_reader import HeadraceStreamReader
+        with _newer("readStream", "4.2"):
+            from runtime.spark.source.stream_reader import HeadraceStreamReader
 
         return HeadraceStreamReader(self._options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        from runtime.spark.sink.writers import HeadraceWriter
+        with _newer("write", "4.1"):
+            from runtime.spark.sink.writers import HeadraceWriter
 
         return HeadraceWriter(self._options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        from runtime.spark.sink.writers import HeadraceStreamWriter
+        with _newer("writeStream", "4.1"):
+            from runtime.spark.sink.writers import HeadraceStreamWriter
 
         return HeadraceStreamWriter(self._options, schema)
 
     @property
     def _options(self) -> SparkOptions:
         return SparkOptions.of(self.options)
+
+
+@contextlib.contextmanager
+def _newer(method: str, version: str) -> Iterator[None]:
+    """Reports an import error of an older Spark as such."""
+    try:
+        yield
+    except ImportError as error:
+        if not (error.name or "").startswith("pyspark"):
+            raise
+        raise ConfigError(f"{method} with the format headrace needs Spark {version} or newer: {error}") from error

@@ -59,7 +59,9 @@ class RowConversion:
 
     def rows(self, columns: Columns, target: Any) -> RecordRows:
         """The rows of records as batches of the Arrow schema `target`."""
-        return RecordRows(DataFrameColumns(columns, self._key, self._value), target, self._groups, self._tolerance)
+        return RecordRows(
+            DataFrameColumns(columns, self._key, self._value, target.names), target, self._groups, self._tolerance
+        )
 
     def _groups(self, records: Sequence[SourceRecord]) -> Iterator[Group]:
         """The transformed records in groups that share their schemas. Raises the error that fails the task."""

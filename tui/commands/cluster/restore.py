@@ -64,7 +64,9 @@ class Restore(ChangingCommand):
         pending = [name for name, one in steps.items() if one.pending]
         if self.dry_run:
             made = [one.as_json() for one in steps.values()]
-            return Result(made, text="\n".join(lines), names=tuple(pending), outcomes=invalid, pending=bool(pending))
+            return Result(
+                made, text="\n".join(lines), names=tuple(pending), outcomes=looked.outcomes, pending=bool(pending)
+            )
         for line in lines:
             context.narrate(line)
         if invalid and not self.partial:
