@@ -63,10 +63,8 @@ class Restore(ChangingCommand):
         lines.append(overview(list(steps.values())) + (f", {len(invalid)} invalid" if invalid else ""))
         pending = [name for name, one in steps.items() if one.pending]
         if self.dry_run:
-            made = [one.as_json() for one in steps.values()]
-            return Result(
-                made, text="\n".join(lines), names=tuple(pending), outcomes=looked.outcomes, pending=bool(pending)
-            )
+            made, names = [one.as_json() for one in steps.values()], tuple(pending)
+            return Result(made, text="\n".join(lines), names=names, outcomes=looked.outcomes, pending=bool(pending))
         for line in lines:
             context.narrate(line)
         if invalid and not self.partial:
