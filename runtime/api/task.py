@@ -229,6 +229,11 @@ class SinkTask(Task):
     """Whether put() accepts a `SinkBatch`: a sequence whose records are created only when they are accessed, with the
     values of all records as columns."""
 
+    commits_late: ClassVar[bool] = False
+    """Whether pre_commit() returns offsets of records that were put long before. If True, the worker checks before each
+    commit that the topics have not been deleted and created again, whose offsets would mean other records. If one was,
+    the task ends and is started again. An addition to Connect's API."""
+
     idle_put: float | None = None
     """Seconds after which put() is called with an empty batch while there are no records, so that a task that keeps
     records back can write them; None: never. May change at any time."""

@@ -13,6 +13,7 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import starting_offsets
+from runtime.pipeline.sink.topic_ids import TopicIds, slot_topic_ids
 from runtime.pipeline.task.errors import RevokedError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class PartitionAssignment:
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
+        self._topic_ids = TopicIds(slot_topic_ids.asker(spec.consumer)) if task.commits_late else None
         cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
         self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848
 
@@ -102,7 +104,9 @@ class PartitionAssignment:
             for tp, offset in allowed.items()
             if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
         }
-        return {**committed, **moved} if moved else {}
+        if not moved or (self._topic_ids is not None and not self._topic_ids.may_commit({tp.topic for tp in moved})):
+            return {}
+        return {**committed, **moved}
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
         """The group's answer to a commit."""
@@ -238,6 +242,8 @@ class PartitionAssignment:
         reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
         resolved = starting_offsets(consumer, partitions, reset, self._control)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
+        if self._topic_ids is not None:
+            self._topic_ids.assigned({tp.topic for tp in new})
         self._context.positions.update(new)
         self._committed.update({tp: _with_metadata(new[tp], p) for tp, p in zip(new, resolved, strict=True)})
         if new:
@@ -292,6 +298,8 @@ class PartitionAssignment:
             for known in (self._context.positions, self._committed, self._ends, self._sent, self._context.seeks):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
+        if self._topic_ids is not None:
+            self._topic_ids.keep({tp.topic for tp in self._context.positions})
         self._give_up(removed)
 
     def _give_up(self, partitions: Sequence[TopicPartition]) -> None:

@@ -51,9 +51,8 @@ class TopicLists:
             return self._ask(found, consumer)
 
     def _list(self, settings: Mapping[str, Any]) -> _List:
-        identity = {name: value for name, value in settings.items() if name.startswith(_IDENTITY)}
         with self._lock:
-            return self._lists.setdefault(json.dumps(identity, sort_keys=True, default=str), _List())
+            return self._lists.setdefault(identity(settings)[0], _List())
 
     def _ask(self, found: _List, consumer: Consumer) -> frozenset[str] | None:
         from confluent_kafka import KafkaException
@@ -67,6 +66,12 @@ class TopicLists:
             return None
         found.names, found.asked = names, asked
         return names
+
+
+def identity(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The settings of a client that identify cluster and user, as text and as such."""
+    found = {name: value for name, value in settings.items() if name.startswith(_IDENTITY)}
+    return json.dumps(found, sort_keys=True, default=str), found
 
 
 slot_topics = TopicLists()

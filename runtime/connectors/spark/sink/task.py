@@ -39,6 +39,7 @@ class SparkSinkTask(SinkTask):
     """Collects records as columns, and lets the worker's Spark session write them in batches."""
 
     takes_batches = True
+    commits_late = True
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, connect: Callable[[str], SessionClient] = SessionClient
