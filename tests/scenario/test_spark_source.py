@@ -76,7 +76,7 @@ pytestmark = pytest.mark.timeout(1200)
 
 @pytest.mark.parametrize(
     ("size", "kills"),
-    [(4_000, ["slot"]), pytest.param(100_000, ["slot", "worker", "driver"] * 3, marks=pytest.mark.soak)],
+    [(4_000, ["slot"]), pytest.param(50_000, ["slot", "worker", "driver"] * 2, marks=pytest.mark.soak)],
 )
 def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
     size: int, kills: list[str], worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
