@@ -17,8 +17,9 @@ from runtime.java.install.errors import InstallError
 from tests.bench.sides import JAVA, Bench, Refused, create, median
 from tests.support.broker import unique
 from tests.support.connect import Connect
+from tests.support.debian import PackageMissing
 from tests.support.java_connectors import DEBEZIUM_JDBC, DEBEZIUM_POSTGRES, plugin_path
-from tests.support.postgres import PASSWORD, USER, Postgres, PostgresMissing
+from tests.support.postgres import PASSWORD, USER, Postgres
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
@@ -87,7 +88,7 @@ def _running(bench: Bench, side: str) -> Iterator[JdbcSide]:
     try:
         server = Postgres({"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "8GB"})
         plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES, DEBEZIUM_JDBC)} if side == JAVA else {}
-    except (PostgresMissing, InstallError) as missing:
+    except (PackageMissing, InstallError) as missing:
         raise Refused(str(missing)) from None
     worker = bench.worker(side, plugins)
     try:

@@ -14,10 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from runtime.embedded.processes.ports import choose
 from runtime.system.processes import die_with_parent
+from tests.support.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.waiting import wait_until
 
 PASSWORD = "s3cret/p@ss"
@@ -33,43 +32,17 @@ _SETTINGS = {
 }
 
 
-class PostgresMissing(Exception):
-    """PostgreSQL is not installed and cannot be installed here; the text is the reason."""
-
-
 @functools.cache
 def programs() -> Path:
-    """The folder of PostgreSQL's programs, installed with apt-get if it is missing; PostgresMissing with the reason."""
-    found = _installed()
-    if found is None:
-        _install()
-        found = _installed()
-    if found is None:
-        raise PostgresMissing("Debian's package postgresql has no program initdb")
-    return found
+    """The folder of PostgreSQL's programs, installed if it is missing; PackageMissing with the reason."""
+    return installed(_find, "postgresql")
 
 
-def _installed() -> Path | None:
+def _find() -> Path | None:
     if there := shutil.which("initdb"):
         return Path(there).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     return versions[-1].parent if versions else None
-
-
-def _install() -> None:
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise PostgresMissing("PostgreSQL is missing: run apt-get install postgresql as root")
-    quiet: dict[str, Any] = {"check": True, "capture_output": True, "text": True, "timeout": 240}
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    try:
-        subprocess.run(["apt-get", "update", "-qq"], env=environment, **quiet)
-        install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"]
-        subprocess.run(install, env=environment, **quiet)
-    except subprocess.CalledProcessError as error:
-        reason = (error.stderr or error.stdout).strip().splitlines()[-1:]
-        raise PostgresMissing(f"apt-get cannot install postgresql: {' '.join(reason)}") from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PostgresMissing(f"apt-get cannot install postgresql: {error}") from None
 
 
 class Postgres:
@@ -182,9 +155,7 @@ def started_postgres(settings: dict[str, str] | None = None) -> Postgres:
     """A running server. Skips the test with the reason if PostgreSQL cannot be installed; in CI the test fails."""
     try:
         server = Postgres(settings)
-    except PostgresMissing as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(missing))
+    except PackageMissing as missing:
+        skip_unless_ci(missing)
     server.start()
     return server

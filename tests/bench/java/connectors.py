@@ -11,8 +11,9 @@ from tests.bench import throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, create, median, records_archive, wait_running
 from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.debian import PackageMissing
 from tests.support.java_connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, plugin_path
-from tests.support.postgres import PASSWORD, USER, Postgres, PostgresMissing
+from tests.support.postgres import PASSWORD, USER, Postgres
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
@@ -57,7 +58,7 @@ def debezium(bench: Bench, side: str, runs: int) -> Found:
     try:
         server = Postgres({"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "8GB"})
         plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES)}
-    except (PostgresMissing, InstallError) as missing:
+    except (PackageMissing, InstallError) as missing:
         raise Refused(str(missing)) from None
     try:
         server.start()
