@@ -25,6 +25,11 @@ def is_local(master: str) -> bool:
     return master.startswith("local") and not master.startswith("local-cluster")
 
 
+def on_cluster(conf: Mapping[str, str]) -> bool:
+    """Whether slots run on the executors of a cluster."""
+    return not is_local(conf.get("spark.master", "local"))
+
+
 def driver_host(conf: Mapping[str, str]) -> str:
     """The name under which executors reach this machine; empty if it is not configured."""
     return conf.get("spark.driver.host", "")

@@ -11,6 +11,7 @@ from runtime import __version__
 from runtime.api.errors import ConfigError
 from runtime.config.listeners import https_settings
 from runtime.config.secret_values import CallSecrets, Secrets
+from runtime.config.spark_cluster import on_cluster
 from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
@@ -251,7 +252,9 @@ def _group(
 ) -> WorkerGroup | SoleWorker:  # fmt: skip
     if storage.member is None:
         return SoleWorker(url.partition("://")[2], configs.names)
-    settings = GroupSettings(f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group)
+    settings = GroupSettings(
+        f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group, on_cluster(config.spark())
+    )
     claim = WriteClaim(storage.leader, config.configs.topic)
     return WorkerGroup(storage.member, settings, configs, statuses, sources, claim)
 

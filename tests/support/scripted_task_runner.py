@@ -66,7 +66,8 @@ class ScriptedRunner:
         """No test asks for this."""
 
     def move(self, reason: str) -> None:
-        """No test asks for this."""
+        self._host.state(self._spec, State.UNASSIGNED, reason)
+        self.stop()
 
     def forget_topics(self) -> None:
         self._host.topic(self._spec, "topic-of-it")

@@ -27,6 +27,7 @@ _ENCRYPTION = {
     "spark.authenticate.secret": SECRET,
     "spark.network.crypto.enabled": "true",
 }
+_DAEMON = "pyspark.daemon"
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 
@@ -56,6 +57,7 @@ class SparkCluster:
 
     def start(self) -> None:
         """Starts master and workers, and waits until the workers are registered."""
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._master = self._spawn("master", "master.Master", "--port", str(self._port))
         wait_until(lambda: ports.answers(self._port), 60, "Spark's master listens")
         for number in range(self._count):
@@ -76,6 +78,14 @@ class SparkCluster:
         """The processes of all executors."""
         below = [child for worker in self.workers for child in children(worker.pid)]
         return [pid for pid in below if alive(pid) and "CoarseGrainedExecutorBackend" in command_line(pid)]
+
+    def slots(self) -> list[int]:
+        """The Python processes of all slots: forks of Spark's daemon, which has the same command line."""
+        found = []
+        for executor in self.executors():
+            python = [child for child in children(executor) if _DAEMON in command_line(child)]
+            found += [child for child in python if not any(_DAEMON in command_line(pid) for pid in children(child))]
+        return [pid for pid in found if alive(pid)]
 
     def executor_of(self, slot: int) -> int:
         """The executor of a slot's process."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,6 +28,9 @@ ROWS = "HEADRACE_SPARK_ROWS"
 
 UPLOAD = "upload"
 """The `op` of a request that is followed by the bytes of a file."""
+
+DOWNLOAD = "download"
+"""The `op` of a request for a file that the last answer has named; its bytes follow the answer."""
 
 _CHUNK = 1 << 20
 
@@ -85,6 +89,7 @@ class SessionClient:
         self._lock = threading.Lock()
         self._connection: SessionConnection | None = None
         self._closed = False
+        self._downloads: list[Path] = []  # of the last answer with files
 
     def send(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
         """The result of the request that `make` returns, which is called in the client's thread; SparkRequestError if
@@ -98,6 +103,7 @@ class SessionClient:
             if self._connection is not None:
                 self._connection.shutdown()
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._forget_downloads()
 
     def _exchange(self, request: Mapping[str, Any]) -> Any:
         try:
@@ -105,7 +111,11 @@ class SessionClient:
             if _remote:
                 for file in request.get("files", ()):
                     self._upload(connection, Path(file))
-            return self._answer(connection, request)
+            answer = self._answer(connection, request)
+            if _remote and isinstance(answer, dict) and isinstance(answer.get("files"), list):
+                self._forget_downloads()
+                answer["files"] = [self._download(connection, file) for file in answer["files"]]
+            return answer
         except OSError as error:
             self._disconnect()
             raise SparkRequestError(f"The connection to the Spark session failed: {error}") from error
@@ -128,6 +138,25 @@ class SessionClient:
             while data := rows.read(_CHUNK):
                 connection.sendall(data)
         frames.read(connection.stream)
+
+    def _download(self, connection: SessionConnection, file: str) -> str:
+        """Get a file of rows from the driver's machine."""
+        size = self._answer(connection, {"op": DOWNLOAD, "file": file})["size"]
+        handle, name = tempfile.mkstemp(suffix=".parquet", dir=os.environ.get(ROWS))
+        self._downloads.append(Path(name))
+        with os.fdopen(handle, "wb") as copy:
+            while size:
+                data = connection.stream.read(min(size, _CHUNK))
+                if not data:
+                    raise ConnectionError("the connection was lost")
+                copy.write(data)
+                size -= len(data)
+        return name
+
+    def _forget_downloads(self) -> None:
+        for file in self._downloads:
+            file.unlink(missing_ok=True)
+        self._downloads.clear()
 
     def _disconnect(self) -> None:
         """Close the connection; the next request opens another one."""

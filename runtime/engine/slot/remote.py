@@ -82,6 +82,7 @@ def _run(settings: SlotSettings, token: str) -> None:
     attempt = Attempt(settings.generation, settings.slot, settings.attempt)
     caller = Caller(settings.access, attempt, token, socket.gethostname(), os.getpid())
     factory = load_runner(settings.runner)
+    os.environ[session_client.ROWS] = str(folder)
     session_client.use(lambda: caller.connect("session"))
     channel = BlockingChannel(caller.connect("slot", room()))
     Slot(settings, channel, factory, RemotePlace(caller, settings.lease_ttl, folder)).run()

@@ -46,6 +46,8 @@ class GroupWorkerInfo:
     state: WorkerState = WorkerState.ACTIVE
     process: Mapping[str, Any] = field(default_factory=dict)
     """The identity of its process on its machine (system.process_identity); empty if unknown."""
+    elsewhere: bool = False
+    """Its slots run on a cluster, and may outlive its process by their leases."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def _info(name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset
         return GroupWorkerInfo(worker_id(metadata.url), metadata.url, name, units, "connect", state=state)
     return GroupWorkerInfo(
         worker_id(metadata.url), metadata.url, name, units, "headrace", details.version, details.slots, details.load,
-        time.time(), state, details.process,
+        time.time(), state, details.process, details.elsewhere,
     )  # fmt: skip
 
 

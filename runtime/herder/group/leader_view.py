@@ -28,13 +28,14 @@ READ_TIMEOUT = 1.5
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
     """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`).
-    `mixed`: workers of another implementation may be members, too."""
+    `mixed`: workers of another implementation may be members, too. `elsewhere`: the slots run on a cluster."""
 
     url: str
     version: str
     slots: int
     delay: float
     mixed: bool = False
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ The leader connects to every other worker twice a second, the others to the lead
 process listens at the address, unlike silence, which may be a slow network: the session timeout decides about that. A
 Headrace worker listens until its tasks have ended; other implementations stop listening earlier, so they are not
 checked. A worker that advertises a wrong address would be refused, too, so a worker on another machine is removed only
-if its address has accepted a connection before."""
+if its address has accepted a connection before. Slots on a cluster may outlive their worker by their leases: such
+workers are removed when their sessions expire."""
 
 from __future__ import annotations
 
@@ -52,9 +53,9 @@ class PeerWatch:
             await self._evict(dead)
 
     def _watched(self) -> list[GroupWorkerInfo]:
-        peers = self._group.peers()
+        peers = [worker for worker in self._group.peers() if not worker.elsewhere]
         if self._group.leads:
-            return list(peers)
+            return peers
         return [worker for worker in peers if worker.member_id == self._group.leader_member]
 
     async def _evict(self, dead: list[GroupWorkerInfo]) -> None:

@@ -274,7 +274,12 @@ class WorkerGroup:
         settings = self._settings
         slots = settings.slots if self._ready else 0
         details = Details(
-            settings.version, slots, self._sources.loads(), draining=self._draining, process=self._member.process
+            settings.version,
+            slots,
+            self._sources.loads(),
+            draining=self._draining,
+            process=self._member.process,
+            elsewhere=settings.elsewhere,
         )
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 

@@ -218,7 +218,8 @@ class GroupMember:
                 f"group.id={self.group_id} belongs to a group of type {group.protocol_type}: choose another group.id"
             )
         found = {member.member_id: _metadata(member.metadata) for member in group.members}
-        dead = [name for name, m in found.items() if m and m.details and process_identity.is_gone(m.details.process)]
+        known = [(name, m.details) for name, m in found.items() if m and m.details and not m.details.elsewhere]
+        dead = [name for name, details in known if process_identity.is_gone(details.process)]
         if dead:
             _log.info("Removing %d dead member(s) from group %s", len(dead), self.group_id)
             ask(self._settings, self.group_id, evict(self.group_id, dead), _REQUEST_TIMEOUT)

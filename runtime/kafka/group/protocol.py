@@ -55,13 +55,15 @@ class Details:
 
     `loads` are processor cores by task number (as text) by connector, without idle tasks; `load` is their sum. `slots`
     is the number of slots, 0 until one is up. A `draining` worker gives up its work and gets no new work. `process`
-    identifies the worker's process on its machine (see `system.process_identity`)."""
+    identifies the worker's process on its machine (see `system.process_identity`). Slots `elsewhere`, on the executors
+    of a cluster, may outlive that process by their leases: its session has to expire before others take its units."""
 
     version: str = ""
     slots: int = 0
     loads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     draining: bool = False
     process: Mapping[str, Any] = field(default_factory=dict)
+    elsewhere: bool = False
 
     @property
     def load(self) -> float:
@@ -193,6 +195,7 @@ def _trailer(details: Details) -> bytes:
             "loads": details.loads,
             "draining": details.draining,
             "process": dict(details.process),
+            "elsewhere": details.elsewhere,
         }
     )
 
@@ -209,6 +212,7 @@ def _details(rest: bytes) -> Details | None:
             {name: _loads(tasks) for name, tasks in found["loads"].items()},
             found["draining"] is True,
             dict(found["process"]),
+            found.get("elsewhere") is True,
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

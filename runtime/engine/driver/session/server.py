@@ -13,12 +13,12 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from runtime.connectors.spark.session_client import UPLOAD
+from runtime.connectors.spark.session_client import DOWNLOAD, UPLOAD
 from runtime.system import frames
 from runtime.system.processes import is_below, peer
 
@@ -105,6 +105,7 @@ class SessionServer:
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
+        named: list[str] = []  # by the last answer
         try:
             for number, request in enumerate(frames.read_all(stream)):
                 if request.get("op") == UPLOAD:
@@ -112,9 +113,15 @@ class SessionServer:
                     _save(stream, files[0], request["size"])
                     connection.sendall(frames.encode({"result": None}))
                     continue
+                if request.get("op") == DOWNLOAD:
+                    _send(connection, request["file"], named)
+                    continue
                 files = request["files"] = [self._place(file) for file in request.get("files", [])]
-                if not self._answer(connection, Caller(name, f"{name}-{number}"), request):
+                outcome = self._answer(connection, Caller(name, f"{name}-{number}"), request)
+                if outcome is None:
                     return
+                named = _files_of(outcome)
+                connection.sendall(frames.encode(outcome))
         finally:
             for file in files:  # a slot that was killed cannot remove them
                 Path(file).unlink(missing_ok=True)
@@ -122,18 +129,17 @@ class SessionServer:
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
 
-    def _answer(self, connection: socket.socket, caller: Caller, request: Mapping[str, Any]) -> bool:
-        """Whether the task still exists."""
+    def _answer(self, connection: socket.socket, caller: Caller, request: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer; None if the task does not exist any more."""
         work = self._pool.submit(_outcome, lambda: self._operate(caller, request))
         if not self._watch(connection, work, caller.group):
-            return False
+            return None
         outcome = work.result()
         if isinstance(later := outcome.get("result"), Future):
             if not self._watch(connection, later, caller.group):
-                return False
+                return None
             outcome = _outcome(later.result)
-        connection.sendall(frames.encode(outcome))
-        return True
+        return outcome
 
     def _watch(self, connection: socket.socket, work: Future[Any], group: str) -> bool:
         """Wait for the request. False if the task has closed its connection; its jobs are cancelled then."""
@@ -160,6 +166,21 @@ def _save(stream: BinaryIO, file: str, size: int) -> None:
                 raise EOFError
             rows.write(data)
             size -= len(data)
+
+
+def _files_of(outcome: Mapping[str, Any]) -> list[str]:
+    result = outcome.get("result")
+    files = result.get("files") if isinstance(result, dict) else None
+    return files if isinstance(files, list) else []
+
+
+def _send(connection: socket.socket, file: str, named: Collection[str]) -> None:
+    """Send a file that the last answer has named. PermissionError for others."""
+    if file not in named:
+        raise PermissionError(file)
+    with Path(file).open("rb") as rows:
+        connection.sendall(frames.encode({"result": {"size": os.fstat(rows.fileno()).st_size}}))
+        connection.sendfile(rows)
 
 
 def _outcome(work: Callable[[], Any]) -> dict[str, Any]:

@@ -124,3 +124,34 @@ RANGES = {"t": {"0": [100, 200], "1": [0, 50]}}
 )
 def test_the_group_decides_whether_a_batch_is_published(position: StartPosition, verdict: bool | None) -> None:
     assert is_committed("0-a", RANGES, [position]) is verdict
+
+
+def test_a_slot_without_the_files_of_the_driver_sends_and_gets_rows(
+    serve: Callable[..., SessionClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere, secret = tmp_path / "elsewhere", tmp_path / "secret"
+    elsewhere.mkdir()
+    secret.write_bytes(b"secret")
+    seen: list[bytes] = []
+
+    def operate(caller: object, request: Mapping[str, Any]) -> Any:
+        seen.extend(Path(file).read_bytes() for file in request["files"])
+        found = tmp_path / "found"
+        found.write_bytes(b"rows of the driver" * 100_000)
+        return {"files": [str(found)]}
+
+    client = serve(operate)
+    monkeypatch.setenv(session_client.ROWS, str(elsewhere))
+    path = os.environ[session_client.SOCKET]
+    monkeypatch.setattr(session_client, "_remote", [lambda: session_client._LocalConnection(path)])
+    rows = elsewhere / "rows"
+    rows.write_bytes(b"rows of the slot" * 100_000)
+    (answered,) = client.send(lambda: {"op": "next", "files": [str(rows)]}).result(5)["files"]
+    assert seen == [rows.read_bytes()]
+    assert Path(answered).parent == elsewhere
+    assert Path(answered).read_bytes() == b"rows of the driver" * 100_000
+    with pytest.raises(SparkRequestError):
+        client.send(lambda: {"op": session_client.DOWNLOAD, "file": str(secret)}).result(5)
+    client.close()
+    assert not Path(answered).exists()
+    wait_until(lambda: not (tmp_path / "rows").exists(), 5, "the copy of the rows removed")
