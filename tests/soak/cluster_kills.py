@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -135,7 +136,8 @@ def _wait_running(connect: Connect) -> None:
 
 def _all_running(connect: Connect) -> bool:
     found = connect.ask("GET", "/connectors?expand=status")
-    states = [task["state"] for one in found.values() for task in (one["status"]["connector"], *one["status"]["tasks"])]
+    shown = [one["status"] for one in found.values() if "status" in one]  # a new connector has none
+    states = [task["state"] for status in shown for task in (status["connector"], *status["tasks"])]
     return len(states) == 2 * (SOURCES + SINKS) and set(states) == {"RUNNING"}
 
 
@@ -152,7 +154,7 @@ def _count(account: ClusterAccount, broker: EmbeddedBroker, topics: list[str], o
         return found if last in found else None
 
     for topic in topics:
-        found = wait_until(lambda topic=topic: read(topic), RECOVERY, f"the last line in {topic}", every=1.0)
+        found = wait_until(partial(read, topic), RECOVERY, f"the last line in {topic}", every=1.0)
         assert found is not None
         account.missing += lines - len(found)
         account.doubled += found.total() - len(found)
