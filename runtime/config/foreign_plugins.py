@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class ConfigProvider(Protocol):
@@ -11,6 +11,14 @@ class ConfigProvider(Protocol):
 
     def get(self, path: str, key: str) -> str | None:
         """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
+
+
+@runtime_checkable
+class ExpiringProvider(Protocol):
+    """A config provider whose values may expire."""
+
+    def ttl(self, path: str) -> float | None:
+        """Seconds after which the last values of this path expire; None: never, or not known."""
 
 
 class ClientPolicy(Protocol):

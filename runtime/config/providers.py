@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.api.errors import ConfigError
 from runtime.config import properties
-from runtime.config.foreign_plugins import NONE, ConfigProvider, ForeignPlugins
+from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
@@ -114,6 +114,16 @@ class Providers:
             return Resolved(dict(config))
         resolved = {k: _VARIABLE.sub(value, v) if "${" in v else v for k, v in config.items()}
         return Resolved(resolved, frozenset(secrets))
+
+    def ttl(self, config: Mapping[str, str]) -> float | None:
+        """Seconds after which the first value expires that was resolved last for this configuration; None: never."""
+        used = {(m[1], (m[2] or "").strip()) for value in config.values() for m in _VARIABLE.finditer(value)}
+        found = []
+        for name, path in used:
+            provider: object = self.by_name.get(name)
+            ttl = provider.ttl(path) if isinstance(provider, ExpiringProvider) else None
+            found += [] if ttl is None else [ttl]
+        return min(found, default=None)
 
     def keep_variables(self, raw: Mapping[str, str], derived: Mapping[str, str]) -> dict[str, str]:
         """A task's configuration with the variables of its connector's configuration, so that no resolved value is

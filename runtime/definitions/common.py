@@ -97,7 +97,7 @@ def _chain() -> list[ConfigKey]:
         ),
         ConfigKey(
             "config.action.reload", ConfigType.STRING, "restart", _LOW,
-            "Action when a value from a config provider changes: restart the connector, or none.",
+            "Action when a value from a config provider expires: restart the connector, or none.",
             one_of("none", "restart"), COMMON, 14, Width.MEDIUM, "Reload Action",
         ),
     ]  # fmt: skip

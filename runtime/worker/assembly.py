@@ -185,7 +185,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     configs.subscribe(changes=changed)
     call_secrets = CallSecrets(secrets)
     plugins = EnvironmentHosts(_host(config), connectors, scrub=call_secrets.scrub)
-    host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config))
+    host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config), connectors.reload)
     engine = SparkEngine(_engine(config), connectors, lease=lease)
     if storage.member is not None:
         storage.member.subscribe_losses(engine.revoke_leases)

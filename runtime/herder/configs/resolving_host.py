@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
@@ -11,6 +11,7 @@ from runtime.config.providers import has_variables
 from runtime.config.secret_values import WORKER, CallSecrets, Secrets, passwords
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
+from runtime.herder.configs.expiring_values import ExpiringValues
 from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
 from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost, UnknownPluginError
 from runtime.logs.formats import Scrub
@@ -26,9 +27,11 @@ class ResolvingHost:
     """
 
     def __init__(
-        self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, call_secrets: CallSecrets, checks: WorkerChecks
-    ) -> None:
-        self._host, self._worker, self._checks = host, worker, checks
+        self, host: PluginHost, worker: WorkerConfig, secrets: Secrets, call_secrets: CallSecrets,
+        checks: WorkerChecks, restart: Callable[[str], None] = lambda name: None,
+    ) -> None:  # fmt: skip
+        """`restart` restarts a connector of this worker."""
+        self._host, self._worker, self._checks, self._expiring = host, worker, checks, ExpiringValues(restart)
         self._providers = worker.providers
         self._secrets, self._call_secrets = secrets, call_secrets
         self._knows_worker_passwords = False
@@ -85,10 +88,12 @@ class ResolvingHost:
         except ConfigError as e:
             raise HostError("config", str(e), f"{e.java_name}: {e}\n") from None
         self._raw[name] = config
+        self._expiring.started(name, config, self._providers.ttl(config))
         await self._scrubbed(self._host.start_connector(name, resolved), self._secrets.scrub)
 
     async def stop_connector(self, name: str) -> None:
         self._raw.pop(name, None)
+        self._expiring.forget(name)
         await self._host.stop_connector(name)
 
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:

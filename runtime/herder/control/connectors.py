@@ -125,6 +125,12 @@ class Connectors:
             self._restarts.requested(name, _units(connector, tasks))
             loop.restart(connector, tasks)
 
+    def reload(self, name: str) -> None:
+        """Restart the connector instance, if it runs here, since its configuration has other values now."""
+        loop = self._loops.get(name)
+        if loop is not None and self._group.owns(name, CONNECTOR):
+            loop.restart(True, set())
+
     def _restart_failed(self, name: str, unit: int) -> bool:
         """Carry out an automatic restart. False if this worker does not run the unit any more."""
         loop = self._loops.get(name)

@@ -59,10 +59,19 @@ class JavaConfigProvider:
     def __init__(self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
         """ConfigError with the exception of its constructor or configure()."""
         self._plugin = _Configured(host, "config_provider", plugin, parameters)
+        self._ttls: dict[str, float] = {}
 
     def get(self, path: str, key: str) -> str | None:
-        found: dict[str, str | None] = self._plugin.call_java("get", path, [key])
+        found: dict[str, str | None]
+        found, ttl = self._plugin.call_java("get", path, [key])
+        if ttl is None:
+            self._ttls.pop(path, None)
+        else:
+            self._ttls[path] = ttl / 1000
         return found.get(key)
+
+    def ttl(self, path: str) -> float | None:
+        return self._ttls.get(path)
 
 
 class JavaClientPolicy:

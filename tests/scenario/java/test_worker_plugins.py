@@ -28,7 +28,10 @@ import java.util.*;
 import org.apache.kafka.common.config.ConfigData;
 import org.apache.kafka.common.config.provider.ConfigProvider;
 
-/** Answers with prefix, path and key; has no value for the key "none", and fails for the path "closed". */
+/**
+ * Answers with prefix, path and key; has no value for the key "none", and fails for the path "closed". Values of the
+ * path "brief" are valid for a second.
+ */
 public class VaultConfigProvider implements ConfigProvider {
     private String prefix;
     public void configure(Map parameters) { prefix = (String) parameters.get("prefix"); }
@@ -41,7 +44,7 @@ public class VaultConfigProvider implements ConfigProvider {
             String key = (String) all.next();
             if (!key.equals("none")) { found.put(key, prefix + path + key); }
         }
-        return new ConfigData(found);
+        return path.equals("brief") ? new ConfigData(found, Long.valueOf(1000)) : new ConfigData(found);
     }
     public void close() { }
 }
@@ -124,6 +127,11 @@ def test_a_worker_with_a_java_config_provider_and_a_java_policy(
 
     wait_until(is_running, 30)
     assert running.request("GET", "/connectors/c/config")[1]["file"] == "${vault:dir:file}"
+    brief = {**config, "name": "b", "file": "${vault:brief:file}"}
+    assert running.request("PUT", "/connectors/b/config", brief)[0] == 201
+    expired = "Connector b is restarted, since a value of its configuration has expired"
+    wait_until(lambda: running.log.read_text().count(expired) >= 2, 60, "it is restarted each time")
+    assert running.request("PUT", "/connectors/b/config", {**brief, "config.action.reload": "none"})[0] == 200
     failing = {**config, "file": "${vault:closed:x}"}
     status, answer = running.request("PUT", "/connectors/d/config", {**failing, "name": "d"})
     assert status == 400

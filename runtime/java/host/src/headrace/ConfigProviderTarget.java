@@ -1,9 +1,11 @@
 package headrace;
 
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.common.config.ConfigData;
 import org.apache.kafka.common.config.provider.ConfigProvider;
 
 /** A config provider. */
@@ -19,8 +21,11 @@ final class ConfigProviderTarget implements Target {
             provider.configure((Map) arguments.get(1));
             return Reply.NOTHING;
         } else if (name.equals("get")) {
-            Map found = provider.get((String) arguments.get(1), new HashSet((List) arguments.get(2))).data();
-            return new Reply(new HashMap(found));
+            ConfigData found = provider.get((String) arguments.get(1), new HashSet((List) arguments.get(2)));
+            List answer = new ArrayList();
+            answer.add(new HashMap(found.data()));
+            answer.add(found.ttl());
+            return new Reply(answer);
         }
         throw new IllegalArgumentException("Unknown call " + name);
     }
