@@ -54,6 +54,19 @@ def detail() -> dict[str, object]:
     return {"offsets": [entry(number) for number in range(3)], "stalled": [1], "expires_at": None}
 
 
+def restarts() -> dict[str, object]:
+    error = "org.apache.kafka.connect.errors.ConnectException: cannot connect to search-2:9200"
+    failures = [{"time": int(NOON * 1000) - n * MINUTE, "attempt": 3 - n, "restarted": None} for n in range(3)]
+    return {
+        "name": "orders-archive",
+        "policy": {"attempts": 5, "delay_ms": 10_000, "delay_max_ms": 600_000, "errors": [], "reset_ms": 600_000},
+        "units": [{
+            "task": 0, "attempts": 3, "due": int(NOON * 1000) + 34_000, "ended": False,
+            "history": [{**one, "error": error} for one in failures],
+        }],
+    }  # fmt: skip
+
+
 def metrics() -> str:
     slots = "".join(f'headrace_slot_task_count{{slot="{slot}"}} {12 - slot}\n' for slot in range(3))
     one = 'kafka_connect_sink_task_metrics_sink_record_send_total{connector="a",task="0"} 1234567\n'
@@ -111,6 +124,7 @@ def ours(tmp_path: Path) -> Path:
     """The recording, with additional answers of a Headrace worker."""
     answers = {
         f"{ARCHIVE}/errors": errors(),
+        f"{ARCHIVE}/restarts": restarts(),
         f"{ARCHIVE}/offsets?detail=true": detail(),
         "/metrics": metrics(),
         "/workers": workers(),
@@ -129,7 +143,7 @@ def moved(seen: Console) -> None:
         written = 40_000 - 5 * min(step, 60) ** 2 if step > 20 else 38_000
         lag = {"records": max(0, 60 - 3 * max(0, step - 4)), "ms": 0}
         values = {"read": written, "written": written, "lag": lag, "age_ms": 0, "stalled": [1] if step < 5 else []}
-        progress.update({"orders-archive": values})
+        progress.update({"orders-archive": {**values, "limit": {"records": 500, "bytes": 2_000_000}}})
 
 
 @sizes

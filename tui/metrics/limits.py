@@ -9,7 +9,12 @@ from tui.formatting import short
 
 
 def limit_text(one: Mapping[str, Any]) -> str:
-    """The limit in a progress event, such as `limited to 500 records/s and 2.0M bytes/s`; empty without one."""
+    """The limit in a progress event, such as `limit 500 records/s, 2.0 MB/s`; empty without one."""
     limit = one.get("limit") or {}
-    parts = [f"{short(int(limit[unit]))} {unit}/s" for unit in ("records", "bytes") if limit.get(unit) is not None]
-    return f"limited to {' and '.join(parts)}" if parts else ""
+    records, size = limit.get("records"), limit.get("bytes")
+    parts = [f"{short(int(records))} records/s"] if records is not None else []
+    if size is not None:
+        text = short(int(size))
+        number, prefix = (text[:-1], text[-1]) if text[-1].isalpha() else (text, "")
+        parts.append(f"{number} {prefix}B/s")
+    return f"limit {', '.join(parts)}" if parts else ""

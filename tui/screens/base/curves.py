@@ -35,7 +35,7 @@ def of_course(course: RateHistory, plots: Plots, now: float, limit: str = "") ->
     describes the rate limit, if any."""
     count, step = max(1, plots.width - SCALE), plots.step
     rates = course.rates(count, now, step)
-    window = f"over {span(min(now - course.started_at, count * step))}" + (f"  {limit}" if limit else "")
+    window = limit or f"over {span(min(now - course.started_at, count * step))}"
     parts = _throughput(rates, course.rate(now), mean(rates), "records", window, plots)
     if course.has_lag:
         parts += _lag(course.lags(count, now, step), None, plots)

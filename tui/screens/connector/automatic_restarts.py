@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tui.client.answer_types import RestartsAnswer
 
 MAX_SHOWN = 5  # failures of each unit, the newest
+_PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+:)")  # of the exception's class
 Part = str | Content | tuple[str, str]
 _INKS = {"waits": "bold $warning", "given up": "bold $error"}
 
@@ -29,8 +31,11 @@ def content(answer: RestartsAnswer | None, now: float) -> Content:
         who = "connector" if unit["task"] is None else f"task {unit['task']}"
         word, text = situation(unit, answer["policy"], now)
         parts += [f"{who}: ", (text, _INKS.get(word, "")), "\n"]
+        newer = ""
         for past in unit["history"][:MAX_SHOWN]:
             at = time.strftime("%H:%M:%S", time.localtime(past["time"] / 1000))
             attempt = f"restart {past['attempt']}" if past["attempt"] else "no restart"
-            parts += [(f"  {at} {attempt:<11} ", "$text-muted"), visible(one_line(past["error"])), "\n"]
+            error = _PACKAGE.sub("", one_line(past["error"]))
+            parts += [(f"  {at} {attempt:<11} ", "$text-muted"), visible(error) if error != newer else "same", "\n"]
+            newer = error
     return Content.assemble(*parts)
