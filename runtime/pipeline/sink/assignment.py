@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_ENDS_TIMEOUT = 0.5  # seconds
+
 
 class PartitionAssignment:
     """Handles rebalances for the task. All methods are called on the task's thread, the callbacks from poll()."""
@@ -45,6 +47,7 @@ class PartitionAssignment:
         self._consumer, self._context = consumer, context
         self._committed = context.committed  # without a committed offset: the starting position
         self._ends: Positions = {}  # of partitions that have been read to their end
+        self._reported: Positions = {}  # ends that the brokers have reported on request
         self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
         self.moment = 0
         """Rises when a partition is revoked or sought: batches fetched before do not count for it any more."""
@@ -137,9 +140,22 @@ class PartitionAssignment:
         behind: int | None = None
         for tp, position in self._context.positions.items():
             _, end = self._consumer.get_watermark_offsets(_kafka(tp), cached=True)
+            end = max(end, self._reported.get(tp, end))
             if end >= 0:
                 behind = (behind or 0) + max(end - max(position, self._ends.get(tp, 0)), 0)
         return behind
+
+    def ask_for_ends(self) -> None:
+        """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled task
+        does rarely. Waits for a limited time if the brokers do not answer."""
+        from confluent_kafka import KafkaException
+
+        for tp in list(self._context.positions):
+            try:
+                self._reported[tp] = self._consumer.get_watermark_offsets(_kafka(tp), _ENDS_TIMEOUT)[1]
+            except KafkaException as error:
+                _log.debug("The end of %s-%d is not known: %s", tp.topic, tp.partition, error)
+                return
 
     def finish(self) -> None:
         """Flush, close and commit for the last time, in Connect's order; errors of the flush and of the commit are
@@ -295,7 +311,14 @@ class PartitionAssignment:
 
     def _forget(self, removed: Sequence[TopicPartition]) -> None:
         for tp in removed:
-            for known in (self._context.positions, self._committed, self._ends, self._sent, self._context.seeks):
+            for known in (
+                self._context.positions,
+                self._committed,
+                self._ends,
+                self._reported,
+                self._sent,
+                self._context.seeks,
+            ):
                 known.pop(tp, None)
             self._context.paused.discard(tp)
         if self._topic_ids is not None:

@@ -53,6 +53,7 @@ _log = logging.getLogger(__name__)
 _DEFAULT_POLL_RECORDS = 5000  # messages per batch, unless the connector sets max.poll.records
 _POLL_TIMEOUT, _IDLE_POLL_TIMEOUT = 0.1, 0.4  # seconds of one poll, and of polls without messages; delays a stop
 _PAUSE_COMMIT = 2.0  # seconds for which a pause waits for its commit
+_ENDS_INTERVAL = 5.0  # seconds between two requests of a throttled task for the ends of its partitions
 _SHORT_WAIT = 0.5  # seconds for which a throttled task does not poll its consumer
 _FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two attempts of a put
 
@@ -91,7 +92,7 @@ class SinkWorker:
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
-        self._next_measure = 0.0
+        self._next_measure = self._next_ends = 0.0
         self._paused = self._holds_back = False
         self._next_commit = time.monotonic() + spec.flush_interval
 
@@ -360,6 +361,9 @@ class SinkWorker:
     def _measure_when_due(self) -> None:
         if (now := time.monotonic()) >= self._next_measure:
             self._next_measure = now + LAG_INTERVAL
+            if self._control.throttle is not None and now >= self._next_ends:
+                self._next_ends = now + _ENDS_INTERVAL
+                self._assignment.ask_for_ends()
             self._meter.behind(self._assignment.lag(), len(self._context.positions))
 
     def _commit_when_due(self) -> None:

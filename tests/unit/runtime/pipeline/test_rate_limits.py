@@ -95,6 +95,16 @@ def test_a_sink_keeps_within_its_limit_until_it_is_lifted(
     assert group_offsets(broker, spec) == {(spec.topics[0], 0): LINES}
 
 
+def test_the_lag_of_a_throttled_sink_follows_the_ends_of_its_partitions(broker: KafkaBroker, tmp_path: Path) -> None:
+    """The client has fetched thousands of records ahead, so that it learns no ends from further fetches."""
+    spec = sink(broker, tmp_path, RateLimit(records=20))
+    task = RunningTask(spec)
+    wait_until(lambda: (task.runner.meter.lag or 0) > LINES // 2, 20)
+    produce(broker, spec.topics[0], *lines())
+    wait_until(lambda: (task.runner.meter.lag or 0) > LINES * 3 // 2, 20)
+    task.stop(QUICK)
+
+
 def test_a_throttled_sink_takes_part_in_rebalances_pauses_and_stops(broker: KafkaBroker, tmp_path: Path) -> None:
     """One record in a hundred seconds: the task waits nearly all the time."""
     topic = broker.create_topic(partitions=2)
