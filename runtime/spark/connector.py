@@ -41,7 +41,8 @@ class SparkConnector:
     def __init__(self, options: SparkOptions, kind: ConnectorType) -> None:
         """ConfigError if the connector is unknown, is not of this kind, or refuses its configuration."""
         self.options, self.kind = options, kind
-        self._calls = HostCalls(HostSettings(plugin_path=options.plugin_path), self._event)
+        settings = HostSettings(plugin_path=options.plugin_path, java_prefer=options.java_prefer)
+        self._calls = HostCalls(settings, self._event)
         self._info = self._resolve()
         self.raw = self._configuration()
         self.config = providers(options.worker).resolve(self.raw).config

@@ -51,6 +51,7 @@ class SparkOptions:
     most_records: int | None = None
     spool_path: str = ""
     plugin_path: tuple[str, ...] = ()
+    java_prefer: tuple[str, ...] = ()
     kafka: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -70,7 +71,8 @@ class SparkOptions:
             timeout=(take.number("timeout.ms") or 60_000) / 1000,
             most_records=take.number("max.records"),
             spool_path=take.text("spool.path"),
-            plugin_path=tuple(part.strip() for part in take.text("plugin.path").split(",") if part.strip()),
+            plugin_path=take.list("plugin.path"),
+            java_prefer=take.list("java.prefer"),
             kafka=kafka,
         )
         take.check_all_known()
@@ -91,6 +93,9 @@ class _Taken:
     def text(self, name: str) -> str:
         self._known.append(PREFIX + name)
         return self._left.pop(PREFIX + name, "").strip()
+
+    def list(self, name: str) -> tuple[str, ...]:
+        return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
 
     def number(self, name: str) -> int | None:
         text = self.text(name)

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.java_connectors import FILE, plugin_path
+
 PAGE = Path(__file__).parents[2] / "docs" / "spark-notebooks.md"
 SESSION = """
 import json, os, signal, sys
@@ -62,6 +64,28 @@ found = spark.read.format("headrace").option("connector.class", "JdbcSource").op
 print(json.dumps([found.count(), sorted(found.columns)]))
 """
 
+JAVA = """
+import os
+import pyarrow as pa
+from runtime.connectors.data_source.ddl import parse_ddl
+from runtime.model.states import ConnectorType
+from runtime.spark.connector import SparkConnector
+from runtime.spark.options import SparkOptions
+from runtime.spark.sink.sink_run import SinkTaskRun
+from runtime.spark.source.batch_reader import HeadraceReader
+
+java = {"headrace.plugin.path": PLUGINS, "headrace.java.prefer": "org.apache.kafka.connect.file.*"}
+source = SparkOptions.of({**java, "connector.class": "FileStreamSource", "file": os.path.abspath("in.txt"),
+                          "topic": "lines", "headrace.idle.ms": "500"})
+reader = HeadraceReader(source, parse_ddl("value STRING"))
+batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+options = SparkOptions.of({**java, "connector.class": "FileStreamSink", "file": os.path.abspath("out.txt")})
+sink = SparkConnector(options, ConnectorType.SINK)
+task = sink.planned()[0]
+rows = (pa.table({"value": batch["value"]}).to_batches()[0] for batch in batches)
+print(SinkTaskRun(sink, task, 0, 0).write(rows), sink.spec(task).task_class.split(":")[0])
+"""
+
 
 def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
@@ -99,3 +123,12 @@ def test_the_example_and_a_query_that_is_killed_in_a_batch(tmp_path: Path) -> No
     names = ["before-0.json", "before-1.json", *(f"after-{number}.json" for number in range(2, 2 + batches))]
     assert [value for name in names for value in values(tmp_path, name)] == [f"line {n}" for n in range(12_000)]
     assert json.loads(restarted.stdout.splitlines()[-1])[0] == count
+
+
+def test_java_connectors_read_and_write(tmp_path: Path) -> None:
+    """As the processes of Spark call them, without Spark."""
+    (tmp_path / "in.txt").write_text("".join(f"line {number}\n" for number in range(500)))
+    done = run(JAVA.replace("PLUGINS", repr(plugin_path(FILE))), tmp_path)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.splitlines()[-1] == "500 java"
+    assert (tmp_path / "out.txt").read_text() == (tmp_path / "in.txt").read_text()

@@ -166,4 +166,4 @@ class SinkTaskRun:
             finally:
                 self._chain.close()
                 self._converters.close()
-                release_objects(threading.get_ident())
+                release_objects(threading.get_ident(), ended=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,16 +53,15 @@ class HeadraceReader(DataSourceReader):
 
 
 def polls(run: SourceTaskRun, options: SparkOptions) -> Iterator[Sequence[Any]]:
-    """The records of each poll, until there have been none for `headrace.idle.ms`, or until the limit."""
-    active, left = time.monotonic(), options.most_records
+    """The records of each poll, until polls have returned none for `headrace.idle.ms`, or until the limit."""
+    left = options.most_records
     while left is None or left > 0:
         records = run.poll()
         if len(records):
             part = records if left is None or len(records) <= left else records[:left]
             left = None if left is None else left - len(part)
             yield part
-            active = time.monotonic()
-        elif time.monotonic() - active > options.idle:
+        elif run.idle > options.idle:
             return
         else:
             run.rest()

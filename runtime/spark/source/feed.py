@@ -38,14 +38,12 @@ class Feed:
         self._queue: deque[PolledChunk] = deque()
         self._size = 0  # bytes in the queue
         self._error: BaseException | None = None
-        self._active = time.monotonic()  # when the last records arrived
         self._stopping = False
         self._tasks: list[TaskReader] = []
 
     def start(self, position: StreamPosition) -> None:
         """Start the connector and its tasks; the tasks start on threads of their own."""
         self._connector.start(position)
-        self._active = time.monotonic()
         for task in self._connector.tasks():
             reader = TaskReader(self, self._connector, task, position, self._columns, self._target)
             self._tasks.append(reader)
@@ -96,8 +94,8 @@ class Feed:
 
     @property
     def idle(self) -> float:
-        """Seconds since records have been read."""
-        return time.monotonic() - self._active
+        """Seconds for which all tasks have waited since they read records; 0 before they have started."""
+        return min((reader.idle for reader in self._tasks), default=0.0)
 
     def repeat(self, repetition: Repetition) -> list[PolledChunk]:
         """The chunks of a batch that is read again; those behind it stay in the queue. Raises the error of a task, or
@@ -129,7 +127,6 @@ class Feed:
     def add(self, chunk: PolledChunk) -> None:
         """Called on the threads of tasks; waits while the queue is full."""
         with self._changed:
-            self._active = time.monotonic()
             self._changed.wait_for(lambda: self._size < self._limit or self._repetition or self._stopping)
             self._queue.append(chunk)
             self._size += chunk.size
@@ -163,6 +160,11 @@ class TaskReader:
         self._committed: deque[Sequence[SourceRecord]] = deque()
         self.thread = threading.Thread(target=self._read, name=f"{connector.name}-{task.number}", daemon=True)
         self._stopping = False
+
+    @property
+    def idle(self) -> float:
+        """Seconds waited since records were read."""
+        return 0.0 if self._run is None else self._run.idle
 
     def stop_soon(self) -> None:
         """Ask the task to stop."""

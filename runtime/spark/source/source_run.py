@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.position import PartitionProgress, StreamPosition
 from runtime.spark.source.conversion import RowConversion
 
-_FIRST_IDLE = 0.005  # seconds after a first empty poll; doubles up to the task's idle_poll
+_FIRST_PAUSE = 0.005  # seconds after a first empty poll; doubles up to the task's idle_poll
 
 
 def progress_of(records: Sequence[SourceRecord]) -> dict[str, PartitionProgress]:
@@ -64,7 +65,10 @@ class SourceTaskRun:
             spec, self.control, (connector.has_converter("key"), connector.has_converter("value"))
         )
         self.reports_records = implements(self._task, "commit_record")
-        self._idle = _FIRST_IDLE
+        self._pause = _FIRST_PAUSE
+        self.idle = 0.0
+        """Seconds waited since records were read. The time of polls does not count: a slow machine is not an idle
+        source."""
 
     def start(self) -> None:
         """Start the task."""
@@ -77,13 +81,15 @@ class SourceTaskRun:
         except RetriableError:
             return ()
         if records:
-            self._idle = _FIRST_IDLE
+            self._pause, self.idle = _FIRST_PAUSE, 0.0
         return records or ()
 
     def rest(self) -> None:
         """Wait after an empty poll, longer from poll to poll."""
-        self.control.wait(self._idle)
-        self._idle = min(self._idle * 2, self._task.idle_poll)
+        began = time.monotonic()
+        self.control.wait(self._pause)
+        self.idle += time.monotonic() - began
+        self._pause = min(self._pause * 2, self._task.idle_poll)
 
     def take_added(self) -> dict[str, PartitionProgress]:
         """The offsets without records that the task has added since the last call."""
@@ -107,7 +113,7 @@ class SourceTaskRun:
             self._task.stop()
         finally:
             self.conversion.close()
-            release_objects(threading.get_ident())
+            release_objects(threading.get_ident(), ended=True)
 
     def _add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
         with self._lock:
