@@ -146,8 +146,8 @@ class PartitionAssignment:
         return behind
 
     def ask_for_ends(self) -> None:
-        """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled task
-        does rarely. Waits for a limited time if the brokers do not answer."""
+        """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled
+        task does rarely. Waits for a limited time if the brokers do not answer."""
         from confluent_kafka import KafkaException
 
         for tp in list(self._context.positions):
@@ -311,15 +311,10 @@ class PartitionAssignment:
 
     def _forget(self, removed: Sequence[TopicPartition]) -> None:
         for tp in removed:
-            for known in (
-                self._context.positions,
-                self._committed,
-                self._ends,
-                self._reported,
-                self._sent,
-                self._context.seeks,
-            ):
+            for known in (self._context.positions, self._context.seeks, self._committed, self._sent):
                 known.pop(tp, None)
+            for ends in (self._ends, self._reported):
+                ends.pop(tp, None)
             self._context.paused.discard(tp)
         if self._topic_ids is not None:
             self._topic_ids.keep({tp.topic for tp in self._context.positions})
