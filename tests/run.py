@@ -18,6 +18,10 @@ from xml.etree import ElementTree
 MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
+DISTRIBUTION = ("--dist", "loadfile", "--no-loadscope-reorder")
+"""Files in the order of their folders: scenarios, which take up to a minute each, before unit tests. xdist would start
+with the files of most tests, so that one process would still run a long scenario when the other has finished."""
+
 FAILED = 1
 """pytest's exit code when some tests failed, rather than when the run itself did."""
 
@@ -33,7 +37,7 @@ class Failure:
 def main(options: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-test-run-") as folder:
         report = Path(folder, "first.xml")
-        code = _pytest("-n", "2", "--dist", "loadfile", f"--junitxml={report}", *options)
+        code = _pytest("-n", "2", *DISTRIBUTION, f"--junitxml={report}", *options)
         if code != FAILED:
             return code
         first = failures(report)
