@@ -7,7 +7,9 @@ STAMP  := $(VENV)/.ready
 
 .PHONY: setup run test test-fast check bench bench-console soak clean
 
+# Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
+	@$(BIN)/python -m compileall -q runtime tui themes
 
 $(STAMP): pyproject.toml .ci/constraints.txt
 	@test -n "$(PYTHON)" || { echo "Headrace needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3" >&2; exit 1; }

@@ -12,6 +12,7 @@ import os
 import shutil
 from pathlib import Path
 
+from runtime.engine.driver.class_path import spark_jars
 from runtime.engine.driver.jvm import LOCAL_JAVA_OPTIONS, find_java
 
 MAX_ARCHIVES = 3  # archives of 70 MB each: one per installation of Spark in use
@@ -23,14 +24,11 @@ def archive_path() -> Path | None:
     java = find_java()
     if java is None:
         return None
-    import pyspark
-
     java_stat = java.stat()
-    spark = Path(pyspark.__file__).resolve().parent
-    key = (str(java), java_stat.st_size, java_stat.st_mtime_ns, pyspark.__version__, str(spark), LOCAL_JAVA_OPTIONS)
+    key = (str(java), java_stat.st_size, java_stat.st_mtime_ns, spark_jars(), LOCAL_JAVA_OPTIONS)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
-    return cache / "headrace" / "cds" / f"spark-{pyspark.__version__}-{digest}.jsa"
+    return cache / "headrace" / "cds" / f"spark-{digest}.jsa"
 
 
 def use_options(path: Path | None) -> tuple[str, ...]:

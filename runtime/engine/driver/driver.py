@@ -26,8 +26,9 @@ from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
 from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of
 from runtime.engine.driver.daemon import PRELOAD
+from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
-from runtime.engine.driver.jvm import environment, find_java, spark_properties, write_files
+from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
 from runtime.engine.driver.packages import PACKAGES, with_packages
 from runtime.engine.driver.session.operations import SessionOperations
 from runtime.engine.driver.session.server import SessionServer
@@ -88,23 +89,36 @@ class Driver:
         self.leave()
 
     def _start_spark(self) -> Any:
-        if find_java() is None:
+        java = find_java()
+        if java is None:
             self._log("ERROR", NO_JAVA)
             self.leave()
+        assert java is not None
         os.environ.update(environment(self._settings.conf, self._settings.local))
-        if self._settings.local:
+        settings = self._settings
+        if settings.local:
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-            os.environ[PRELOAD] = self._settings.runner.partition(":")[0]
+            os.environ[PRELOAD] = settings.runner.partition(":")[0]
             os.environ[SOCKET] = str(self._session_socket())
-            os.environ[ROWS] = self._settings.folder
-        from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
+            os.environ[ROWS] = settings.folder
+        folder, conf = Path(settings.folder), self._conf()
+        properties = spark_properties(conf, settings.master, folder)
+        options = java_options(conf, settings.local, folder, self._archive_options())
+        write_log_settings(folder)
+        if is_direct(settings.conf, settings.local):
+            jvm = LocalJvm(java, folder, properties, options)
+            from pyspark import SparkConf, SparkContext  # while the JVM starts
 
-        os.environ["PYSPARK_SUBMIT_ARGS"] = (
-            f"--properties-file {self._properties()} --load-spark-defaults pyspark-shell"
-        )
-        self._gateway = launch_gateway()
-        return SparkContext(gateway=self._gateway, conf=SparkConf(_jvm=self._gateway.jvm))
+            self._gateway = jvm.connect()
+            without_numpy_converters()
+            spark = SparkConf(_jvm=self._gateway.jvm).setAll(list(properties.items()))
+        else:
+            from pyspark import SparkConf, SparkContext
+
+            self._gateway = submitted(folder, properties, options)
+            without_numpy_converters()
+            spark = SparkConf(_jvm=self._gateway.jvm)
+        return SparkContext(gateway=self._gateway, conf=spark)
 
     def _serve_session(self, context: Any) -> None:
         session = SharedSession(context)
@@ -130,15 +144,10 @@ class Driver:
             }
         )
 
-    def _properties(self) -> Path:
-        settings = self._settings
-        folder = Path(settings.folder)
-        options: tuple[str, ...] = ()
-        if settings.record:
-            options = record_options(folder / "spark.jsa")
-        elif settings.archive:
-            options = use_options(archive_path())
-        return write_files(folder, spark_properties(self._conf(), settings.master, folder, options))
+    def _archive_options(self) -> tuple[str, ...]:
+        if self._settings.record:
+            return record_options(Path(self._settings.folder, "spark.jsa"))
+        return use_options(archive_path()) if self._settings.archive else ()
 
     def _conf(self) -> dict[str, str]:
         if packages := self._settings.conf.get(PACKAGES):

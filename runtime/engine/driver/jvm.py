@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from runtime.config.spark_cluster import is_local
+
+OPTIONS = "spark.driver.extraJavaOptions"
 
 FORCED = {
     "spark.speculation": "false",  # a slot must not run twice
@@ -39,10 +42,19 @@ LOCAL_DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "512m",
+    # Threads that wait for slots, of which Spark would start one for each core; each has 0.1 MB of stack.
+    "spark.rpc.netty.dispatcher.numThreads": "2",
+    "spark.shuffle.mapOutput.dispatcher.numThreads": "1",
 }
 
-# The driver runs no hot loops, so a fast start matters more than optimised code.
-LOCAL_JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+# The driver runs no hot loops, so a fast start and little memory matter more than optimised code. By default the JVM
+# would fill a hundred MB before its first collection. Archives of classes are mapped where they were recorded, since
+# moving them to a random address changes all of their pages.
+LOCAL_JAVA_OPTIONS = (
+    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
+    *("-XX:NewSize=4m", "-XX:NewRatio=8"),
+    *("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
+)
 
 LOG4J = """\
 status = error
@@ -77,34 +89,39 @@ def find_java() -> Path | None:
     return Path(found).resolve() if found else None
 
 
-def spark_properties(
-    conf: Mapping[str, str], master: str, folder: Path, archive_options: tuple[str, ...]
-) -> dict[str, str]:
-    """Spark's properties: defaults, overridden by the operator's, overridden by required ones."""
-    local = is_local(master)
-    java_options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
+def java_options(conf: Mapping[str, str], local: bool, folder: Path, archive_options: tuple[str, ...]) -> list[str]:
+    """Options of the JVM; the operator's last."""
+    options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
     if local:
         crash = f"-XX:ErrorFile={folder / 'crash.log'}"
-        java_options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", crash, *archive_options]
-    if own := conf.get("spark.driver.extraJavaOptions"):
-        java_options.append(own)
+        options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", crash, *archive_options]
+    return [*options, *shlex.split(conf.get(OPTIONS, ""))]
+
+
+def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict[str, str]:
+    """Spark's properties without the JVM's options: defaults, overridden by the operator's, overridden by required
+    ones."""
+    local = is_local(master)
     return {
         **DEFAULTS,
         **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else CLUSTER_DEFAULTS),
-        **conf,
+        **{key: value for key, value in conf.items() if key != OPTIONS},
         **FORCED,
         **(LOCAL_FORCED if local else {}),
         "spark.master": master,
-        "spark.driver.extraJavaOptions": " ".join(java_options),
     }
 
 
-def write_files(folder: Path, properties: Mapping[str, str]) -> Path:
-    """Log4j's configuration and Spark's properties, which may hold secrets and so are not passed as arguments."""
+def write_log_settings(folder: Path) -> None:
+    """Log4j's configuration."""
     muted = "".join(
         f"logger.m{number}.name = {name}\nlogger.m{number}.level = off\n" for number, name in enumerate(MUTED)
     )
     (folder / "log4j2.properties").write_text(LOG4J + muted)
+
+
+def write_properties(folder: Path, properties: Mapping[str, str]) -> Path:
+    """Spark's properties for spark-submit. They may hold secrets and so are not passed as arguments."""
     path = folder / "spark.properties"
     path.touch(mode=0o600)
     path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in properties.items()))

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.driver.archive import MAX_ARCHIVES, keep
-from runtime.engine.driver.jvm import spark_properties, write_files
+from runtime.engine.driver.class_path import class_path
+from runtime.engine.driver.gateway import is_direct
+from runtime.engine.driver.jvm import java_options, spark_properties, write_properties
 from runtime.engine.protocol.settings import EngineSettings
 
 
@@ -16,24 +18,48 @@ def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_pa
     conf = {
         "spark.driver.memory": "2g",
         "spark.speculation": "true",
-        "spark.driver.extraJavaOptions": "-Dmine=1",
+        "spark.driver.extraJavaOptions": "-Dmine=1 '-Dtwo=a b'",
     }
-    properties = spark_properties(conf, "local[4]", tmp_path, ("-XX:SharedArchiveFile=x",))
+    properties = spark_properties(conf, "local[4]", tmp_path)
     assert properties["spark.driver.memory"] == "2g"
     assert properties["spark.speculation"] == "false"
-    options = properties["spark.driver.extraJavaOptions"].split()
-    assert options[-1] == "-Dmine=1"
+    options = java_options(conf, True, tmp_path, ("-XX:SharedArchiveFile=x",))
+    assert options[-2:] == ["-Dmine=1", "-Dtwo=a b"]
     assert "-XX:SharedArchiveFile=x" in options
 
 
 def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> None:
-    properties = spark_properties({}, "spark://master:7077", tmp_path, ())
+    properties = spark_properties({}, "spark://master:7077", tmp_path)
     assert properties["spark.master"] == "spark://master:7077"
     assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
+    assert len(java_options({}, False, tmp_path, ())) == 1, "the log configuration"
+    assert not is_direct({}, local=False)
+
+
+@pytest.mark.parametrize("key", ["spark.jars.packages", "spark.driver.extraClassPath", "spark.submit.pyFiles"])
+def test_settings_that_spark_submit_interprets_are_left_to_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH"):
+        monkeypatch.delenv(name, raising=False)
+    assert is_direct({"spark.jars": "a.jar", "spark.driver.memory": "1g"}, local=True)
+    assert not is_direct({key: "x"}, local=True)
+    monkeypatch.setenv("SPARK_CONF_DIR", "conf")
+    assert not is_direct({}, local=True)
+
+
+def test_the_class_path_leaves_out_jars_that_a_local_driver_does_not_need(tmp_path: Path) -> None:
+    jar = tmp_path / "own.jar"
+    usual = [path.name for path in class_path({"spark.jars": str(jar)})]
+    assert usual[-1] == jar.name
+    for part in ("spark-core_", "spark-sql_", "spark-catalyst_", "hive-storage-api-", "hadoop-client-runtime-"):
+        assert any(name.startswith(part) for name in usual)
+    assert not any(name.startswith(("kubernetes-", "spark-mllib_", "hive-exec-")) for name in usual)
+    everything = [path.name for path in class_path({"spark.sql.catalogImplementation": "hive"})]
+    assert set(usual[:-1]) < set(everything)
+    assert any(name.startswith("hive-exec-") for name in everything)
 
 
 def test_properties_may_contain_secrets_and_special_characters(tmp_path: Path) -> None:
-    path = write_files(tmp_path, {"spark.key": " a=b:c\\d\ne ü 🎉"})
+    path = write_properties(tmp_path, {"spark.key": " a=b:c\\d\ne ü 🎉"})
     assert path.read_text() == "spark.key=\\ a\\=b\\:c\\\\d\\ne\\ \\u00fc\\ \\ud83c\\udf89\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
