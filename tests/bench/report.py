@@ -42,6 +42,8 @@ FIGURES = (
     Figure("sink-smt-1-cpu", _CPU, "s", "", 2),
     Figure("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
     Figure("sink-smt-2-cpu", _CPU, "s", "", 2),
+    Figure("sink-maps", "sink, JSON without schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 2×"),
+    Figure("sink-maps-cpu", _CPU, "s", "", 2),
     Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("sink-spark", "SparkSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("jdbc-source", "JDBC source, 1,000,000 rows of PostgreSQL (Java: Debezium's snapshot)", "rows/s", "≥ 1.5×"),

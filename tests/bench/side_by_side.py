@@ -58,6 +58,7 @@ ROWS: dict[str, Measure] = {
     "source-smt": _several(throughput.source_smt),
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
+    "sink-maps": _several(throughput.sink_maps),
     "sink-parquet": _several(files.sink_parquet),
     "sink-spark": _several(files.sink_spark),
     "jdbc-source": jdbc.jdbc_source,

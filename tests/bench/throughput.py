@@ -85,6 +85,35 @@ def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
     return measure
 
 
+_MAPS = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+    "transforms": "insert,replace,key",
+    "transforms.insert.type": f"{_TRANSFORMS}.InsertField$Value",
+    "transforms.insert.static.field": "origin",
+    "transforms.insert.static.value": "bench",
+    "transforms.replace.type": f"{_TRANSFORMS}.ReplaceField$Value",
+    "transforms.replace.exclude": "secret",
+    "transforms.replace.renames": "name:label",
+    "transforms.key.type": f"{_TRANSFORMS}.ValueToKey",
+    "transforms.key.fields": "id",
+}
+
+
+def sink_maps(bench: Bench, connect: Connect) -> dict[str, float]:
+    """JSON without schemas in four partitions, with three transformations, by one task: the size of the file tells the
+    end, so every map has a text of the same length."""
+    topic = _filled(bench, "maps", _map, 4)
+    return _sink(bench, connect, topic, _MAPS, size=RECORDS * _MAP_LINE).under("sink-maps")
+
+
+def _map(number: int) -> str:
+    text = f'"id":{10_000_000 + number},"name":"user-{number:08d}","secret":"{number:016d}"'
+    return f'{{{text},"amount":{number % 1000 + 1000}.5,"active":{"true" if number % 2 else "null"},"city":"Berlin"}}'
+
+
+_MAP_LINE = len("{id=10000000, label=user-00000000, amount=1000.5, active=true, city=Berlin, origin=bench}\n")
 _FIELDS = '{"field":"line","type":"string","optional":false},{"field":"origin","type":"string","optional":true}'
 _SCHEMA = f'{{"type":"struct","optional":false,"fields":[{_FIELDS}]}}'
 
@@ -134,10 +163,11 @@ def _has_last_line(watcher: Any, topic: str) -> bool:
     return any((message.value() or b"").startswith(last) for message in watcher.consume(200, 0.05))
 
 
-def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1) -> Flow:
+def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1, size: int = 0) -> Flow:
+    """`size`: of the complete file; that of the lines by default."""
     name = unique("sink")
     out = bench.folder / f"{name}.txt"
-    size = _lines(bench).stat().st_size
+    size = size or _lines(bench).stat().st_size
     config = {"connector.class": SINK, "tasks.max": str(tasks), "file": str(out), "topics": topic, **settings}
     before = usage(connect.worker.pid).cpu
     create(connect, name, config)

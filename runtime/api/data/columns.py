@@ -113,7 +113,7 @@ class ValueBatch:
     @property
     def all_null(self) -> bool | None:
         """True if all values are null, False if none is, None if only some are."""
-        found = set() if self._rows is None else value_types(self._rows)
+        found = set() if self._rows is None or self._columns is not None else value_types(self._rows)
         return type(None) in found if len(found) == 1 or type(None) not in found else None
 
     def with_schema(self, schema: Schema | None) -> ValueBatch:

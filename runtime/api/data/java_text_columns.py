@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
+
+import orjson
 
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, value_types
 from runtime.api.data.java_text import float_text, java_text, map_order
 from runtime.api.data.schema import Schema, Type
+
+_NAMED: Final = {None: "null", True: "true", False: "false"}
+_NAMED_TYPES: Final = frozenset({type(None), bool})
+_PLAIN_FLOATS: Final = 1e-3, 1e7
+"""From the first to below the second, and for zero, Java prints the same text as JSON."""
 
 
 def java_texts(values: ValueBatch) -> Sequence[str]:
@@ -31,9 +38,13 @@ def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
     if found == {str}:
         return column
     if found == {int}:
-        return list(map(str, column))
+        return _whole_numbers(column)
     if found == {float} and (schema is None or schema.type is Type.FLOAT64):
-        return list(map(float_text, column))
+        return _floats(column)
+    if found <= _NAMED_TYPES:
+        return [_NAMED[value] for value in column]
+    if found == {str, type(None)}:
+        return ["null" if value is None else value for value in column]
     if schema is not None and schema.type is Type.STRUCT and found == {dict}:
         try:
             return _structs(schema, ValueBatch(schema, column))
@@ -42,18 +53,42 @@ def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
     return [java_text(value, schema) for value in column]
 
 
+def _whole_numbers(column: Column) -> Sequence[str]:
+    try:
+        return orjson.dumps(list(column))[1:-1].decode().split(",")
+    except TypeError:  # beyond 64 bits
+        return list(map(str, column))
+
+
+def _floats(column: Column) -> Sequence[str]:
+    low, high = _PLAIN_FLOATS
+    sizes = list(map(abs, filter(None, column)))
+    text = ""
+    if not sizes or (min(sizes) >= low and max(sizes) < high):
+        text = orjson.dumps(list(column))[1:-1].decode()
+    return list(map(float_text, column)) if not text or "null" in text else text.split(",")  # null: a NaN between
+
+
 def _maps(values: ValueBatch) -> list[str]:
     """All maps of the batch have the same keys, and so the same order."""
     columns = values.columns
     order = map_order(values.first)
-    parts: list[Any] = []
-    lead = "{"
     if not order:
         return ["{}"] * values.count
+    parts: list[Any] = []
+    lead, comma = "{", ""
     for name in order:
-        parts += [repeat(lead + f"{name}="), _texts(columns[name], None)]
-        lead = ", "
-    return list(map("".join, zip(*parts, repeat("}", values.count), strict=False)))
+        column = columns[name]
+        lead += f"{comma}{name}="
+        comma = ", "
+        if type(column) is ConstantColumn:
+            lead += java_text(column.value)
+        else:
+            parts += [repeat(lead), _texts(column, None)]
+            lead = ""
+    if not parts:
+        return [lead + "}"] * values.count
+    return list(map("".join, zip(*parts, repeat(lead + "}", values.count), strict=False)))
 
 
 def _structs(schema: Schema, values: ValueBatch) -> list[str]:
