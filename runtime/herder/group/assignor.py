@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -203,29 +203,24 @@ class _Assignment:
         under = {name for name, share in shares.items() if self._load[name] < share * (1 - IMBALANCE)}
         if not over and not under:
             return
-        expected = dict(self._load)  # the load after revoked units have been assigned again
+        expected = _Loads(self._load, self._accepting)  # after revoked units have been assigned again
         for name in sorted(shares, key=lambda name: shares[name] - self._load[name]):
             started = set(self._assigned[name])  # in this generation; not moved again at once
             for unit in sorted(self._held[name] - started, key=lambda u: (-self._situation.weights[u], u)):
                 weight = self._situation.weights[unit]
-                if not weight or expected[name] <= shares[name] + _EPSILON:
+                if not weight or expected.of(name) <= shares[name] + _EPSILON:
                     continue
-                target = self._lightest(expected, unit, name)
+                target = expected.lightest(lambda other: other != name and self._may_run(other, unit))  # noqa: B023
                 if target is None or not (name in over or target in under):
                     continue
                 if self._improves(expected, name, target, weight):
-                    expected[name] -= weight
-                    expected[target] += weight
+                    expected.add(name, -weight)
+                    expected.add(target, weight)
                     self._revoke(name, unit)
 
-    def _lightest(self, loads: Mapping[str, float], unit: Unit, owner: str) -> str | None:
-        able = (m for m in self._accepting if m.member_id != owner and self._may_run(m.member_id, unit))
-        found = min(able, key=lambda m: (loads[m.member_id] / m.capacity, m.member_id), default=None)
-        return None if found is None else found.member_id
-
-    def _improves(self, loads: Mapping[str, float], source: str, target: str, weight: float) -> bool:
-        after = (loads[target] + weight) / self._members[target].capacity
-        return after < loads[source] / self._members[source].capacity - _EPSILON
+    def _improves(self, loads: _Loads, source: str, target: str, weight: float) -> bool:
+        after = (loads.of(target) + weight) / self._members[target].capacity
+        return after < loads.of(source) / self._members[source].capacity - _EPSILON
 
     def _may_run(self, name: str, unit: Unit) -> bool:
         able = self._situation.restricted.get(unit.connector)
@@ -246,3 +241,38 @@ class _Assignment:
         self._held[name].discard(unit)
         self._load[name] -= self._situation.weights[unit]
         self._revoked[name].append(unit)
+
+
+class _Loads:
+    """Loads of members; the lightest of many is found without comparing all."""
+
+    def __init__(self, loads: Mapping[str, float], members: Iterable[GroupWorker]) -> None:
+        self._loads = dict(loads)
+        self._capacity = {member.member_id: member.capacity for member in members}
+        self._queue = [(self._relative(name), name) for name in self._capacity]  # with outdated entries
+        heapq.heapify(self._queue)
+
+    def of(self, name: str) -> float:
+        """The load of a member."""
+        return self._loads[name]
+
+    def add(self, name: str, weight: float) -> None:
+        """Change the load of a member."""
+        self._loads[name] += weight
+        heapq.heappush(self._queue, (self._relative(name), name))
+
+    def lightest(self, is_able: Callable[[str], bool]) -> str | None:
+        """The member with the smallest load for its capacity among the able ones."""
+        current = []
+        found = None
+        while self._queue and found is None:
+            load, name = heapq.heappop(self._queue)
+            if load == self._relative(name):
+                current.append((load, name))
+                found = name if is_able(name) else None
+        for entry in current:
+            heapq.heappush(self._queue, entry)
+        return found
+
+    def _relative(self, name: str) -> float:
+        return self._loads[name] / self._capacity[name]
