@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from runtime.engine.driver.class_path import spark_jars
+
 PACKAGES = "spark.packages"
 """Key of the worker's file: coordinates `group:artifact:version`, separated by commas."""
 
@@ -32,20 +34,14 @@ def _resolved(coordinates: Sequence[str]) -> list[Path]:
     for coordinate in coordinates:
         for jar in resolve(Coordinate.parse(coordinate), Repositories(), io.StringIO()):
             found.setdefault(jar.name, jar)
-    return without_spark(list(found.values()), _spark_jars())
+    return without_spark(list(found.values()), spark_jars())
 
 
 def without_spark(jars: Sequence[Path], spark: Sequence[Path]) -> list[Path]:
-    """The jars of which Spark has no version of its own."""
+    """The jars of which the driver's class path has no version."""
     own = {_artifact(jar) for jar in spark}
     return [jar for jar in jars if _artifact(jar) not in own]
 
 
 def _artifact(jar: Path) -> str:
     return _VERSION.split(jar.name, maxsplit=1)[0]
-
-
-def _spark_jars() -> list[Path]:
-    import pyspark
-
-    return sorted(Path(pyspark.__file__).parent.glob("jars/*.jar"))
