@@ -20,7 +20,7 @@ LINES_A_SECOND = 2000
 _CHILDREN = {
     "slot": "runtime.engine.driver.daemon",
     "driver": "runtime.engine.driver.driver",
-    "JVM": "org.apache.spark.deploy.SparkSubmit",
+    "JVM": "org.apache.spark.api.python.PythonGatewayServer",
     "plugin host": "runtime.host",
 }
 VICTIMS = (*_CHILDREN, "worker", "broker")

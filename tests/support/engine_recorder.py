@@ -15,6 +15,8 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
 
+_MAINS = ("org.apache.spark.api.python.PythonGatewayServer", "org.apache.spark.deploy.SparkSubmit")  # of Spark's JVMs
+
 
 @dataclass
 class Recorder:
@@ -120,7 +122,7 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def jvm_of(processes: dict[int, str]) -> int:
-    return next(pid for pid, command in processes.items() if "org.apache.spark.deploy.SparkSubmit" in command)
+    return next(pid for pid, command in processes.items() if any(main in command for main in _MAINS))
 
 
 def driver_of(processes: dict[int, str]) -> int:
