@@ -52,7 +52,7 @@ LOCAL_DEFAULTS = {
 # moving them to a random address changes all of their pages.
 LOCAL_JAVA_OPTIONS = (
     *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
-    *("-XX:NewSize=4m", "-XX:NewRatio=8"),
+    *("-XX:NewSize=4m", "-XX:NewRatio=8", "-XX:TrimNativeHeapInterval=10000"),
     *("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
 )
 
