@@ -143,6 +143,7 @@ def screen_context(
         narrate=narrate,
         read=read,
         screen_profile=profile.name,
+        dial_other=lambda other: connect(other, evented(other)),
     )
 
 

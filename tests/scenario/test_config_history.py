@@ -1,4 +1,4 @@
-"""History, undo and rollback of configs, and undo of a deletion, with Apache's worker and with ours."""
+"""History and rollback of configs, undo of a deletion, comparison and promotion, with Apache's worker and with ours."""
 
 from __future__ import annotations
 
@@ -94,3 +94,45 @@ def test_a_deletion_is_undone_with_state_and_offsets(
     assert offsets(console, source) == committed, "a deletion without --with-offsets keeps the offsets"
     console(f"undo delete {source}", code=4)
     console(f"delete {source} --with-offsets")
+
+
+def test_connectors_are_compared_and_promoted(
+    java_connect: WorkerProcess, our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """From Apache's worker to ours, by the mapping of config.toml; new connectors are STOPPED."""
+    settings = tmp_path / "headrace"
+    settings.mkdir()
+    urls = {"here": java_connect.url, "there": our_connect.url, "closed": our_connect.url}
+    text = "".join(f'[contexts.{name}]\nurl = "{url}"\n' for name, url in urls.items())
+    (settings / "contexts.toml").write_text(f"{text}read-only = true\n")
+    (settings / "config.toml").write_text(
+        '[promote.there]\nnames = { "dev-" = "prod-" }\nvalues = { "dev" = "prod" }\n'
+        'set = { "tasks.max" = "2" }\nremove = ["batch.size"]\n'
+    )
+    here, there = Console("--context=here", tmp_path), Console("--context=there", tmp_path)
+    mark = unique("m")
+    names = [f"dev-{mark}-{number}" for number in range(2)]
+    for name in names:
+        config = {"connector.class": "FileStreamSource", "file": f"/nowhere/dev/{mark}", "topic": f"dev-{mark}",
+                  "tasks.max": "1", "batch.size": "9", "db.password": "s3cret"}  # fmt: skip
+        body = {"name": name, "config": config, "initial_state": "STOPPED"}
+        assert rest.request(f"{java_connect.url}/connectors", "POST", body)[0] == 201
+    plan = here(f"promote 'dev-{mark}-*' --to there --dry-run", code=8)
+    assert "+ topic=prod-" in plan.out and "s3cret" not in plan.out and "2 to create" in plan.out
+    assert f"prod-{mark}-0" not in there("get connectors -o name").out
+    here(f"promote {names[0]} --to closed", code=7)
+    here(f"promote {names[0]} --to nowhere", code=2)
+    assert "created STOPPED in there" in here(f"promote {names[0]} {names[1]} --to there -s topic=t-{mark}").err
+    there(f"wait prod-{mark}-0 STOPPED")
+    made = rest.request(f"{our_connect.url}/connectors/prod-{mark}-0/config")[1]
+    assert (made["file"], made["topic"], made["tasks.max"]) == (f"/nowhere/prod/{mark}", f"t-{mark}", "2")
+    assert "batch.size" not in made and made["db.password"] == "s3cret"
+    found = here(f"diff {names[0]} --with there --as prod-{mark}-0 -o json", code=8).json
+    assert {one["key"] for one in found[0]["keys"]} == {"file", "topic", "tasks.max", "batch.size"}
+    assert [one["difference"] for one in here(f"diff {names[0]} --with there -o json", code=8).json] == ["only here"]
+    assert "updated in there: topic" in here(f"promote {names[0]} --to there").err
+    assert "no differences" in here(f"diff {names[0]} --with there --mapped").out
+    bad = here(f"promote {names[0]} {names[1]} --to there -s connector.class=Nonsense", code=1)
+    assert "refuses the config" in bad.err or "Nonsense" in bad.err
+    for name in names:
+        rest.request(f"{java_connect.url}/connectors/{name}", "DELETE")

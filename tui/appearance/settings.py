@@ -45,8 +45,11 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
 
 
 def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    unknown = [key for key in content if key not in ("theme", "keys", "rules")]
-    wrong = [f"{file} has the unknown key {key!r}; expected theme, [keys] and [[rules]]" for key in unknown]
+    unknown = [key for key in content if key not in ("theme", "keys", "rules", "promote")]
+    wrong = [
+        f"{file} has the unknown key {key!r}; expected theme, [keys], [[rules]] and [promote.CONTEXT]"
+        for key in unknown
+    ]
     theme, keys = content.get("theme", ""), content.get("keys", {})
     if not isinstance(theme, str):
         wrong.append(f"{file}: theme must be text")

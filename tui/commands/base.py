@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
-from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError
+from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError, about
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
@@ -51,12 +52,14 @@ class CommandContext:
         known_profile: Callable[[], Profile | None] | None = None,
         screen_profile: str = "",
         settings_problems: Callable[[Path], list[str]] = lambda folder: [],
+        dial_other: Callable[[Profile], Connect] | None = None,
         terminal: Callable[[str], None] | None = None,
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
+        self._dial_other = dial_other or _no_other
         self.terminal = terminal  # writes control sequences; None: there is no terminal
         self.screen_profile = screen_profile  # the name of the context that the screen shows
         self.settings_problems = settings_problems  # problems in the user's settings, as the screen reports them
@@ -134,9 +137,23 @@ class CommandContext:
         except OSError as error:
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 
+    @asynccontextmanager
+    async def other(self, name: str) -> AsyncIterator[Connect]:
+        """A client for the cluster of another context. Raises HeadraceError if there is no such context."""
+        connect = self._dial_other(self.profiles.get(name))
+        try:
+            with about(name):
+                yield connect
+        finally:
+            await connect.close()
+
     async def close(self) -> None:
         if self._connect is not None:
             await self._connect.close()
+
+
+def _no_other(profile: Profile) -> Connect:
+    raise HeadraceError(f"{profile.label} cannot be reached from here")
 
 
 class Command:

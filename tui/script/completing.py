@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 _CHOICES = {"STATE": ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED"), "TYPE": ("source", "sink")}
 
 
-def complete(line: str, names: Iterable[str], workers: Iterable[str] = (), plugins: Iterable[str] = ()) -> list[str]:
+def complete(
+    line: str,
+    names: Iterable[str],
+    workers: Iterable[str] = (),
+    plugins: Iterable[str] = (),
+    contexts: Iterable[str] = (),
+) -> list[str]:
     """Whole lines that begin with `line`, the most likely first. `names` are those of connectors or contexts, `plugins`
     classes."""
     verbs = [verb for verb in VERBS if verb.startswith(line) and verb != line]
@@ -25,14 +31,21 @@ def complete(line: str, names: Iterable[str], workers: Iterable[str] = (), plugi
     if not typed.before or line in VERBS:
         return verbs or [f"{line} "]
     fitting = [
-        word for word in _words(typed.before, typed.text, names, workers, plugins) if word.startswith(typed.text)
+        word
+        for word in _words(typed.before, typed.text, names, workers, plugins, contexts)
+        if word.startswith(typed.text)
     ]
     lines = [typed.with_last(word) for word in fitting]
     return [*verbs, *(whole for whole in lines if whole != line)]
 
 
 def _words(
-    before: Sequence[str], last: str, names: Iterable[str], workers: Iterable[str], plugins: Iterable[str]
+    before: Sequence[str],
+    last: str,
+    names: Iterable[str],
+    workers: Iterable[str],
+    plugins: Iterable[str],
+    contexts: Iterable[str],
 ) -> Sequence[str]:
     try:
         command, count = find(tuple(before))
@@ -47,6 +60,8 @@ def _words(
 
         globs = any(argument.many and not argument.flags for argument in command.arguments().values())
         return [escape(name) if globs and is_glob(name) else name for name in sorted(names)]
+    if metavar == "CONTEXT":
+        return sorted(contexts)
     if metavar == "WORKER":
         return sorted(workers)
     if metavar == "PLUGIN":  # the last part of the class is enough

@@ -136,7 +136,9 @@ def _command(before: Sequence[str], current: str) -> list[str]:
         def __iter__(self) -> Iterator[str]:
             return iter(_names(before, self.kind))
 
-    return complete(current, Names(CONNECTORS), Names(WORKERS), Names(PLUGINS))
+    return complete(
+        current, Names(CONNECTORS), Names(WORKERS), Names(PLUGINS), (name for load in (_contexts,) for name in load())
+    )
 
 
 def _names(before: Sequence[str], kind: str) -> list[str]:

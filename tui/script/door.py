@@ -62,10 +62,15 @@ class _Cluster:
 
     def dial(self) -> Connect:
         profile = self.profile()
+        connect = self.dial_other(profile)
+        self._remind(profile)
+        return connect
+
+    def dial_other(self, profile: Profile) -> Connect:
+        """A client for the cluster of any context."""
         transport = session.audited(session.blocking(profile), profile, "script", self.printer.say)
         connect = session.connect(profile, transport)
         connect.notice = self.printer.say
-        self._remind(profile)
         return connect
 
     def _remind(self, profile: Profile) -> None:
@@ -104,6 +109,7 @@ def run(options: ScriptOptions) -> int:
         known_profile=cluster.known,
         settings_problems=options.settings_problems,
         read=lambda path: _read(path, stdin_taken=options.script == "-"),
+        dial_other=cluster.dial_other,
         confirm=asker(is_script=bool(options.script)),
     )
     with _ends_on_sigterm():

@@ -27,7 +27,7 @@ STATES = ("RUNNING", "PAUSED", "STOPPED")
 class GetDeleted(Command):
     """List deleted connectors that `undo delete` can restore, the latest first."""
 
-    verb = "get deleted"
+    verb = "get deleted connectors"
 
     async def run(self, context: CommandContext) -> Result:
         found = await history.deleted(context.connect, context.config_history)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui.client.client import Connect
 from tui.commands.base import CommandContext, refuse
 from tui.config.definitions import of_validation
 from tui.errors import BadRequest
@@ -11,9 +12,13 @@ from tui.errors import BadRequest
 
 async def validate(context: CommandContext, config: Mapping[str, str], where: str) -> None:
     """Raises BadRequest for an invalid config, as the real change would."""
+    if errors := await validation_errors(context.connect, config, where):
+        raise BadRequest("; ".join(errors), 400)
+
+
+async def validation_errors(connect: Connect, config: Mapping[str, str], where: str) -> list[str]:
+    """The errors that a cluster finds in a config."""
     plugin = str(config.get("connector.class") or "")
     refuse(not plugin, f"{where}: no connector.class")
-    answer = await context.connect.validate(plugin.rpartition(".")[2], config)
-    errors = [text for found in of_validation(answer).errors.values() for text in found]
-    if errors:
-        raise BadRequest("; ".join(errors), 400)
+    answer = await connect.validate(plugin.rpartition(".")[2], config)
+    return [text for found in of_validation(answer).errors.values() for text in found]

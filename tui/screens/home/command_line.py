@@ -73,7 +73,7 @@ class CommandLine:
 
         names = self._contexts() if "use-context " in line else self.home.snapshot.connectors
         own = [word for word in (*SCREENS, *SORTS, "theme ", "quit") if word.startswith(line) and word != line]
-        found = complete(line, names, self._workers())
+        found = complete(line, names, self._workers(), contexts=self._contexts())
         return own if own and found == [f"{line} "] else [*found, *own]
 
     def hint(self, line: str) -> None:

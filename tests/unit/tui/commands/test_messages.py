@@ -23,7 +23,7 @@ from tui.script.grammar import parse
 
 NOUNS = (
     "connectors, plugins, loggers, topics, events, offsets, offset history, restarts, workers, contexts, unfinished, "
-    "config history, deleted, orphans"
+    "config history, deleted connectors, orphans"
 )
 
 

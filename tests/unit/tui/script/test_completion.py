@@ -48,7 +48,7 @@ def test_candidates(home: Path) -> None:
     assert candidates(["embedded"], "") == ["up", "down", "status", "run"]
     assert candidates(["config"], "use") == ["use-context"]
     assert candidates(["config", "use-context"], "p") == ["prod"]
-    assert candidates(["-c"], "get con") == ["get connectors", "get contexts"]
+    assert candidates(["-c"], "get con") == ["get connectors", "get contexts", "get config history"]
     assert candidates(["-c"], "restart connector ord") == [
         "restart connector orders\\ sink",
         "restart connector orders-source",

@@ -1,0 +1,138 @@
+"""`promote`: creates or updates connectors of this context in another one, with mapped values."""
+
+from __future__ import annotations
+
+from tui.client.client import Connect
+from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
+from tui.commands.base import Command, CommandContext, Danger, refuse
+from tui.commands.connectors.documents import ConnectorDocument
+from tui.commands.connectors.plan import CREATE, KEEP, PlanStep, step, text_of
+from tui.commands.connectors.validating import validation_errors
+from tui.commands.result import Result, TargetOutcome
+from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
+from tui.config import applying, promotion
+from tui.config.applying import ConfigEdit
+from tui.config.promotion import PromotionMapping
+from tui.contexts import policy
+from tui.errors import BadRequest, HeadraceError, NotFound
+
+STATES = ("STOPPED", "PAUSED", "RUNNING")
+
+
+class Promote(Command):
+    """Create or update connectors of this context in another one. New connectors are created STOPPED.
+
+    Names and values are mapped by [promote.CONTEXT] of config.toml, then by -s and -r. The other cluster validates all
+    configs before anything is changed; with --dry-run, prints the plan and ends with exit code 8 if there are changes.
+    """
+
+    verb = "promote connector"
+    danger = Danger.ASK
+
+    names = positionals("NAME", "connectors of this context; globs are allowed")
+    regex = regex_flag()
+    to = option("--to", metavar="CONTEXT", help="the context of the other cluster", convert=str)
+    other_name = option("--as", metavar="NAME", help="the name of the only connector there", convert=str)
+    sets = options("-s", "--set", metavar="KEY=VALUE", help="set a key there; can be repeated")
+    removes = options("-r", "--remove", metavar="KEY", help="remove a key there; can be repeated")
+    state = option(
+        "--state",
+        metavar="|".join(STATES),
+        help="the state of new connectors, by default STOPPED",
+        convert=choice(*STATES),
+    )
+    dry_run = flag("--dry-run", help="show what would be done, without doing it")
+    yes = flag("-y", "--yes", help="do not ask for confirmation")
+
+    def check(self) -> None:
+        refuse(self.to is None, "--to CONTEXT is required: the context of the other cluster")
+        refuse(self.other_name is not None and len(self.names) != 1, "--as needs exactly one NAME")
+        for pair in self.sets:
+            refuse(pair.find("=") < 1, f"-s {pair}: expected KEY=VALUE")
+
+    async def run(self, context: CommandContext) -> Result:
+        target = self.to or ""
+        refuse(target == context.profile.name, f"{target} is the context of the connectors: choose another one")
+        if not self.dry_run:
+            policy.permit(context.profiles.get(target), self.verb)
+        names = await select_names(context.connect, self.names, self.regex)
+        mapping = self._mapping(context, target)
+        steps: dict[str, PlanStep] = {}
+        async with context.other(target) as other:
+
+            async def look(name: str) -> TargetOutcome:
+                steps[name] = await self._step(context, other, name, mapping)
+                return TargetOutcome(steps[name].name, _would(steps[name], self._state))
+
+            planned = await for_each(names, look)
+            if self.dry_run or any(one.failed for one in planned.outcomes):
+                return self._shown(planned, list(steps.values()))
+            context.narrate(text_of(list(steps.values())))
+            pending = [one.name for one in steps.values() if one.pending]
+            if pending:
+                require_confirmation(context, self.yes, f"promote to {target}:", pending)
+
+            async def act(name: str) -> TargetOutcome:
+                return await self._apply(other, steps[name])
+
+            return await for_each(steps, act)
+
+    @property
+    def _state(self) -> str:
+        return self.state or "STOPPED"
+
+    def _mapping(self, context: CommandContext, target: str) -> PromotionMapping:
+        sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
+        mapping = promotion.load(context.profiles.path.parent, target)
+        return mapping.with_options(sets, self.removes)
+
+    async def _step(self, context: CommandContext, other: Connect, name: str, mapping: PromotionMapping) -> PlanStep:
+        """The step for one connector, validated by the other cluster."""
+        there = self.other_name or mapping.name(name)
+        config = mapping.config(await context.connect.config(name), there)
+        if hidden := promotion.masks(config):
+            keys = " ".join(f"-s {key}=…" for key in hidden)
+            raise HeadraceError(f"this cluster masks the value of {', '.join(hidden)}", f"give it: {keys}")
+        found = step(ConnectorDocument(name, there, dict(config)), await _current(other, there))
+        if found.pending and (errors := await validation_errors(other, config, name)):
+            raise BadRequest(f"{self.to} refuses the config: {'; '.join(errors)}", 400)
+        return found
+
+    def _shown(self, planned: Result, steps: list[PlanStep]) -> Result:
+        """The plan as a diff and as JSON; with failures, nothing is changed."""
+        failed = any(one.failed for one in planned.outcomes)
+        outcomes = planned.outcomes
+        if failed and not self.dry_run:
+            error = HeadraceError("not promoted, because another connector cannot be promoted")
+            outcomes = tuple(one if one.failed else failed_outcome(one.name, error) for one in outcomes)
+        return Result(
+            [one.as_json() for one in steps],
+            text=text_of(steps),
+            names=tuple(one.name for one in steps if one.pending),
+            outcomes=outcomes,
+            pending=any(one.pending for one in steps),
+        )
+
+    async def _apply(self, other: Connect, one: PlanStep) -> TargetOutcome:
+        assert one.document is not None
+        if one.action == KEEP:
+            return TargetOutcome(one.name, "unchanged")
+        if one.action == CREATE:
+            body = {"name": one.name, "config": one.document.config, "initial_state": self._state}
+            await other.create(body)
+            return TargetOutcome(one.name, f"created {self._state} in {self.to}")
+        await applying.apply(ConfigEdit(one.name, one.before or {}, one.changes), other)
+        return TargetOutcome(one.name, f"updated in {self.to}: {', '.join(change.key for change in one.changes)}")
+
+
+async def _current(other: Connect, name: str) -> dict[str, str] | None:
+    try:
+        return await other.config(name)
+    except NotFound:
+        return None
+
+
+def _would(one: PlanStep, state: str) -> str:
+    if one.action == CREATE:
+        return f"would be created {state}"
+    return "unchanged" if one.action == KEEP else f"would be updated: {', '.join(change.key for change in one.changes)}"

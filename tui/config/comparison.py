@@ -1,0 +1,55 @@
+"""Differences between the connectors of two clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tui.config.changes import ConfigChange, changes
+from tui.config.secrets import shown
+
+Json = Any
+HERE, THERE, DIFFERS, SAME = "only here", "only there", "differs", "same"
+
+
+class ConnectorDifference(NamedTuple):
+    """The difference of one connector; in `changes`, `before` is the value here, `after` the value there."""
+
+    name: str
+    kind: str
+    changes: tuple[ConfigChange, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        return self.kind != SAME
+
+    def as_json(self) -> Json:
+        """`{"connector", "difference", "keys": [{"key", "here", "there"}]}`, with secrets masked."""
+        keys = [
+            {"key": one.key, "here": masked(one.key, one.before), "there": masked(one.key, one.after)}
+            for one in self.changes
+        ]
+        return {"connector": self.name, "difference": self.kind, "keys": keys}
+
+
+def compared(
+    here: Mapping[str, Mapping[str, str]], there: Mapping[str, Mapping[str, str]], names: Mapping[str, str]
+) -> list[ConnectorDifference]:
+    """The differences, by name; `names` maps names here to names there. Connectors only there come last."""
+    found = []
+    for name, config in sorted(here.items()):
+        other = there.get(names.get(name, name))
+        made = () if other is None else _changes(config, other)
+        found.append(ConnectorDifference(name, HERE if other is None else DIFFERS if made else SAME, made))
+    known = {names.get(name, name) for name in here}
+    return [*found, *(ConnectorDifference(name, THERE) for name in sorted(there.keys() - known))]
+
+
+def _changes(here: Mapping[str, str], there: Mapping[str, str]) -> tuple[ConfigChange, ...]:
+    """Changed keys apart from the name, which only differs if the connectors were paired by a mapping."""
+    return tuple(change for change in changes(here, there) if change.key != "name")
+
+
+def masked(key: str, value: str | None) -> str | None:
+    """The value as it may be shown."""
+    return None if value is None else shown({key: value})[key]
