@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.topics import values
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
@@ -66,6 +67,9 @@ async def test_browse_explain_replay_export(
         await seen.sees("value as text", "no json [/x]")
         await seen.press("v")
         await seen.sees("value as hex", "6e 6f 20 6a")
+        await seen.press("b")
+        await seen.sees("1 record", "JsonParseException: Unrecognized token …")
+        await seen.press("b")
         await seen.press("asterisk", "x")
         await seen.sees("2 records written to")
         assert [line["value"] for line in written(tmp_path)] == [{"base64": "AP4="}, "no json [/x]"]
@@ -77,6 +81,26 @@ async def test_browse_explain_replay_export(
     again = letters.newest(100).letters[0]
     assert again.key in (b"k1", b"k2") and again.own_headers == [("own", b"\x00\xff")]
     assert again.origin is not None and again.origin[2] >= 3
+    async with console(cluster.url, 160, 60, bootstrap=broker.bootstrap) as seen:
+        await seen.go(name)
+        await seen.press("d")
+        await seen.sees("newest 4 of 4")
+        await seen.press("b", "space")
+        await seen.sees("2 records")
+        await seen.press("b")
+        while "value as text" not in seen.text:
+            await seen.press("down")
+        await seen.press("e")
+        await seen.sees("not JSON", "no json [/x]")
+        await seen.press("ctrl+a", "backspace", *'{"fixed": 1}')
+        await seen.sees("valid JSON")
+        await seen.press("ctrl+s")
+        await seen.sees("R sends the edited value")
+        await seen.press("asterisk", "asterisk", "R")
+        await seen.sees("1 of them is sent with the value that you edited")
+        await seen.confirm("1", "enter")
+        await seen.sees("1 record sent")
+    assert b'{"fixed": 1}' in values(broker.bootstrap, topic, 6)
     older = letters.newest(1, {0: 1})
     assert [one.offset for one in older.letters] == [0] and not older.has_older
 

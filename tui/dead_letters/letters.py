@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import NamedTuple
 
 from tui.topics.byte_views import plain_bytes
 
 PREFIX = "__connect.errors."
 _CAUSED = "Caused by: "
+_VALUES = re.compile(r"""'[^']*'|"[^"]*"|\b0x[0-9a-f]+\b|\d+""", re.IGNORECASE)
 TOPIC = "errors.deadletterqueue.topic.name"
 CONTEXT = "errors.deadletterqueue.context.headers.enable"
 
@@ -51,6 +53,13 @@ class DeadLetter(NamedTuple):
         else:
             name, message = self.error_header("exception.class.name"), self.error_header("exception.message")
         return ": ".join(part for part in (name.rpartition(".")[2], message.strip()) if part)
+
+    @property
+    def kind_of_error(self) -> str:
+        """The stage and the error without the values that differ between records: numbers and quoted text."""
+        text = _VALUES.sub("…", self.error) or "no error headers"
+        stage = self.error_header("stage")
+        return f"{stage}: {text}" if stage else text
 
     @property
     def own_headers(self) -> list[tuple[str, bytes | None]]:

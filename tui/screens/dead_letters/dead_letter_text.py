@@ -9,6 +9,7 @@ from textual.content import Content
 
 from tui.dead_letters.brokers import SendResult
 from tui.dead_letters.letters import CONTEXT, DeadLetter
+from tui.formatting import counted
 from tui.screens.base.stack_traces import chain
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
@@ -26,11 +27,24 @@ COLUMNS = (
 Part = str | Content | tuple[str, str]
 
 
-def cells(letter: DeadLetter, marked: bool, sent: SendResult | None) -> Mapping[str, Cell]:
-    """`sent` is the result of replaying the letter."""
+def group_cells(kind: str, letters: Sequence[DeadLetter], marked: int) -> Mapping[str, Cell]:
+    """The row of the letters that failed for the same reason."""
+    stage, _, error = kind.rpartition(": ") if ": " not in kind else kind.partition(": ")
+    newest = max(letter.timestamp for letter in letters)
+    return {
+        "mark": Cell("*" if marked == len(letters) else "+" if marked else "", "grid--strong"),
+        "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(newest / 1000)), "grid--muted"),
+        "origin": Cell(counted(len(letters), "record")),
+        "stage": Cell(stage, "grid--muted"),
+        "error": Cell(error, "grid--error"),
+    }
+
+
+def cells(letter: DeadLetter, marked: bool, sent: SendResult | None, edited: bool = False) -> Mapping[str, Cell]:
+    """`sent` is the result of replaying the letter; `edited` if its value was changed for a replay."""
     origin = letter.origin
     return {
-        "mark": Cell("*" if marked else "", "grid--strong"),
+        "mark": Cell("*" if marked else "e" if edited else "", "grid--strong"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(letter.timestamp / 1000)), "grid--muted"),
         "origin": Cell(f"{origin[0]}-{origin[1]}@{origin[2]}" if origin else "?"),
         "stage": Cell(letter.error_header("stage"), "grid--muted"),
@@ -82,8 +96,9 @@ def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
     return Content.assemble(*parts)
 
 
-def warning(letters: Sequence[DeadLetter], again: int) -> Content:
-    """The text of the question before a replay; `again` is the number of letters that were replayed before."""
+def warning(letters: Sequence[DeadLetter], again: int, edited: int = 0) -> Content:
+    """The text of the question before a replay; `again` is the number of letters that were replayed before, `edited`
+    of those with a changed value."""
     known = sum(letter.origin is not None for letter in letters)
     place = (
         "to their original partitions"
@@ -96,6 +111,8 @@ def warning(letters: Sequence[DeadLetter], again: int) -> Content:
         f"The records are produced again with their keys, values and original headers, {place}; "
         "every consumer of the topic reads them. A record that fails again becomes another dead letter."
     ]
+    if edited:
+        lines.append(f"{edited:,} of them {'is' if edited == 1 else 'are'} sent with the value that you edited.")
     if again:
         lines.append(f"{again:,} of them {'was' if again == 1 else 'were'} already replayed in this session.")
     return Content("\n\n".join(lines))

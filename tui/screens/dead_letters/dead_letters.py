@@ -22,6 +22,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.base.page import Page
 from tui.screens.base.program import copy
 from tui.screens.dead_letters import dead_letter_text as words
+from tui.screens.dead_letters.letter_editor import LetterEditor, why_not_editable
 from tui.screens.services.cluster_services import ClusterServices
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.grid import Cell, Grid
@@ -50,6 +51,8 @@ class DeadLettersScreen(Page):
         Binding("space", "mark", "mark"),
         Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
         Binding("R", "replay", "replay", tooltip="send the marked records to their original topics again"),
+        Binding("e", "edit", "edit", tooltip="edit the value that is sent by a replay; the dead letter stays as it is"),
+        Binding("b", "by_error", "by error", tooltip="group the records by error; Enter shows those of a group"),
         Binding("x", "export", "export", tooltip="write the marked records, or all, to a file of JSON lines"),
         Binding("v", "view", "JSON/text/hex"),
         Binding("m", "older", "older"),
@@ -58,7 +61,7 @@ class DeadLettersScreen(Page):
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
     ]
 
-    CHANGES: ClassVar[tuple[str, ...]] = ("replay",)
+    CHANGES: ClassVar[tuple[str, ...]] = ("replay", "edit")
 
     def __init__(
         self, services: ClusterServices, connector: Connector, open_topic: OpenTopic = DeadLetterTopic
@@ -71,6 +74,9 @@ class DeadLettersScreen(Page):
         self.marked: set[str] = set()
         self.sent: dict[str, SendResult] = {}
         self.view: ByteView | None = None  # None: chosen for each value
+        self.edited: dict[str, bytes] = {}  # values for a replay, by letter
+        self.is_grouped = False
+        self.only = ""  # the kind of error to which the list is limited
         self._busy = False
 
     def body(self) -> ComposeResult:
@@ -122,8 +128,23 @@ class DeadLettersScreen(Page):
     # Display
 
     @property
+    def groups(self) -> dict[str, list[DeadLetter]]:
+        """The letters by kind of error, the most frequent first."""
+        found: dict[str, list[DeadLetter]] = {}
+        for letter in self.letters.values():
+            found.setdefault(letter.kind_of_error, []).append(letter)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+    @property
     def current(self) -> DeadLetter | None:
-        return self.letters.get(self.query_one("#letters", Grid).current or "")
+        """The letter under the cursor, or the newest one of the group under the cursor."""
+        key = self.query_one("#letters", Grid).current or ""
+        return next(iter(self.groups.get(key, ())), None) if self.is_grouped else self.letters.get(key)
+
+    @property
+    def shown_letters(self) -> dict[str, DeadLetter]:
+        kind = self.only
+        return {key: one for key, one in self.letters.items() if not kind or one.kind_of_error == kind}
 
     @property
     def chosen(self) -> list[DeadLetter]:
@@ -132,9 +153,10 @@ class DeadLettersScreen(Page):
         return marked or ([one] if (one := self.current) else [])
 
     def draw(self) -> None:
-        texts = [self._cells(key) for key in self.letters]
+        keys = list(self.groups if self.is_grouped else self.shown_letters)
+        texts = [self._cells(key) for key in keys]
         widths = {name: max((len(row[name].text) for row in texts), default=0) for name in ("origin", "stage", "error")}
-        self.query_one("#letters", Grid).show(list(self.letters), self._cells, widths)
+        self.query_one("#letters", Grid).show(keys, self._cells, widths, follow=True)
         total = f"newest {len(self.letters):,} of {self.window.total:,}" if self.window else ""
         marked = f"{len(self.marked)} marked  " if self.marked else ""
         self.head(("dead letters", "bold $accent"), f"  {visible(self.topic.topic)}", end=marked + total)
@@ -142,7 +164,10 @@ class DeadLettersScreen(Page):
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        return words.cells(self.letters[key], key in self.marked, self.sent.get(key))
+        if self.is_grouped:
+            group = self.groups[key]
+            return words.group_cells(key, group, sum(one.id in self.marked for one in group))
+        return words.cells(self.letters[key], key in self.marked, self.sent.get(key), key in self.edited)
 
     def _letter(self) -> None:
         one = self.current
@@ -158,7 +183,39 @@ class DeadLettersScreen(Page):
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        self.action_switch()
+        if self.is_grouped:
+            self.is_grouped, self.only = False, event.key
+            self.draw()
+        else:
+            self.action_switch()
+
+    def action_by_error(self) -> None:
+        """The groups of letters; from the letters of one group, back to the groups."""
+        self.is_grouped, self.only = not self.is_grouped, ""
+        self.draw()
+
+    def action_back(self) -> None:
+        if self.only:
+            self.action_by_error()
+        else:
+            super().action_back()
+
+    def action_edit(self) -> None:
+        one = self.current
+        if one is None or not self.services.may_change("replaying dead letters", self.say):
+            return
+        value = self.edited.get(one.id, one.value)
+        if why := why_not_editable(value):
+            self.say(why, "warn")
+        else:
+            self.run_worker(self._edit(one, value or b""), exit_on_error=False)
+
+    async def _edit(self, one: DeadLetter, value: bytes) -> None:
+        found = await self.app.push_screen_wait(LetterEditor(f"value of {self.topic.topic} {one.id}", value))
+        if found is not None:
+            self.edited[one.id] = found
+            self.say("R sends the edited value; the dead letter stays as it is")
+        self.draw()
 
     def action_switch(self) -> None:
         above = self.query_one("#letters")
@@ -176,20 +233,27 @@ class DeadLettersScreen(Page):
     # Choosing and sending
 
     def allows(self, action: str) -> bool:
-        if action in ("mark", "mark_all", "replay", "export", "view", "copy"):
+        if action == "edit":
+            return bool(self.letters) and not self.is_grouped
+        if action in ("mark", "mark_all", "replay", "export", "view", "copy", "by_error"):
             return bool(self.letters)
         if action == "older":
             return self.window is not None and self.window.has_older and not self._busy
         return True
 
     def action_mark(self) -> None:
-        if (one := self.current) is not None:
+        if self.is_grouped:
+            group = {one.id for one in self.groups.get(self.query_one("#letters", Grid).current or "", ())}
+            self.marked = self.marked - group if group <= self.marked else self.marked | group
+            self.draw()
+        elif (one := self.current) is not None:
             self.marked ^= {one.id}
             self.query_one("#letters", Grid).action_move(1)
             self.draw()
 
     def action_mark_all(self) -> None:
-        self.marked = set() if len(self.marked) == len(self.letters) else set(self.letters)
+        shown = set(self.shown_letters)
+        self.marked = self.marked - shown if shown <= self.marked else self.marked | shown
         self.draw()
 
     def action_replay(self) -> None:
@@ -213,7 +277,7 @@ class DeadLettersScreen(Page):
         title = f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}?"
         dialog = Dialog(
             f"{title} type {len(letters)} to continue",
-            words.warning(letters, again),
+            words.warning(letters, again, sum(one.id in self.edited for one in letters)),
             "replay",
             name=str(len(letters)),
         )
@@ -223,7 +287,8 @@ class DeadLettersScreen(Page):
         self.say(f"sending {counted(len(letters), 'record')}", "busy")
         self._busy = True
         try:
-            outcomes = await self.services.replayed(self.connector.name, self.topic, letters, self.only_topic)
+            sent = [one._replace(value=self.edited.get(one.id, one.value)) for one in letters]
+            outcomes = await self.services.replayed(self.connector.name, self.topic, sent, self.only_topic)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
             return
