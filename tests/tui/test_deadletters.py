@@ -86,7 +86,7 @@ async def test_browse_explain_replay_export(
         await seen.press("d")
         await seen.sees("newest 4 of 4")
         await seen.press("b", "space")
-        await seen.sees("2 records")
+        await seen.sees("4 records", "4 marked")
         await seen.press("b")
         while "value as text" not in seen.text:
             await seen.press("down")

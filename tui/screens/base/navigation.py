@@ -34,6 +34,14 @@ class OpenRecords(Message):
         self.partition, self.offset = partition, offset
 
 
+class OpenConfigHistory(Message):
+    """Show the history of a connector's config."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class ChangeInterrupted(Message):
     """A change of offsets is unfinished: ask how to proceed as soon as the cluster answers."""
 

@@ -17,6 +17,7 @@ from tui.config.text import ConfigFormat
 from tui.editor.places import TextPosition
 from tui.model import Connector
 from tui.screens.base.banner import Banner
+from tui.screens.base.navigation import OpenConfigHistory
 from tui.screens.base.pane import Pane
 from tui.screens.base.program import copy
 from tui.screens.config import wording as words
@@ -52,6 +53,7 @@ class ConfigPane(Pane):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "edit config"),
         Binding("a", "all", "all keys", tooltip="also keys that are not set, with their defaults"),
+        Binding("H", "history", "history", tooltip="changes of this config, with undo and rollback"),
         Binding("y", "copy", "copy", tooltip="copy as JSON, secrets masked"),
     ]
 
@@ -72,6 +74,10 @@ class ConfigPane(Pane):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
+
+    def action_history(self) -> None:
+        if self.connector is not None:
+            self.post_message(OpenConfigHistory(self.connector.name))
 
     # Reading
 

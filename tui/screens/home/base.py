@@ -52,6 +52,7 @@ class HomeBase(Screen[None]):
         self.snapshot = Snapshot()
         self.filter_text = ""
         self.marks = Marks()
+        self.last_targets: list[str] = []  # of the last bulk action
         self.services: ClusterServices | None = None  # set once the screen has been painted for the first time
         self.progress: ProgressMonitor | None = None
         self.broker_lag: BrokerLag | None = None  # only if the context names brokers

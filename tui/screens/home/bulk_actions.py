@@ -61,7 +61,18 @@ class BulkActions:
         if not await self._controller.agreed(answer, title) or not home.may_send(change=True):
             return
         home.clear_marks()
+        home.last_targets = [target.name for target in targets if not target.left_out]
         self._start(BulkOperation(action, targets, self._controller.runner.act, home.snapshot_of, self._steps_changed))
+
+    def mark_again(self) -> None:
+        """Marks the targets of the last bulk action that still exist, for the next one."""
+        home = self.home
+        there = [name for name in home.last_targets if name in home.snapshot.connectors]
+        home.clear_marks()
+        home.marks.toggle_all(there)
+        home.draw_marks()
+        gone = len(home.last_targets) - len(there)
+        home.say(f"{counted(len(there), 'connector')} marked again" + (f"; {gone} no longer exist" if gone else ""))
 
     def _start(self, bulk: BulkOperation) -> None:
         from tui.screens.operations.bulk_screen import BulkScreen

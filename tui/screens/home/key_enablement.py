@@ -32,6 +32,8 @@ class KeyEnablement:
             return (one := home.target()) and DEAD_LETTERS in one.config
         if action in ("act", "edit"):
             return home.target()
+        if action == "again":
+            return home.connector_list.has_focus and home.last_targets
         if action in ("mark", "mark_all", "bulk"):
             return home.connector_list.has_focus and home.connector_list.keys
         if action == "trace":

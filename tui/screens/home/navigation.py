@@ -147,6 +147,14 @@ class Navigation:
             RecordsScreen(self.services, source, partial(self._set_offset, sink) if sink else None)
         )
 
+    async def config_history(self, name: str) -> str:
+        """Shows the history of a config. Returns the command to run next; empty for none."""
+        from tui.screens.config.history_screen import ConfigHistoryScreen
+
+        screen = ConfigHistoryScreen(self.services, name)
+        await self.home.app.push_screen_wait(screen)
+        return screen.line
+
     def _set_offset(self, sink: str, record: TopicRecord) -> None:
         """Opens the offset editor of a sink with the position of a record."""
         while self.home.app.screen is not self.home:

@@ -16,7 +16,7 @@ from textual.worker import Worker
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
 from tui.screens.base import program
-from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenRecords
+from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenConfigHistory, OpenRecords
 from tui.screens.home.command_line import SCREENS, CommandLine
 from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
@@ -276,6 +276,17 @@ class Home(ListAndPage):
     def on_open_records(self, event: OpenRecords) -> None:
         event.stop()
         self.navigation.records(event)
+
+    def on_open_config_history(self, event: OpenConfigHistory) -> None:
+        event.stop()
+        self.do(self._config_history(event.name))
+
+    async def _config_history(self, name: str) -> None:
+        if line := await self.navigation.config_history(name):
+            self.run_line(line)
+
+    def action_again(self) -> None:
+        self.bulk.mark_again()
 
     def action_help(self) -> None:
         if self.services is not None:

@@ -1,0 +1,49 @@
+"""The history of a config on the screen, with Apache's worker; and the targets of a bulk action once more."""
+
+from __future__ import annotations
+
+import os
+
+from tests.tui.conftest import Cluster
+from tests.tui.console import console
+from tui.config.history_files import ConfigHistoryFiles
+from tui.offsets.files import state_folder
+
+
+async def test_history_and_rollback(cluster: Cluster) -> None:
+    name = cluster.source(state="STOPPED")
+    now = cluster.request("GET", f"/connectors/{name}/config")[1]
+    kept = ConfigHistoryFiles(state_folder(os.environ), cluster.url)
+    kept.add(name, None, {**now, "tasks.max": "3"}, "", "ops@bastion", "")
+    kept.add(name, {**now, "tasks.max": "3"}, {**now, "tasks.max": "2"}, "STOPPED", "ops@bastion", "ticket 7")
+    kept.add(name, {**now, "tasks.max": "2"}, now, "STOPPED", "ops@bastion", "")
+    async with console(cluster.url, 120, 40) as seen:
+        await seen.go(name)
+        await seen.press("enter", "3")
+        await seen.sees("H history")
+        await seen.press("H")
+        await seen.sees("config history", "kept on this machine", "~tasks.max", "- tasks.max=2", "+ tasks.max=1")
+        await seen.press("down")
+        await seen.sees("ticket 7", "- tasks.max=3")
+        await seen.press("R")
+        await seen.sees("rollback config", "+ tasks.max=3")
+        await seen.confirm("y")
+        await seen.until(
+            lambda: cluster.request("GET", f"/connectors/{name}/config")[1]["tasks.max"] == "3", "tasks.max=3"
+        )
+        assert kept.read(name)[0]["after"]["tasks.max"] == "3", "the rollback is a change like any other"
+
+
+async def test_the_same_targets_again(cluster: Cluster) -> None:
+    names = [cluster.source("again", state="STOPPED") for _ in range(2)]
+    async with console(cluster.url, 120, 40) as seen:
+        for name in names:
+            await seen.go(name)
+            await seen.press("space")
+        await seen.press("r")
+        await seen.sees("resume 2 connectors")
+        await seen.confirm("2", "enter")
+        await seen.press("escape")
+        await seen.press("M")
+        await seen.sees("2 connectors marked again")
+        assert set(seen.home.marks) == set(names)

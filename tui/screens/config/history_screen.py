@@ -1,0 +1,157 @@
+"""The history of a connector's config: who changed what and when, each change as a diff; undo and rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from shlex import quote
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+
+from tui.config import history
+from tui.config.changes import diff_lines
+from tui.config.history import ConfigEntry, ConfigHistory
+from tui.errors import HeadraceError, error_line
+from tui.formatting import one_line
+from tui.screens.base.page import Page
+from tui.screens.services.cluster_services import ClusterServices
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+COLUMNS = (
+    Column("number", "NO", 4, right=True),
+    Column("time", "TIME", 20),
+    Column("action", "ACTION", 7),
+    Column("who", "WHO", 14, rank=1, grows=True),
+    Column("changes", "CHANGES", 20, grows=True),
+)
+BROAD = 140
+
+
+class ConfigHistoryScreen(Page):
+    """Answers by `line` the command to run, empty for none."""
+
+    DEFAULT_CSS = """
+    ConfigHistoryScreen #both { height: 1fr; layout: vertical; }
+    ConfigHistoryScreen #entries { height: 1fr; }
+    ConfigHistoryScreen #change { height: 1fr; border-top: solid $border; }
+    ConfigHistoryScreen.-broad #both { layout: horizontal; }
+    ConfigHistoryScreen.-broad #entries, ConfigHistoryScreen.-broad #change { width: 1fr; height: 1fr; }
+    ConfigHistoryScreen.-broad #change { border-top: none; border-left: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "undo", "undo last", tooltip="undo the last change, after a question with the difference"),
+        Binding("R", "rollback", "roll back", tooltip="restore the whole config as before this change"),
+        Binding("tab,shift+tab", "switch", "list or difference", show=False),
+        Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
+    ]
+    CHANGES: ClassVar[tuple[str, ...]] = ("undo", "rollback")
+
+    def __init__(self, services: ClusterServices, name: str) -> None:
+        super().__init__(services)
+        self.connector, self.line = name, ""
+        self.found: ConfigHistory | None = None
+        self.entries: dict[str, ConfigEntry] = {}
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(COLUMNS, id="entries")
+            yield Pager(id="change")
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one("#entries", Grid)
+
+    def on_mount(self) -> None:
+        self.grid.empty = "reading the history…"
+        self.grid.focus()
+        self.draw()
+        self.action_reload()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    def action_reload(self) -> None:
+        self.run_worker(self._read(), exclusive=True, exit_on_error=False)
+
+    async def _read(self) -> None:
+        try:
+            kept = self.services.context().config_history
+            self.found = await history.history(self.services.connect, kept, self.connector)
+        except HeadraceError as error:
+            self.grid.empty = one_line(error.message)
+            self.say(error_line(error), "bad")
+        else:
+            self.entries = {str(entry.number): entry for entry in self.found.entries}
+            self.grid.empty = f"no change yet{'; ' + self.found.advice if self.found.advice else ''}"
+            self.say(self.found.advice)
+        self.draw()
+
+    def draw(self) -> None:
+        rows = list(self.entries.values())
+        widths = {
+            "who": max((len(entry.who) for entry in rows), default=0),
+            "changes": max((len(history.summary(entry.made)) for entry in rows), default=0),
+        }
+        self.grid.show(list(self.entries), self._cells, widths)
+        kept = "" if self.found is None else "kept by the worker" if self.found.by_worker else "kept on this machine"
+        self.head(("config history", "bold $accent"), f"  {visible(self.connector)}", end=kept)
+        self._change()
+        self.refresh_bindings()
+
+    def _cells(self, key: str) -> Mapping[str, Cell]:
+        entry = self.entries[key]
+        return {
+            "number": Cell(key),
+            "time": Cell(entry.at, "grid--muted"),
+            "action": Cell(entry.action, "grid--strong" if entry.action == "update" else "grid--accent"),
+            "who": Cell(entry.who, "grid--muted"),
+            "changes": Cell(history.summary(entry.made)),
+        }
+
+    def _change(self) -> None:
+        entry = self.entries.get(self.grid.current or "")
+        parts: list[str | tuple[str, str]] = []
+        if entry is not None:
+            parts = [
+                (f"{visible(str(entry))}\n", "bold $accent"),
+                *([visible(entry.why), "\n"] if entry.why else []),
+                "\n",
+            ]
+            for line in diff_lines(entry.made):
+                parts.append((f"{visible(line)}\n", "$error" if line.startswith("-") else "$success"))
+        self.query_one("#change", Pager).put(Content.assemble(*parts), top=True)
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._change()
+        self.refresh_bindings()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_switch()
+
+    def action_switch(self) -> None:
+        (self.query_one("#change") if self.grid.has_focus else self.grid).focus()
+
+    def allows(self, action: str) -> bool:
+        entry = self.entries.get(self.grid.current or "")
+        if action == "rollback":
+            return entry is not None and entry.before is not None
+        return action != "undo" or any(one.action == "update" for one in self.entries.values())
+
+    def action_undo(self) -> None:
+        self._leave(f"undo config {quote(self.connector)}")
+
+    def action_rollback(self) -> None:
+        self._leave(f"rollback config {quote(self.connector)} --to {self.grid.current}")
+
+    def _leave(self, line: str) -> None:
+        if self.services.may_change("changing the config", self.say):
+            self.line = line
+            self.dismiss(None)
