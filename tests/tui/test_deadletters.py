@@ -92,7 +92,7 @@ async def test_browse_explain_replay_export(
             await seen.press("down")
         await seen.press("e")
         await seen.sees("not JSON", "no json [/x]")
-        await seen.press("ctrl+a", "backspace", *'{"fixed": 1}')
+        await seen.press("f7", "backspace", *'{"fixed": 1}')
         await seen.sees("valid JSON")
         await seen.press("ctrl+s")
         await seen.sees("R sends the edited value")
