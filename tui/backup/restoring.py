@@ -42,7 +42,9 @@ class ConnectorRestore(NamedTuple):
             await self._create()
             done.append("created")
         elif self.step.action is RestoreAction.OVERWRITE:
-            if self.step.before != "STOPPED" and (self.step.config or self.step.offsets):
+            if self.step.before != "STOPPED" and (
+                self.step.config or self.step.offsets or self.step.state == "STOPPED"
+            ):
                 await self._stop()
             if self.step.config:
                 await _advised(self.connect.configure(self.step.name, self.step.written))

@@ -125,6 +125,10 @@ class RowMessages:
         """`topic` of rows without a column for it; `converted`: whether keys and values have a converter, which needs
         their bytes. ConfigError if the columns do not fit."""
         names = list(schema.names)
+        if columns is Columns.VALUE and any(converted):
+            raise ConfigError(
+                "headrace.columns=value writes the fields of values, which need no converter: leave it out"
+            )
         alike = VALUE in names and set(names) <= set(RECORD_COLUMNS)
         self._record = columns is Columns.RECORD or (columns is None and (any(converted) or alike))
         if self._record:

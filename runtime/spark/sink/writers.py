@@ -44,7 +44,12 @@ class SinkPlan:
         return cls(options, [task.config for task in connector.planned()])
 
     def write(self, rows: Iterator[Any], first: int) -> Written:
-        """Put the rows of this Spark task; `first` is the offset of the first one."""
+        """Put the rows of this Spark task; `first` is the offset of the first one. Without rows nothing is started:
+        Spark has many partitions without any after a shuffle."""
+        filled = (batch for batch in rows if batch.num_rows)
+        head = next(filled, None)
+        if head is None:
+            return Written(0)
         partition = _context().partitionId()
         number = partition % len(self.tasks)
         task = PlannedTask(number, self.tasks[number])

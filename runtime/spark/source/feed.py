@@ -6,6 +6,7 @@ that the end of each batch is known before Spark records it in its checkpoint.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -19,6 +20,8 @@ from runtime.spark.position import StreamPosition
 from runtime.spark.source.chunk import PolledChunk
 from runtime.spark.source.repetition import Repetition
 from runtime.spark.source.source_run import SourceTaskRun, progress_of
+
+_log = logging.getLogger(__name__)
 
 _SLICE = 0.2  # seconds of one wait for a batch that is read again
 _STOP_TIMEOUT = 10.0  # seconds for all tasks to stop
@@ -193,7 +196,7 @@ class TaskReader:
         rows = run.conversion.rows(self._columns, self._target)
         while not self._stopping:
             while self._committed:
-                run.committed(self._committed.popleft())
+                self._report(run, self._committed.popleft())
             records = run.poll()
             added = run.take_added()
             if not len(records) and not added:
@@ -208,3 +211,10 @@ class TaskReader:
             if added:
                 repeated = repetition is not None and repetition.has_ends(added)
                 self._feed.add(PolledChunk(self.number, added, [], (), repeated))
+
+    def _report(self, run: SourceTaskRun, records: Sequence[SourceRecord]) -> None:
+        """Tell the task that records are committed; its errors are logged, as by a worker."""
+        try:
+            run.committed(records)
+        except Exception:  # third-party code
+            _log.warning("Task %s raised an error in commit()", self.thread.name, exc_info=True)

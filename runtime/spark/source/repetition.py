@@ -15,7 +15,6 @@ from runtime.spark.options import SparkOptions
 from runtime.spark.position import PartitionProgress, StreamPosition
 from runtime.spark.source.chunk import PolledChunk
 
-_ADDED = 2.0  # seconds for offsets without records that follow the last record
 _ROOM = 4  # times the buffer, for records behind the batch that are read before its end
 
 
@@ -73,7 +72,7 @@ class Repetition:
             return True
         now = time.monotonic()
         self._read_all = self._read_all or now
-        if now - self._read_all < _ADDED:
+        if now - self._read_all < self._options.timeout:  # offsets without records may follow
             return False
         raise ConnectError(f"{_CANNOT}: {self._difference(reached)}. {_REMEDY}")
 

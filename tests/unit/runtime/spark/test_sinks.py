@@ -133,6 +133,7 @@ def test_converters_read_bytes() -> None:
     ("table", "options", "message"),
     [
         (NUMBERS, {"headrace_columns": "record"}, "no column value"),
+        (NUMBERS, {"headrace_columns": "value", "value_converter": JSON}, "need no converter: leave it out"),
         (pa.table({"value": [1], "n": [1]}), {"headrace_columns": "record"}, "Column n is not one of key, value"),
         (pa.table({"value": [1]}), {"value_converter": JSON}, "Column value is int64, but value.converter reads bytes"),
         (NUMBERS, {"errors_tolerance": "all", "errors_deadletterqueue_topic_name": "dead"}, "headrace.kafka.bootstrap"),

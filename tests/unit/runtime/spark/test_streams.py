@@ -169,7 +169,7 @@ def test_other_records_than_before_are_an_error(tmp_path: Path) -> None:
         start, end = before.end, before.advance()
     path.write_text("a longer line\nand another one\n")
     with (
-        running(file_stream(path)) as after,
+        running(file_stream(path, headrace_timeout_ms="300")) as after,
         pytest.raises(ConnectError, match=r'ends at \{"position": 30\} instead of \{"position": 14\}'),
     ):
         after.rows(start, end)

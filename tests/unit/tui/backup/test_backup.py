@@ -208,6 +208,15 @@ def test_connectors_that_differ_are_skipped_or_overwritten(backup: Path, run: An
     assert not any("/connectors/idle" in change for change in changed.changes)
 
 
+@pytest.mark.parametrize("state", ["RUNNING", "PAUSED", "STOPPED"])
+@pytest.mark.parametrize("before", ["RUNNING", "PAUSED", "STOPPED"])
+def test_states_are_overwritten(tmp_path: Path, run: Any, state: str, before: str) -> None:
+    run(f"backup {tmp_path / 'b'}", MemoryCluster(a=connector("a", state, SOURCE)))
+    cluster = MemoryCluster(a=connector("a", before, SOURCE))
+    run(f"restore {tmp_path / 'b'} --overwrite", cluster)
+    assert cluster.connectors["a"]["state"] == state
+
+
 @pytest.mark.parametrize("target", ["empty", "other"])
 def test_a_restore_that_dies_at_any_request_continues(backup: Path, run: Any, target: str) -> None:
     line = f"restore {backup}" if target == "empty" else f"restore {backup} --overwrite"
