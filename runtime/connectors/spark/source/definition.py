@@ -32,7 +32,7 @@ _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
 
 CONFIG = ConfigDef(
-    _key(FORMAT, ConfigType.STRING, "", "Format of the source: parquet, orc, json, csv, jdbc, rate, delta, or another "
+    _key(FORMAT, ConfigType.STRING, "", "Format of the source: parquet, orc, json, csv, jdbc, rate, or another "
          "format that Spark or one of its packages can read. parquet if only spark.path is set.", _SOURCE, 0,
          importance=Importance.HIGH),
     _key(PATH, ConfigType.STRING, "", "Path of the source, for formats that have one, on any file system that Spark's "

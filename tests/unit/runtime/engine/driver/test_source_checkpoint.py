@@ -1,0 +1,105 @@
+"""The checkpoint of a source follows the committed offset."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from runtime.engine.driver.session.source import checkpoint as module
+from runtime.engine.driver.session.source.checkpoint import CheckpointError, SourceCheckpoint
+
+
+class DiskFolder:
+    """A HadoopFolder without Hadoop."""
+
+    def __init__(self, session: object, path: str, *names: str) -> None:
+        self._root = Path(path, *names)
+
+    def below(self, *names: str) -> DiskFolder:
+        return DiskFolder(None, str(self._root), *names)
+
+    def uri(self, *names: str) -> str:
+        return str(self._root.joinpath(*names))
+
+    def exists(self, *names: str) -> bool:
+        return self._root.joinpath(*names).exists()
+
+    def names(self, *names: str) -> list[str]:
+        folder = self._root.joinpath(*names)
+        return [path.name for path in folder.iterdir()] if folder.exists() else []
+
+    def create(self, *names: str) -> None:
+        self._root.joinpath(*names).mkdir(parents=True, exist_ok=True)
+
+    def delete(self, *names: str) -> None:
+        path = self._root.joinpath(*names)
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HadoopFolder", DiskFolder)
+
+
+def _numbers(path: Path) -> list[int]:
+    return sorted(int(found.name) for found in path.iterdir())
+
+
+def _made(folder: Path, planned: Sequence[int], committed: Sequence[int], spooled: Sequence[int]) -> SourceCheckpoint:
+    """A checkpoint as Spark has left it."""
+    found = SourceCheckpoint.create(None, str(folder), "lake")
+    for name, numbers in (("query/offsets", planned), ("query/commits", committed), ("spool", spooled)):
+        place = Path(found.place, name)
+        place.mkdir(parents=True, exist_ok=True)
+        for number in numbers:
+            (place / str(number)).mkdir() if name == "spool" else (place / str(number)).touch()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("batch", "rows", "planned", "committed", "spooled"),
+    [
+        (7, 0, [5, 6, 7, 8], [5, 6, 7], [8]),  # killed while batch 8 was being sent
+        (8, 100, [5, 6, 7, 8], [5, 6, 7], [8]),  # the same, with a part of the batch committed
+        (8, 0, [5, 6, 7, 8], [5, 6, 7], [8]),  # killed before Spark's commit of batch 8
+        (5, 0, [5, 6], [5], []),  # set back by the user: batch 6 keeps its range
+    ],
+)
+def test_everything_behind_the_committed_position_is_removed(
+    tmp_path: Path, batch: int, rows: int, planned: list[int], committed: list[int], spooled: list[int]
+) -> None:
+    found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
+    for _ in range(2):  # may be repeated
+        found.rewind(batch, rows, streaming=True)
+        place = Path(found.place)
+        assert _numbers(place / "query/offsets") == planned
+        assert _numbers(place / "query/commits") == committed
+        assert _numbers(place / "spool") == spooled
+
+
+def test_a_position_that_the_checkpoint_does_not_have_is_refused(tmp_path: Path) -> None:
+    found = _made(tmp_path, [5, 6, 7], [5, 6], [7])
+    for batch in (4, 8):
+        with pytest.raises(CheckpointError, match=rf"does not have batch {batch} .* it has: 5 to 7"):
+            found.rewind(batch, 0, streaming=True)
+    with pytest.raises(CheckpointError, match="rows of batch 6 are not kept"):
+        found.rewind(6, 10, streaming=True)
+    assert _numbers(Path(found.place, "query/offsets")) == [5, 6, 7]
+    with pytest.raises(CheckpointError, match=r"checkpoint .*/other of the committed offset does not exist"):
+        SourceCheckpoint.open(None, str(tmp_path), "lake", "other")
+
+
+def test_a_reset_keeps_only_the_last_checkpoint_that_was_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    for number in range(4):
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "time", lambda number=number: 1_000_000_000 + number)
+            made = SourceCheckpoint.create(None, str(tmp_path), "lake")
+        if number < 2:
+            made.mark_committed()
+        names.append(made.name)
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == sorted([names[1], names[3]])
