@@ -29,12 +29,6 @@ class Incidents:
         self._since: dict[tuple[int, str], float] = {}  # by rule and name: when the condition was first met
         self._open: dict[tuple[int, str], str] = {}  # the description at the start
 
-    @property
-    def open(self) -> list[tuple[Rule, str, str]]:
-        """Rule, name and description of each open incident, critical ones first."""
-        found = [(self.rules[number], name, text) for (number, name), text in self._open.items()]
-        return sorted(found, key=lambda one: (one[0].severity, one[1]))
-
     def observe(self, seen: Iterable[Observation], now: float) -> list[IncidentChange]:
         """Takes an observation of all connectors; deleted ones end their incidents. `now` in seconds since 1970."""
         met: dict[tuple[int, str], str] = {}

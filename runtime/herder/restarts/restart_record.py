@@ -79,10 +79,6 @@ class RestartRecords:
             if connector == name and (record := self.get(name, int(unit))) is not None:
                 yield int(unit), record
 
-    def connectors(self) -> set[str]:
-        """Connectors that have records."""
-        return {key.removeprefix(_PREFIX).partition(":")[2] for key in self._documents.keys(_PREFIX)}
-
     async def put(self, name: str, unit: int, record: RestartRecord) -> None:
         """Store a record. Raises KafkaProblem."""
         await self._documents.put(_key(name, unit), asdict(record))

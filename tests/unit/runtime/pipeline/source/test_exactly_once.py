@@ -14,6 +14,7 @@ import pytest
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
@@ -264,3 +265,17 @@ def test_a_transaction_that_cannot_be_committed_is_not_left_open(broker: KafkaBr
     task.join()
     produce(broker, topic, b"after")
     assert values(broker, topic) == [b"after"]
+
+
+def test_a_rate_limit_delays_the_next_poll_and_divides_none(broker: KafkaBroker, tmp_path: Path) -> None:
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"".join(b"%d\n" % n for n in range(400)))
+    spec = replace(_transactional(file_source(broker, file, topic)), limit=RateLimit(records=100))
+    task = RunningTask(spec)
+    wait_until(lambda: len(committed(broker, topic)) >= 400)
+    with file.open("ab") as more:
+        more.write(b"last\n")
+    wait_until(lambda: len(committed(broker, topic)) == 401)
+    task.stop()
+    assert task.runner.meter.largest_transaction == 400
+    assert task.runner.meter.throttled_ms > 2_000  # 400 records take four seconds, of which half a one is made up for
