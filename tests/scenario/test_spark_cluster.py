@@ -83,7 +83,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clus
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def rig(shared: ClusterRig) -> AsyncIterator[ClusterRig]:
-    await shared.ready(180)
+    await shared.ready(240)
     shared.heard.__init__()  # type: ignore[misc]
     yield shared
     shared.network.thaw()
@@ -105,6 +105,7 @@ async def test_tasks_run_on_executors_with_the_code_of_the_worker(rig: ClusterRi
     assert await rig.engine.stop_task(task, 5.0)
 
 
+@pytest.mark.soak
 async def test_a_killed_slot_is_replaced_as_soon_as_spark_reports_its_end(rig: ClusterRig) -> None:
     task, spared = await rig.pair("hit")
     started = time.perf_counter()
@@ -116,6 +117,7 @@ async def test_a_killed_slot_is_replaced_as_soon_as_spark_reports_its_end(rig: C
     assert rig.slot_of(spared)
 
 
+@pytest.mark.soak
 async def test_a_stopped_slot_keeps_its_tasks_until_its_lease_has_ended(rig: ClusterRig) -> None:
     task, _ = await rig.pair("frozen")
     slot = rig.slot_of(task)
@@ -128,6 +130,7 @@ async def test_a_stopped_slot_keeps_its_tasks_until_its_lease_has_ended(rig: Clu
     await until(lambda: not alive(slot.pid), 5)
 
 
+@pytest.mark.soak
 async def test_a_slot_behind_a_cut_network_ends_before_its_tasks_start_elsewhere(rig: ClusterRig) -> None:
     task, other = await rig.pair("cut")
     slot = rig.slot_of(task)
@@ -147,6 +150,7 @@ async def test_tasks_of_a_killed_executor_wait_for_the_lease(rig: ClusterRig) ->
     await rig.running("moving-a", 2)
 
 
+@pytest.mark.soak
 async def test_slots_of_a_decommissioned_executor_are_drained(rig: ClusterRig) -> None:
     task, spared = await rig.pair("draining")
     os.kill(rig.cluster.executor_of(rig.slot_of(task).pid), signal.SIGPWR)
@@ -158,6 +162,7 @@ async def test_slots_of_a_decommissioned_executor_are_drained(rig: ClusterRig) -
     assert rig.slot_of(TaskId("draining-a", 0)).slot == rig.slot_of(spared).slot
 
 
+@pytest.mark.soak
 async def test_a_slot_without_a_core_is_named(rig: ClusterRig, caplog: pytest.LogCaptureFixture) -> None:
     rig.engine.start_task(replace(task_spec("lonely"), dedicated=True))
     await until(lambda: "Slot(s) 2 wait for a core" in caplog.text, 60)

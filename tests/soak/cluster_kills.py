@@ -30,6 +30,7 @@ from tests.support.workers import our_worker
 
 SOURCES, SINKS, SLOTS = 40, 8, 4
 RECOVERY = 120.0  # seconds within which all tasks must be RUNNING again
+MOST_LEASE = 20.0  # seconds until the loss of a slot is logged
 PAUSE = 5.0  # seconds of calm between two kills
 VICTIMS = ("executor", "slot")
 
@@ -102,11 +103,10 @@ def _soak(
                 time.sleep(PAUSE)
                 victim = VICTIMS[account.kills % len(VICTIMS)]
                 took = _killed(connect, cluster, victim, chance)
-                account.recoveries.setdefault(victim, []).append(took)
-                print(
-                    f"{time.monotonic() - started:5.0f} s: {victim} killed, RUNNING again after {took:.1f} s",
-                    flush=True,
-                )
+                if took is not None:
+                    account.recoveries.setdefault(victim, []).append(took)
+                    at = time.monotonic() - started
+                    print(f"{at:5.0f} s: {victim} killed, RUNNING again after {took:.1f} s", flush=True)
         finally:
             feeder.stop()
         account.seconds = time.monotonic() - started
@@ -117,17 +117,25 @@ def _soak(
     return account
 
 
-def _killed(connect: Connect, cluster: SparkCluster, victim: str, chance: random.Random) -> float:
-    """Kill an executor or a slot's process. Returns the seconds until all tasks were RUNNING again."""
-    processes = cluster.executors() if victim == "executor" else cluster.slots()
-    os.kill(chance.choice(processes), signal.SIGKILL)
+def _killed(connect: Connect, cluster: SparkCluster, victim: str, chance: random.Random) -> float | None:
+    """Kill an executor or a slot's process. Returns the seconds until all tasks were RUNNING again; None if the process
+    had no slot that the worker knew."""
+    with_slots = [pid for pid in cluster.executors() if cluster.slots(pid)]
+    processes = with_slots if victim == "executor" else cluster.slots()
+    before = _losses(connect)
     killed = time.monotonic()
+    os.kill(chance.choice(processes), signal.SIGKILL)
     try:
-        wait_until(lambda: not _all_running(connect), 15, "the loss of tasks", every=0.05)
-    except AssertionError:  # a spare executor
-        return 0.0
+        wait_until(lambda: _losses(connect) > before, MOST_LEASE, "the loss of a slot")
+    except AssertionError:  # it was starting
+        return None
     _wait_running(connect)
     return time.monotonic() - killed
+
+
+def _losses(connect: Connect) -> int:
+    """How many slots the worker has lost."""
+    return connect.worker.log.read_text(errors="replace").count(" was lost with ")
 
 
 def _wait_running(connect: Connect) -> None:

@@ -79,10 +79,11 @@ class SparkCluster:
         below = [child for worker in self.workers for child in children(worker.pid)]
         return [pid for pid in below if alive(pid) and "CoarseGrainedExecutorBackend" in command_line(pid)]
 
-    def slots(self) -> list[int]:
-        """The Python processes of all slots: forks of Spark's daemon, which has the same command line."""
+    def slots(self, *executors: int) -> list[int]:
+        """The Python processes of the slots of all executors, or of these: forks of Spark's daemon, which has the same
+        command line."""
         found = []
-        for executor in self.executors():
+        for executor in executors or self.executors():
             python = [child for child in children(executor) if _DAEMON in command_line(child)]
             found += [child for child in python if not any(_DAEMON in command_line(pid) for pid in children(child))]
         return [pid for pid in found if alive(pid)]

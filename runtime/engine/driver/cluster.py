@@ -20,7 +20,7 @@ from runtime.engine.protocol.settings import DriverSettings, SlotSettings
 _log = logging.getLogger(__name__)
 
 CHECK_INTERVAL = 1.0  # seconds
-FIRST_WAIT = 10  # checks after which a slot counts as waiting: a free core is used sooner
+FIRST_WAIT = 3  # checks after which a slot counts as waiting: a free core is used sooner
 
 
 def group_of(slot: int) -> str:

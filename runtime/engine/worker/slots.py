@@ -37,6 +37,7 @@ from runtime.system.processes import is_below
 
 _log = logging.getLogger(__name__)
 
+CORE_WAIT = 10.0  # seconds for which a slot waits for a core of the cluster before it is logged
 MAX_STACK = 64 * 1024  # characters of a stack that are logged
 
 
@@ -370,13 +371,18 @@ class Slots:
                 link.drain("the executor of its slot is being decommissioned")
         new = sorted({*report["waiting"]} - {*self._waiting})
         self._waiting = report["waiting"]
-        if new:
+        self._roster.slots_without_core(new)
+        if new:  # logged later: executors may be starting
+            asyncio.get_running_loop().call_later(CORE_WAIT, self._log_waiting, new)
+        self._place()
+
+    def _log_waiting(self, slots: Sequence[int]) -> None:
+        if waiting := [slot for slot in slots if slot in self._waiting and slot not in self._roster.links]:
             _log.warning(
                 "Slot(s) %s wait for a core: no executor of %s has a free one. Add executors or cores "
                 "(spark.cores.max, spark.dynamicAllocation.enabled), or lower headrace.slots",
-                ", ".join(map(str, new)), self._settings.master,
+                ", ".join(map(str, waiting)), self._settings.master,
             )  # fmt: skip
-        self._roster.slots_without_core(new)
 
     def _driver_line(self, level: str, line: str) -> None:
         self._listener.log(level, "runtime.engine.driver.driver", line, "")

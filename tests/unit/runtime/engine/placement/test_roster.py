@@ -233,6 +233,24 @@ def test_tasks_that_are_lost_with_the_driver_are_not_suspected(roster: Roster, c
     assert roster.extras.numbers == [0, 1]
 
 
+def test_isolation_is_given_up_if_the_cluster_has_no_core_for_it(roster: Roster, clock: Clock) -> None:
+    add_tasks(roster, 1)
+    dedicated = TaskRun(replace(task_spec("dedicated"), dedicated=True))
+    for _ in range(2):
+        add_slot(roster, 0)
+        list(roster.placements())
+        kill_slot(roster, clock, 0)
+    roster.add(dedicated)
+    add_slot(roster, 0)
+    assert not placed(roster)
+    extras = roster.extras.numbers[roster.extras.numbers.index(2) :] if 2 in roster.extras.numbers else []
+    assert len(extras) == 2, "one for the suspect, one for the dedicated task"
+    roster.slots_without_core(extras)
+    assert placed(roster) == {0: 1}
+    assert dedicated.waiting
+    assert len(roster.extras.numbers) == 3
+
+
 def test_a_suspect_is_no_longer_isolated_after_a_while(roster: Roster, clock: Clock) -> None:
     tasks = [task_spec("a").id]
     roster.suspects.slot_died(tasks, clock())

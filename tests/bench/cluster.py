@@ -1,0 +1,70 @@
+"""Throughput of slots on one and on two executors of a standalone Spark cluster on this machine, of one core each.
+
+python -m tests.bench.cluster [--lines 300000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from tests.support.broker import EmbeddedBroker, unique
+from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.spark_cluster import SparkCluster, spark_cluster
+from tests.support.topic_ends import TopicEnds
+from tests.support.waiting import wait_until
+from tests.support.workers import our_worker
+
+SOURCES = 4
+
+
+def throughput(folder: Path, broker: EmbeddedBroker, cluster: SparkCluster, executors: int, lines: int) -> float:
+    """Records a second of four FileStreamSources with lines of 100 bytes, from their creation to the last record."""
+    own = {"spark.executor.cores": "1", "spark.cores.max": str(executors), "headrace.slots": str(executors)}
+    worker = our_worker(folder, broker.bootstrap, {**cluster.properties, **own})
+    worker.start(120)
+    try:
+        connect = Connect(worker)
+        connect.source(unique("warm-up"), str(folder / "lines-0"), broker.create_topic(partitions=1))
+
+        def slots_are_up() -> bool:
+            return worker.log.read_text(errors="replace").count(" is up on ") >= executors
+
+        wait_until(slots_are_up, 240, "all slots")
+        topics = [broker.create_topic(partitions=1) for _ in range(SOURCES)]
+        ends = [TopicEnds(broker.bootstrap, topic) for topic in topics]
+        started = time.monotonic()
+        for number, topic in enumerate(topics):
+            config = {"connector.class": SOURCE, "file": str(folder / f"lines-{number}"), "topic": topic, **STRINGS}
+            connect.create(unique("source"), {**config, "tasks.max": "1"})
+        wait_until(lambda: sum(end.committed() for end in ends) >= SOURCES * lines, 300, "all records", every=0.1)
+        return SOURCES * lines / (time.monotonic() - started)
+    finally:
+        worker.stop(60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=300_000, help="of each source")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
+        folder = Path(name)
+        for number in range(SOURCES):
+            text = "".join(f"{line:09d} {'x' * 89}\n" for line in range(given.lines))
+            (folder / f"lines-{number}").write_text(text)
+        broker = EmbeddedBroker(folder / "broker")
+        broker.start()
+        try:
+            with spark_cluster(folder / "spark") as cluster:
+                for executors in (1, 2):
+                    rate = throughput(folder, broker, cluster, executors, given.lines)
+                    load = Path("/proc/loadavg").read_text().split()[0]
+                    print(f"{executors} executor(s): {rate:,.0f} records/s, load average {load}", flush=True)
+        finally:
+            broker.stop()
+
+
+if __name__ == "__main__":
+    main()
