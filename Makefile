@@ -29,6 +29,7 @@ test-fast: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
+	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many)
 
 bench-console: setup
 	@$(BIN)/python -m tests.bench.console $(BENCH)

@@ -30,7 +30,7 @@ class Figure:
 _CPU = "… processor of the worker for a million records"
 
 FIGURES = (
-    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 4×"),
+    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 6×"),
     Figure("source-cpu", _CPU, "s", "", 2),
     Figure("source-eos", "the same, exactly once (a transaction for each poll)", "records/s", "≥ 3×"),
     Figure("source-eos-cpu", _CPU, "s", "", 2),
@@ -64,7 +64,7 @@ FIGURES = (
     Figure("java-memory-all", "… and with the JVM of the 100 connectors", "MB"),
     Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
-    Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 6 s", 2),
+    Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 3.5 s", 2),
     Figure("start-cpu", "… processor until then", "s", "", 2),
     Figure("takeover", "kill -9 of one of two workers → all 20 connectors RUNNING on the other", "s", "≤ 3 s", 2),
     Figure("takeover-leader", "… of the worker that leads the group", "s", "≤ 3 s", 2),
@@ -77,9 +77,9 @@ FIGURES = (
     Figure("idle-cpu-0", "processor without tasks", "% of a core", "", 1),
     Figure("idle-cpu-100", "processor with 100 idle tasks", "% of a core", "≤ 1 % more", 1),
     Figure("idle-cpu-200", "processor with 200 idle tasks", "% of a core", "≤ 2 % more", 1),
-    Figure("idle-memory-0", "memory (PSS) without tasks", "MB"),
+    Figure("idle-memory-0", "memory (PSS) without tasks", "MB", "≤ 300 MB"),
     Figure("idle-memory-100", "memory (PSS) with 100 idle tasks", "MB"),
-    Figure("idle-memory-200", "memory (PSS) with 200 idle tasks", "MB", "≤ 700 MB"),
+    Figure("idle-memory-200", "memory (PSS) with 200 idle tasks", "MB", "≤ 450 MB"),
     Figure("idle-threads-200", "threads with 200 idle tasks", ""),
     Figure("idle-files-200", "descriptors of the largest process with 200 idle tasks", ""),
 )
