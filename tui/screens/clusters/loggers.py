@@ -9,14 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
-from textual.widgets import Static
+from textual.screen import Screen
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, span
+from tui.screens.base.key_menu import KeyMenu
 from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -44,18 +43,9 @@ class LevelChange(NamedTuple):
 SetLevel = Callable[[LevelChange], Awaitable[bool]]
 
 
-class LevelMenu(ModalScreen[LevelChange | None]):
+class LevelMenu(KeyMenu[LevelChange]):
     """A level is chosen by its first letter; `c` switches between this worker and all workers."""
 
-    DEFAULT_CSS = """
-    LevelMenu { align: center middle; background: $background 60%; }
-    LevelMenu > Vertical {
-        width: 64; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
-    }
-    LevelMenu Bar { text-style: bold; color: $accent; }
-    LevelMenu Static { height: auto; margin: 1 0; }
-    LevelMenu KeyBar { background: $panel; padding: 0; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"pick('{level}')", level, show=False) for key, level in LEVELS.items()),
         Binding("c", "scope", "this worker or all"),
@@ -66,23 +56,16 @@ class LevelMenu(ModalScreen[LevelChange | None]):
         super().__init__()
         self.logger, self.level, self.scope = logger, level, "worker"
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Bar(id="title")
-            yield Static(id="levels", markup=False)
-            yield KeyBar()
-
-    def on_mount(self) -> None:
-        self.draw()
-
-    def draw(self) -> None:
+    def heading(self) -> str:
         where = "on this worker" if self.scope == "worker" else "on every worker of the cluster"
-        self.query_one("#title", Bar).put(Content(f"level of {visible(self.logger)} {where}"))
+        return f"level of {visible(self.logger)} {where}"
+
+    def choices(self) -> list[str | tuple[str, str]]:
         parts: list[str | tuple[str, str]] = []
         for key, level in LEVELS.items():
             mark = "  is set" if level == self.level else ""
             parts += [(f"  {key}", "bold $accent"), f"  {level:<6}", (f"{mark}\n", "$text-muted")]
-        self.query_one("#levels", Static).update(Content.assemble(*parts).rstrip())
+        return parts
 
     def action_scope(self) -> None:
         self.scope = "cluster" if self.scope == "worker" else "worker"
@@ -90,9 +73,6 @@ class LevelMenu(ModalScreen[LevelChange | None]):
 
     def action_pick(self, level: str) -> None:
         self.dismiss(LevelChange(self.logger, level, self.scope))
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 class LoggersScreen(Screen[None]):

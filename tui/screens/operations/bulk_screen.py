@@ -18,6 +18,7 @@ from tui.formatting import counted
 from tui.model import Connector
 from tui.screens.base import program
 from tui.screens.base.dialog import Dialog
+from tui.screens.base.key_menu import KeyMenu
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
 from tui.screens.operations.bulk import BulkOperation, BulkTarget
 from tui.screens.operations.log import INKS
@@ -65,18 +66,10 @@ def _row(one: Connector | None) -> list[tuple[str, str] | str]:
     ]
 
 
-class BulkMenu(ModalScreen[str | None]):
+class BulkMenu(KeyMenu[str]):
     """The verbs for these connectors, with the same keys as for a single one."""
 
-    DEFAULT_CSS = """
-    BulkMenu { align: center middle; background: $background 60%; }
-    BulkMenu > Vertical {
-        width: 76; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
-    }
-    BulkMenu Bar { text-style: bold; color: $accent; }
-    BulkMenu Static { height: auto; margin: 1 0; }
-    BulkMenu KeyBar { background: $panel; padding: 0; }
-    """
+    DEFAULT_CSS = "BulkMenu > Vertical { width: 76; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,b,ctrl+c", "close", "close", key_display="esc"),
         *(Binding(action.command.key, f"pick('{name}')", name, show=False) for name, action in ACTIONS.items()),
@@ -86,28 +79,22 @@ class BulkMenu(ModalScreen[str | None]):
         super().__init__()
         self.who = who
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Bar(id="title")
-            lines: list[str | tuple[str, str]] = []
-            for name, action in ACTIONS.items():
-                lines += [
-                    (f"  {action.command.key}", "bold $accent"),
-                    f"  {name:<9}",
-                    (action.effect, "$text-muted"),
-                    "\n",
-                ]
-            yield Static(Content.assemble(*lines).rstrip(), markup=False)
-            yield KeyBar()
+    def heading(self) -> str:
+        return visible(self.who)
 
-    def on_mount(self) -> None:
-        self.query_one("#title", Bar).put(Content(visible(self.who)))
+    def choices(self) -> list[str | tuple[str, str]]:
+        lines: list[str | tuple[str, str]] = []
+        for name, action in ACTIONS.items():
+            lines += [
+                (f"  {action.command.key}", "bold $accent"),
+                f"  {name:<9}",
+                (action.effect, "$text-muted"),
+                "\n",
+            ]
+        return lines
 
     def action_pick(self, name: str) -> None:
         self.dismiss(name)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 class BulkScreen(ModalScreen[None]):
