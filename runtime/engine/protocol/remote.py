@@ -64,7 +64,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class SlotCaller:
     """A slot that opens connections to the worker."""
 
     access: RemoteAccess

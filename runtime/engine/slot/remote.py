@@ -16,7 +16,7 @@ from runtime.connectors.spark import session_client
 from runtime.engine.protocol.channel import BlockingChannel
 from runtime.engine.protocol.descriptors import raise_limit, room
 from runtime.engine.protocol.lease_cell import LeaseCell, stack_of
-from runtime.engine.protocol.remote import Attempt, Caller
+from runtime.engine.protocol.remote import Attempt, SlotCaller
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.slot.archives import SlotArchives
 from runtime.engine.slot.lease_renewal import LeaseRenewal
@@ -28,9 +28,9 @@ MAX_STACK = 64 * 1024  # characters of a stack that are reported
 
 
 class RemotePlace:
-    """What a slot on another machine does differently (slot.Place)."""
+    """What a slot on another machine does differently (slot.SlotPlace)."""
 
-    def __init__(self, caller: Caller, ttl: float, folder: Path) -> None:
+    def __init__(self, caller: SlotCaller, ttl: float, folder: Path) -> None:
         self._caller, self._ttl, self._folder = caller, ttl, folder
         archives = folder / "archives"
         archives.mkdir(exist_ok=True)
@@ -80,7 +80,7 @@ def _run(settings: SlotSettings, token: str) -> None:
     settings = replace(settings, folder=str(folder))
     assert settings.access is not None
     attempt = Attempt(settings.generation, settings.slot, settings.attempt)
-    caller = Caller(settings.access, attempt, token, socket.gethostname(), os.getpid())
+    caller = SlotCaller(settings.access, attempt, token, socket.gethostname(), os.getpid())
     factory = load_runner(settings.runner)
     os.environ[session_client.ROWS] = str(folder)
     session_client.use(lambda: caller.connect("session"))

@@ -72,7 +72,7 @@ def load_runner(name: str) -> RunnerFactory:
     return factory
 
 
-class Place(Protocol):
+class SlotPlace(Protocol):
     """What depends on the machine of a slot: that of its worker or another one."""
 
     def hold_lease(self, cell: LeaseCell, stacks: TextIO) -> None:
@@ -101,7 +101,9 @@ class LocalPlace:
 class Slot:
     """Reads messages from the channel until it closes; the reading thread waits for nothing else."""
 
-    def __init__(self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory, place: Place) -> None:
+    def __init__(
+        self, settings: SlotSettings, channel: BlockingChannel, factory: RunnerFactory, place: SlotPlace
+    ) -> None:
         self._settings, self._place = settings, place
         self._archives: dict[Key, Mapping[str, str]] = {}
         self._channel = channel

@@ -8,7 +8,7 @@ from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.task import Offset, Partition
 from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings, check_source
-from runtime.connectors.spark.source.position import BatchPosition, check_partition
+from runtime.connectors.spark.source.position import RowPosition, check_partition
 from runtime.connectors.spark.source.task import SparkSourceTask
 
 
@@ -44,5 +44,5 @@ class SparkSourceConnector(SourceConnector):
         for partition, offset in offsets:
             if offset is not None:
                 check_partition(partition, name)
-                BatchPosition.of(offset)
+                RowPosition.of(offset)
         return True

@@ -22,7 +22,7 @@ _CHECKPOINT, _BATCH, _ROWS = "checkpoint", "batch", "rows"
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPosition:
+class RowPosition:
     """A committed position. `rows`: how many rows of the batch have been sent; 0: all of them."""
 
     checkpoint: str
@@ -30,7 +30,7 @@ class BatchPosition:
     rows: int = 0
 
     @classmethod
-    def of(cls, offset: Offset) -> BatchPosition:
+    def of(cls, offset: Offset) -> RowPosition:
         """The position in a source offset; ConnectError if the offset is invalid."""
         unknown = sorted(set(map(str, offset)) - {_CHECKPOINT, _BATCH, _ROWS})
         if unknown:

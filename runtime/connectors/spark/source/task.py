@@ -25,7 +25,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, SourceTask
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
 from runtime.connectors.spark.source.definition import KEY, SparkSourceSettings
-from runtime.connectors.spark.source.position import BatchPosition, source_partition
+from runtime.connectors.spark.source.position import RowPosition, source_partition
 
 if TYPE_CHECKING:
     from runtime.api.data.columns import Column
@@ -61,7 +61,7 @@ class SparkSourceTask(SourceTask):
         self._answer: Future[Any] | None = None
         self._retry_at = self._next_check = 0.0
         self._failures = 0
-        self._position: BatchPosition | None = None  # behind the last batch that has been committed
+        self._position: RowPosition | None = None  # behind the last batch that has been committed
         self._checkpoint = ""
         self._batch = self._row = self._count = 0
         self._rows: Iterator[ValueBatch] | None = None  # of the batch; None unless it is being read
@@ -72,7 +72,7 @@ class SparkSourceTask(SourceTask):
         self._name = config.get("name", "source")
         self._partition = source_partition(settings.source_name)
         stored = self.context.offsets.offset(self._partition)
-        self._position = None if stored is None else BatchPosition.of(stored)
+        self._position = None if stored is None else RowPosition.of(stored)
         self._client = self._connect(f"spark-{self._name}")
         self._open()
 
@@ -173,7 +173,7 @@ class SparkSourceTask(SourceTask):
 
     def _offset(self, row: int) -> Offset:
         """The source offset behind `row` rows of the batch."""
-        return BatchPosition(self._checkpoint, self._batch, 0 if row >= self._count else row).offset()
+        return RowPosition(self._checkpoint, self._batch, 0 if row >= self._count else row).offset()
 
     def _finish(self) -> None:
         """The last rows have been read: their commit ends the batch, and the transaction if the task defines it."""
@@ -194,7 +194,7 @@ class SparkSourceTask(SourceTask):
             _log.debug("The committed offset is not known: %s", error)
             return
         if stored == self._offset(self._count):
-            self._position = BatchPosition(self._checkpoint, self._batch)
+            self._position = RowPosition(self._checkpoint, self._batch)
             self._ask_for_batch()
 
     def _keys(self, values: ValueBatch) -> ValueBatch:

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.engine.driver.session.frames import selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
-from runtime.engine.driver.session.server import Caller
+from runtime.engine.driver.session.server import SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.session.staging import StagedFiles, StartPosition
@@ -33,7 +33,7 @@ class SessionOperations:
             "check": self._check,
         }
 
-    def execute(self, caller: Caller, request: Request) -> Any:
+    def execute(self, caller: SessionCaller, request: Request) -> Any:
         """The result of a request, or a future for it."""
         if request["op"] == "open":
             return self._streams.open(caller.connection, request)

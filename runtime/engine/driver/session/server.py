@@ -25,14 +25,14 @@ from runtime.system.processes import is_below, peer
 _log = logging.getLogger(__name__)
 
 
-class Caller(NamedTuple):
+class SessionCaller(NamedTuple):
     """Who sends a request: the name of the connection, and of the job group for the request's Spark jobs."""
 
     connection: str
     group: str
 
 
-Operation = Callable[[Caller, Mapping[str, Any]], Any]
+Operation = Callable[[SessionCaller, Mapping[str, Any]], Any]
 """Executes a request. Returns the result, or a future for a result that may take any time."""
 
 CHECK_INTERVAL = 0.25
@@ -117,7 +117,7 @@ class SessionServer:
                     _send(connection, request["file"], named)
                     continue
                 files = request["files"] = [self._place(file) for file in request.get("files", [])]
-                outcome = self._answer(connection, Caller(name, f"{name}-{number}"), request)
+                outcome = self._answer(connection, SessionCaller(name, f"{name}-{number}"), request)
                 if outcome is None:
                     return
                 named = _files_of(outcome)
@@ -129,7 +129,9 @@ class SessionServer:
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
 
-    def _answer(self, connection: socket.socket, caller: Caller, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _answer(
+        self, connection: socket.socket, caller: SessionCaller, request: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
         """The answer; None if the task does not exist any more."""
         work = self._pool.submit(_outcome, lambda: self._operate(caller, request))
         if not self._watch(connection, work, caller.group):

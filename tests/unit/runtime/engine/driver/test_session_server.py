@@ -15,7 +15,7 @@ import pytest
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
 from runtime.engine.driver.session import server
-from runtime.engine.driver.session.server import Caller, SessionServer
+from runtime.engine.driver.session.server import SessionCaller, SessionServer
 from runtime.engine.driver.session.staging import StartPosition, is_committed
 from tests.support.waiting import wait_until
 
@@ -35,7 +35,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sess
 
 
 def test_requests_are_answered_in_order_and_errors_are_raised(serve: Callable[..., SessionClient]) -> None:
-    def operate(caller: Caller, request: Mapping[str, Any]) -> Any:
+    def operate(caller: SessionCaller, request: Mapping[str, Any]) -> Any:
         return request["n"] // request["by"]
 
     client = serve(operate)
@@ -55,7 +55,7 @@ def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
     started, cancelled = threading.Event(), threading.Event()
     groups: list[str] = []
 
-    def operate(caller: Caller, request: Mapping[str, Any]) -> None:
+    def operate(caller: SessionCaller, request: Mapping[str, Any]) -> None:
         groups.append(caller.group)
         started.set()
         assert cancelled.wait(10)

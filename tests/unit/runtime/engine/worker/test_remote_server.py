@@ -19,7 +19,7 @@ from runtime.engine.placement.remote_lease import GRACE
 from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.messages import FromSlot
-from runtime.engine.protocol.remote import Attempt, Caller, RemoteAccess
+from runtime.engine.protocol.remote import Attempt, RemoteAccess, SlotCaller
 from runtime.engine.slot.archives import SlotArchives
 from runtime.engine.worker import server as local_server
 from runtime.engine.worker.archives import WorkerArchives
@@ -62,9 +62,9 @@ class Port:
     listener: Listener
     access: RemoteAccess
 
-    def caller(self, attempt: int = 1, slot: int = 0) -> Caller:
+    def caller(self, attempt: int = 1, slot: int = 0) -> SlotCaller:
         own = Attempt(1, slot, attempt)
-        return Caller(self.access, own, own.token(KEY), "elsewhere", 4711)
+        return SlotCaller(self.access, own, own.token(KEY), "elsewhere", 4711)
 
     async def slot(self, attempt: int = 1, slot: int = 0) -> TlsSocket:
         """The connection of an accepted slot."""
@@ -126,7 +126,7 @@ async def test_another_certificate_is_refused_before_the_token_is_sent(port: Por
     ],
 )
 async def test_a_token_is_valid_for_its_own_attempt_only(
-    port: Port, change: Callable[[Caller], Caller], caplog: pytest.LogCaptureFixture
+    port: Port, change: Callable[[SlotCaller], SlotCaller], caplog: pytest.LogCaptureFixture
 ) -> None:
     connection = await asyncio.to_thread(change(port.caller()).connect, "slot")
     assert await read(connection) is None
