@@ -71,7 +71,7 @@ def _offset(connect: Connect, name: str) -> dict[str, Any]:
     return dict(found[0]["offset"]) if found else {}
 
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(
