@@ -123,7 +123,7 @@ def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
         recommender=None if key.recommender is None else _Unprefixed(prefix, key.recommender),
         group=group if key.group is None else f"{group}: {key.group}",
         order_in_group=order,
-        display_name=key.display_name or key.name,
+        display_name=key.shown_name,
     )
 
 

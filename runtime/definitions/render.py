@@ -20,7 +20,7 @@ def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> di
         "group": group if key.group is None else key.group,
         "order_in_group": key.order_in_group,
         "width": key.width.value,
-        "display_name": key.display_name or key.name,
+        "display_name": key.shown_name,
         "dependents": [prefix + d for d in key.dependents],
     }
 

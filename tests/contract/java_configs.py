@@ -123,6 +123,20 @@ def large() -> Iterator[Config]:
     )
 
 
+def further() -> Iterator[Config]:
+    """For Debezium's connectors for MySQL, SQL Server and MongoDB, and Google's for Pub/Sub."""
+    for database in ("mysql.MySql", "sqlserver.SqlServer", "mongodb.MongoDb"):
+        cls = f"io.debezium.connector.{database}Connector"
+        yield from _common(cls)
+        yield _of(cls, _DATABASE, _UNWRAP)
+        yield _of(cls, _DATABASE, {"snapshot.mode": "x", "max.batch.size": "0", "heartbeat.interval.ms": "-1"})
+        yield _of(cls, {"database.server.id": "x", "database.names": "", "mongodb.connection.string": "nowhere"})
+    for name in ("CloudPubSubSource", "CloudPubSubSink"):
+        cls = f"com.google.pubsub.kafka.{name.removeprefix('CloudPubSub').lower()}.{name}Connector"
+        yield from _common(cls)
+        yield _of(cls, {"cps.project": "p", "cps.topic": "t", "cps.subscription": "s", "maxBufferSize": "x"})
+
+
 def _common(cls: str) -> Iterator[Config]:
     """Configurations that any connector may have."""
     yield {"connector.class": cls}

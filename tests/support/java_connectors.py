@@ -11,6 +11,10 @@ from runtime.system.locks import exclusive
 
 DEBEZIUM_POSTGRES = "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin@tar.gz"
 DEBEZIUM_JDBC = "io.debezium:debezium-connector-jdbc:3.2.0.Final:plugin@tar.gz"
+DEBEZIUM_MYSQL = "io.debezium:debezium-connector-mysql:3.2.0.Final:plugin@tar.gz"
+DEBEZIUM_SQL_SERVER = "io.debezium:debezium-connector-sqlserver:3.2.0.Final:plugin@tar.gz"
+DEBEZIUM_MONGO = "io.debezium:debezium-connector-mongodb:3.2.0.Final:plugin@tar.gz"
+PUBSUB = "com.google.cloud:pubsub-group-kafka-connector:1.3.2"
 MIRROR = "org.apache.kafka:connect-mirror:4.3.0"
 MONGO = "org.mongodb.kafka:mongo-kafka-connect:2.0.1"
 FILE = "org.apache.kafka:connect-file:4.3.0"

@@ -79,6 +79,11 @@ class ConfigKey:
     distinct: bool = False  # for lists: validate() reports repeated entries, parse() removes them
 
     @property
+    def shown_name(self) -> str | None:
+        """What users see: the name, if there is no `display_name`."""
+        return self.display_name or self.name
+
+    @property
     def required(self) -> bool:
         """Whether the key has no default."""
         return self.default is REQUIRED

@@ -38,10 +38,10 @@ def definition_of(instance: Instance) -> ConfigDef:
 
 def _key(
     instance: Instance, name: str, kind: str, required: bool, default: Any, importance: str, doc: str | None,
-    group: str | None, order: int, width: str, shown: str, dependents: Sequence[str] | None, validated: bool,
+    group: str | None, order: int, width: str, shown: str | None, dependents: Sequence[str] | None, validated: bool,
     recommended: bool,
 ) -> ConfigKey:  # fmt: skip
-    return ConfigKey(
+    return _JavaKey(
         name,
         ConfigType(kind),
         REQUIRED if required else default,
@@ -55,6 +55,15 @@ def _key(
         tuple(dependents or ()),
         _JavaRecommender(instance) if recommended else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _JavaKey(ConfigKey):
+    """A key whose display name may be null, which Connect shows as such."""
+
+    @property
+    def shown_name(self) -> str | None:
+        return self.display_name
 
 
 @dataclass(frozen=True, slots=True)

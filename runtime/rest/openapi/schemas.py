@@ -138,7 +138,7 @@ SCHEMAS: dict[str, Schema] = {
         name=TEXT, required=FLAG, default_value=nullable(TEXT), documentation=TEXT, group=nullable(TEXT),
         type={"enum": ["BOOLEAN", "STRING", "INT", "SHORT", "LONG", "DOUBLE", "LIST", "CLASS", "PASSWORD"]},
         importance={"enum": ["HIGH", "MEDIUM", "LOW"]}, order_in_group=NUMBER,
-        width={"enum": ["NONE", "SHORT", "MEDIUM", "LONG"]}, display_name=TEXT, dependents=array(TEXT),
+        width={"enum": ["NONE", "SHORT", "MEDIUM", "LONG"]}, display_name=nullable(TEXT), dependents=array(TEXT),
     ),
     "Definitions": array(ref("Definition")),
     "Validation": strict(
