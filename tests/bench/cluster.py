@@ -27,7 +27,6 @@ def throughput(folder: Path, broker: EmbeddedBroker, cluster: SparkCluster, exec
     worker.start(120)
     try:
         connect = Connect(worker)
-        connect.source(unique("warm-up"), str(folder / "lines-0"), broker.create_topic(partitions=1))
 
         def slots_are_up() -> bool:
             return worker.log.read_text(errors="replace").count(" is up on ") >= executors
