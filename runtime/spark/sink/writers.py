@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,9 +54,9 @@ class SinkPlan:
         partition = _context().partitionId()
         number = partition % len(self.tasks)
         task = PlannedTask(number, self.tasks[number])
-        return Written(
-            SinkTaskRun(SparkConnector(self.options, ConnectorType.SINK), task, partition, first).write(rows)
-        )
+        connector = SparkConnector(self.options, ConnectorType.SINK)
+        run = SinkTaskRun(connector, task, partition, first)
+        return Written(run.write(itertools.chain([head], filled)))
 
 
 class HeadraceWriter(DataSourceArrowWriter):
