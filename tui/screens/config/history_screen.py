@@ -88,7 +88,7 @@ class ConfigHistoryScreen(Page):
             self.say(error_line(error), "bad")
         else:
             self.entries = {str(entry.number): entry for entry in self.found.entries}
-            self.grid.empty = f"no change yet{'; ' + self.found.advice if self.found.advice else ''}"
+            self.grid.empty = "no change yet"
             self.say(self.found.advice)
         self.draw()
 
