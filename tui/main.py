@@ -157,8 +157,9 @@ def _screen(options: dict[str, Any]) -> int:
         _check_recording(options["record"])
     for fixed_size in ("COLUMNS", "LINES"):  # some shells export these, and Textual prefers them to the terminal's size
         os.environ.pop(fixed_size, None)
-    from tui import gc_tuning, session
+    from tui import gc_tuning, hangup, session
 
+    hangup.end_with_terminal()
     gc_tuning.disable_for_start()
     if "replay" in options:
         return _app(session.replayed(options["replay"]), options)

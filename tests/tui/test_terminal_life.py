@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import signal
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
+from tests.support.waiting import wait_until
 from tests.tui.snapshot import RECORDING
 from tests.tui.terminal import Terminal
 
@@ -51,6 +57,19 @@ def test_two_interrupts_quit(tmp_path: Path) -> None:
         terminal.sees("q quits; so does ^C pressed again")
         terminal.press("ctrl+c")
         assert terminal.exit_code() == 0
+
+
+def test_the_program_ends_with_its_terminal(tmp_path: Path) -> None:
+    """Also if the leader of the session survives the hangup, as make does."""
+    ended = tmp_path / "ended"
+    program = shlex.join([str(Path(sys.executable).parent / "headrace"), *REPLAY])
+    leader = f"trap : HUP; {program}; echo $? >{shlex.quote(str(ended))}"
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    terminal = pexpect.spawn("/bin/sh", ["-c", leader], env=environment, dimensions=(24, 80), timeout=45)
+    terminal.expect("orders-search")
+    os.close(terminal.child_fd)
+    wait_until(ended.exists, 45)
+    assert int(ended.read_text()) == 128 + signal.SIGHUP
 
 
 def test_sizes_from_too_small_to_large() -> None:

@@ -1,0 +1,24 @@
+"""The end of the terminal: the program ends with it.
+
+Usually the kernel sends SIGHUP. Not if the leader of the session waits for its children, as `make run` does when it is
+the command of a tmux pane: then the program would run on without a terminal, for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+
+
+def end_with_terminal(terminal: int = 0) -> None:
+    """Sends SIGHUP to this process when the terminal with this file descriptor has been closed."""
+    threading.Thread(target=_wait, args=(terminal,), name="terminal-end", daemon=True).start()
+
+
+def _wait(terminal: int) -> None:
+    poll = select.poll()
+    poll.register(terminal, 0)  # a hangup is reported even so
+    if any(event & select.POLLHUP for _, event in poll.poll()):
+        os.kill(os.getpid(), signal.SIGHUP)
