@@ -16,7 +16,8 @@ from runtime.engine.driver.session.queries import functions_that_run_java, restr
 from runtime.engine.driver.session.spark_errors import described, kind_of
 
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.warehouse.dir": "warehouse"}
+            "spark.sql.warehouse.dir": "warehouse", "spark.sql.shuffle.partitions": "1",
+            "spark.sql.codegen.wholeStage": "false", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 session.sql("CREATE TABLE kept USING parquet AS SELECT 1 AS id")
 forbidden = functions_that_run_java(session)
