@@ -105,6 +105,11 @@ class Herder:
             found[name] = await self._expand(name, expansions)
         return found
 
+    def changed_at(self) -> dict[str, int]:
+        """When the state of each connector, or of one of its tasks, has last changed, in milliseconds since 1970."""
+        times = {name: self._statuses.changed_at(name) for name in self._configs.names()}
+        return {name: at for name, at in times.items() if at is not None}
+
     async def info(self, name: str) -> InfoAnswer:
         """GET /connectors/{name}."""
         stored = self._stored(name)

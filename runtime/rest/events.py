@@ -112,7 +112,12 @@ class EventStream:
         if after is None:
             after = self._log.last
             connectors = await self._masks.expanded(scope, await self._herder.expanded({"status", "info"}))
-            yield self._event(after, "snapshot", {"connectors": connectors, "progress": self._progress.all()})
+            snapshot = {
+                "connectors": connectors,
+                "progress": self._progress.all(),
+                "changed_at": self._herder.changed_at(),
+            }
+            yield self._event(after, "snapshot", snapshot)
         async for event in self._log.follow(after, KEEPALIVE_INTERVAL):
             if event is None:
                 yield b":\n\n"

@@ -61,6 +61,8 @@ class StatusStore:
         self._tasks: dict[str, dict[int, StatusRecord]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: each topic with the task that reported it
         self._changes: Counter[str] = Counter()
+        self._changed_at: dict[str, int] = {}  # by connector, in milliseconds since 1970
+        self._record_time: int | None = None  # of the record that is being applied
         self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
         self._writing = False  # what changes now is this worker's own write
         self._topics_reset: set[str] = set()  # by other workers: connectors
@@ -95,6 +97,10 @@ class StatusStore:
     def changes(self, name: str) -> int:
         """The number of changes to the statuses of a connector and its tasks, to check whether a view is current."""
         return self._changes[name]
+
+    def changed_at(self, name: str) -> int | None:
+        """When the state of a connector or of one of its tasks has last changed, in milliseconds since 1970."""
+        return self._changed_at.get(name)
 
     def topics(self, name: str) -> list[str]:
         """Topics that a connector has used since it was created or its topics were reset (KIP-558)."""
@@ -169,10 +175,13 @@ class StatusStore:
             if self._writes.superseded(record):
                 continue
             self._unsent.pop(record.key or b"", None)
+            self._record_time = record.timestamp
             try:
                 self._take(record.key or b"", record.value)
             except MalformedRecord as e:
                 log_skipped(_log, self._log.spec.topic, record, e)
+            finally:
+                self._record_time = None
         touched, self._touched = self._touched, {}
         for name, removed in touched.items():
             self._on_change(name, removed)
@@ -186,6 +195,9 @@ class StatusStore:
             name, status = key[len(_CONNECTOR) :], None if value is None else _status(value)
             if status != self._connectors.get(name) and not self._writing:
                 self._touched[name] = status is None
+            self._note_change(name, self._connectors.get(name), status)
+            if status is None:
+                self._changed_at.pop(name, None)
             _set(self._connectors, name, status)
             self._changes[name] += 1
         elif key.startswith(_TASK):
@@ -202,8 +214,14 @@ class StatusStore:
         status = None if value is None else _status(value)
         if status != self._tasks.get(name, {}).get(int(number)) and not self._writing:
             self._touched.setdefault(name, False)
+        self._note_change(name, self._tasks.get(name, {}).get(int(number)), status)
         _set_in(self._tasks, name, int(number), status)
         self._changes[name] += 1
+
+    def _note_change(self, name: str, old: StatusRecord | None, new: StatusRecord | None) -> None:
+        if new is not None and (old is None or old.state is not new.state):
+            at = int(self._clock() * 1000) if self._record_time is None else self._record_time
+            self._changed_at[name] = max(at, self._changed_at.get(name, at))
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
         topic, found, name = rest.partition(_OF)

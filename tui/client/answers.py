@@ -222,7 +222,7 @@ PROGRESS = MapOf(
 )
 NOTICE = Object(optional={"level": TEXT, "message": TEXT, "connector": TEXT, "task": COUNT})
 EVENTS: dict[str, Shape] = {
-    "snapshot": Object({"connectors": LISTED}, {"progress": PROGRESS}),
+    "snapshot": Object({"connectors": LISTED}, {"progress": PROGRESS, "changed_at": MapOf(TIME)}),
     "progress": Object({"connectors": PROGRESS}),
     "connector": Object({"name": TEXT}, {"status": PART, "info": PART}),
     "removed": Object({"name": TEXT}),

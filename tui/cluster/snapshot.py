@@ -38,8 +38,8 @@ class ClusterLink(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All connectors at one moment. `since` has the time of each connector's last change of state, if that was
-    observed."""
+    """All connectors at one moment. `since` has the time of each connector's last change of state, in seconds
+    since 1970, if the worker reports it or it was observed."""
 
     connectors: Mapping[str, Connector] = MappingProxyType({})
     since: Mapping[str, float] = MappingProxyType({})

@@ -24,9 +24,11 @@ class SnapshotBuilder:
         self._since: dict[str, float] = {}
         self._watching = False  # after the first answer: only later changes of state have a known time
 
-    def replace(self, raw: Mapping[str, Any]) -> None:
-        """Replaces all connectors by those of a list answer. Raises MalformedAnswer without changing anything."""
+    def replace(self, raw: Mapping[str, Any], changed_at: Mapping[str, int] = MappingProxyType({})) -> None:
+        """Replaces all connectors by those of a list answer; `changed_at` has the times, in milliseconds since 1970, at
+        which their states have changed. Raises MalformedAnswer without changing anything."""
         self._replace(raw, [self._read(name, part) for name, part in raw.items()])
+        self._since.update((name, at / 1000) for name, at in changed_at.items() if name in self._raw)
 
     async def replace_in_slices(self, raw: Mapping[str, Any]) -> None:
         """Like `replace`, in slices, so that the screen stays responsive."""

@@ -189,7 +189,7 @@ class ClusterStore:
 
     def _apply(self, kind: str, data: Mapping[str, Any]) -> None:
         if kind == "snapshot":
-            self._publisher.builder.replace(data["connectors"])
+            self._publisher.builder.replace(data["connectors"], data.get("changed_at") or {})
             self._opened()
             self._publisher.publish(ClusterLink(LinkState.LIVE, self._clock()))
             self._publisher.progress(data.get("progress") or {})

@@ -151,7 +151,7 @@ class ConnectorList(Grid):
 
     def _rate(self, one: Connector, now: float) -> str:
         rate = self.rate(one.name, now) if one.running else None
-        return "" if rate is None else short(round(rate)) if rate >= 1 or rate == 0 else "<1"
+        return "" if rate is None else short(round(rate)) if rate >= 0.5 or rate == 0 else "<1"
 
     def _trend(self, name: str, now: float) -> str:
         """A sparkline of the rates, computed again only when a cell of it is complete or a point was added."""
@@ -209,7 +209,7 @@ def _fails(failing: FailureRate) -> Cell:
     """A glyph, a word and a colour, as for states, within the width of the column."""
     if failing.everything:
         return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
-    rate = short(round(failing.rate)) if failing.rate >= 1 else "<1"
+    rate = short(round(failing.rate)) if failing.rate >= 0.5 else "<1"
     return Cell(f"! {rate}/s fail", "grid--warning")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -64,6 +66,23 @@ async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores
         await reset.wait()
     assert one.statuses.topics("c") == []
     assert told == [], "a worker is not told of its own writes"
+
+
+async def test_the_last_change_of_a_state_has_a_time(stores: MakeStores) -> None:
+    """The next worker knows it from the topic; a record that repeats a state changes nothing."""
+    one = await stores()
+    one.statuses.put_connector("c", RUNNING)
+    one.statuses.put_task(TaskId("c", 0), FAILED)
+    assert one.statuses.changed_at("c") == 1500, "the clock of these stores"
+    await one.logs.close()
+    two = await stores(one.prefix)
+    read = two.statuses.changed_at("c")
+    assert read is not None
+    assert abs(read - time.time() * 1000) < 60_000
+    two.statuses.put_task(TaskId("c", 0), replace(FAILED, generation=4))
+    assert two.statuses.changed_at("c") == read
+    two.statuses.remove_connector("c")
+    assert two.statuses.changed_at("c") is None
 
 
 async def test_the_last_of_many_writes_remains(stores: MakeStores) -> None:

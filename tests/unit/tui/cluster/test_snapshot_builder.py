@@ -35,6 +35,14 @@ async def test_only_states_that_began_after_the_first_snapshot_have_a_time() -> 
     assert builder.snapshot(ClusterLink()).since == {"b": 7.0, "c": 7.0}
 
 
+def test_a_worker_may_report_the_times_of_states() -> None:
+    builder = SnapshotBuilder(lambda: 7.0)
+    builder.replace(listing(status("a"), status("b")), {"a": 3_500, "gone": 1_000})
+    assert builder.snapshot(ClusterLink()).since == {"a": 3.5}
+    builder.put("a", listing(status("a", tasks=["FAILED"]))["a"])
+    assert builder.snapshot(ClusterLink()).since == {"a": 7.0}
+
+
 async def test_other_tasks_run_between_slices() -> None:
     builder, turns = SnapshotBuilder(lambda: 1.0), 0
 
