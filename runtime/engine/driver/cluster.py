@@ -22,10 +22,19 @@ _log = logging.getLogger(__name__)
 CHECK_INTERVAL = 1.0  # seconds
 FIRST_WAIT = 3  # checks after which a slot counts as waiting: a free core is used sooner
 
+_FIRST_RUN = "Lost task 0.0 in stage"  # in Spark's errors: the task's index and the number of its run
+
 
 def group_of(slot: int) -> str:
     """The name of the job group of a slot."""
     return f"slot-{slot}"
+
+
+def is_first_run(error: str) -> bool:
+    """Whether a job has failed with the first run of its task. Spark runs a task again whose executor was lost without
+    fault of the application, such as with its machine; the worker refuses the second process, and its end tells nothing
+    about the first one, which may still hold its lease."""
+    return _FIRST_RUN in error
 
 
 class ClusterJobs:

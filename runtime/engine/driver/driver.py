@@ -24,7 +24,7 @@ from typing import Any
 
 from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
-from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of
+from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of, is_first_run
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
@@ -209,6 +209,8 @@ class Driver:
             text = str(error)
             if DIED not in text:
                 return None if CANCELLED in text else _without_java_frames(text)
+            if not is_first_run(text):
+                return None
         self._report({"op": "slot_ended", "slot": slot, "attempt": attempt})
         return None
 
