@@ -108,6 +108,7 @@ class SlotLink:
     leaving: bool = False  # leave() was called: its process ends as soon as it reads the message
     draining: bool = False  # drain() was called: its tasks are moving to other slots
     had_no_lease: bool = False  # when it was lost
+    hung_up: bool = False  # its end of the connection was closed, as by the end of its process
     process_ended: bool = False  # Spark has reported the end of a remote slot's process, not of its executor
     admission: Admission = field(default_factory=Admission)
     tasks: dict[Key, TaskRun] = field(default_factory=dict)

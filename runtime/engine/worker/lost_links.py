@@ -35,8 +35,10 @@ class LostLinks:
         return seconds
 
     def ended(self, generation: int, slot: int, attempt: int) -> None:
-        """Spark has reported the end of a slot's process."""
+        """Spark has reported the end of a slot's process. One that was cut off has ended with its lease: no task is at
+        fault."""
         for link in [held for held in self._held if held.is_attempt(generation, slot, attempt)]:
+            link.process_ended = link.hung_up
             self._release(link)
 
     async def none_left(self) -> None:

@@ -155,7 +155,7 @@ class Slots:
         if self._remote is not None:
             await self._remote.close()
         self._granter.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _watch(self) -> None:
         watch = SlotWatch(self._roster, self._settings, self._clock)
@@ -250,6 +250,7 @@ class Slots:
     def link_down(self, link: SlotLink) -> None:
         """The connection of a slot has closed."""
         if self._roster.links.get(link.slot) is link:
+            link.hung_up = True
             self._drop(link, "its connection has closed" if link.is_remote else "its process has ended")
 
     def _check_leases(self) -> None:

@@ -50,13 +50,15 @@ async def test_a_slot_that_was_never_promised_a_lease_is_not_held() -> None:
 
 async def test_the_end_of_the_same_attempt_releases_a_link() -> None:
     lost = Lost()
-    for slot in (0, 1):
-        lost.links.hold(remote_link(slot, attempt=2), "cut")
+    links = [remote_link(slot, attempt=2) for slot in (0, 1)]
+    for link in links:
+        lost.links.hold(link, "cut")
     lost.links.ended(1, 0, 1)
     lost.links.ended(2, 0, 2)
     assert not lost.released
     lost.links.ended(1, 0, 2)
     assert lost.released == [(0, "cut")]
+    assert not links[0].process_ended
     waiting = asyncio.create_task(lost.links.none_left())
     await until(lambda: len(lost.released) == 2, 5)
     await asyncio.wait_for(waiting, 1)

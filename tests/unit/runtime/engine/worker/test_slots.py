@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.remote_lease import RemoteLease
+from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
@@ -58,10 +59,10 @@ class RefusingListener:
 class Rig:
     """One slot that is up, without a driver."""
 
-    def __init__(self, folder: Path, ttl: float = TTL) -> None:
+    def __init__(self, folder: Path, ttl: float = TTL, **conf: str) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
-        settings, self.listener = EngineSettings(slots=1, lease_ttl=ttl), Listener()
+        settings, self.listener = EngineSettings(slots=1, lease_ttl=ttl, spark_conf=conf), Listener()
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
         self.slots.driver = cast(
@@ -91,6 +92,23 @@ class Rig:
         return self.roster.suspects.any
 
 
+class RemoteRig(Rig):
+    """The slot is on another machine."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, TTL, **{"spark.master": "spark://elsewhere:7077"})
+
+    def link(self, slot: int = 0) -> SlotLink:
+        link = slot_link(slot, self.now, leased=False)
+        link.process, link.cell = RemoteProcess(4711, "elsewhere"), RemoteLease()
+        return link
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> RemoteRig:
+    return RemoteRig(tmp_path)
+
+
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
@@ -100,6 +118,25 @@ async def test_a_slot_that_dies_by_itself_makes_its_tasks_suspects(rig: Rig) -> 
     rig.slots.link_down(rig.with_task())
     assert rig.suspected
     assert len(rig.listener.lost) == 1
+
+
+async def test_a_remote_slot_that_dies_makes_its_tasks_suspects_when_spark_reports_its_end(remote: RemoteRig) -> None:
+    link = remote.with_task()
+    cast("RemoteLease", link.cell).promise(remote.now)
+    remote.slots.link_down(link)
+    assert not remote.listener.lost
+    remote.slots._driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
+    assert remote.suspected
+    assert len(remote.listener.lost) == 1
+
+
+async def test_no_task_is_suspected_when_a_remote_slot_was_cut_off(remote: RemoteRig) -> None:
+    link = remote.with_task()
+    cast("RemoteLease", link.cell).promise(remote.now)
+    remote.slots._drop(link, "it has not answered", kill=True)
+    remote.slots._driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
+    assert not remote.suspected
+    assert len(remote.listener.lost) == 1
 
 
 async def test_no_task_is_suspected_when_the_lease_had_expired(rig: Rig) -> None:
