@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
@@ -64,7 +63,7 @@ class DriverProcess:
         _, late = await asyncio.wait(pumps, timeout=1)
         for pump in late:
             pump.cancel()
-        shutil.rmtree(Path(self._settings.folder), ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._settings.folder, ignore_errors=True)  # may have many files
 
     def request_slots(self, slots: Sequence[int], restart: Sequence[int] = ()) -> None:
         """Tell the driver which slots to keep from now on, and which of them to start again."""
