@@ -11,6 +11,7 @@ import concurrent.futures
 import contextlib
 import logging
 import math
+import socket
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -34,6 +35,7 @@ HELLO_TIMEOUT = 10.0
 MAX_STRANGERS = 64  # connections at a time that have not proved their identity
 _BATCH = 64  # messages of a slot that wait for the event loop
 _CHUNK = 1 << 18
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # seconds, seconds, attempts
 
 
 class RemoteServer:
@@ -70,7 +72,8 @@ class RemoteServer:
     async def close(self) -> None:
         """Close every connection: a slot ends when its connection closes."""
         if self._loop is not None and self._closing is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._closing.set)
+            with contextlib.suppress(RuntimeError):  # the thread could not listen, and has ended
+                self._loop.call_soon_threadsafe(self._closing.set)
             await asyncio.to_thread(self._thread.join, 2 * HELLO_TIMEOUT)
 
     async def _serve_all(self, bind: str, port: int, context: Any) -> None:
@@ -87,6 +90,7 @@ class RemoteServer:
         server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _find_lost_peer(writer)
         try:
             hello = await self._admit(reader, writer)
             if hello is not None:
@@ -122,7 +126,7 @@ class RemoteServer:
                 self._use(attempt)
             elif attempt not in self._leases:
                 raise FrameError(f"slot {attempt.slot} is not connected")
-        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
+        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             peer = (writer.get_extra_info("peername") or ("?",))[0]
             _log.warning(
                 "A connection to the port for slots from %s was refused: %s", peer, error or type(error).__name__
@@ -239,6 +243,16 @@ class _ThreadWriter:
         self._closed = True
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._writer.close)
+
+
+def _find_lost_peer(writer: asyncio.StreamWriter) -> None:
+    """Have the system end the connection to a machine that is gone, which closes nothing."""
+    connection: socket.socket = writer.get_extra_info("socket")
+    with contextlib.suppress(OSError):  # closed meanwhile
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            if (option := getattr(socket, name, None)) is not None:  # by the system
+                connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -91,6 +91,14 @@ async def read(connection: TlsSocket) -> Any:
     return None if found is None else found[0]
 
 
+async def test_a_port_that_is_in_use_is_an_error(port: Port, tmp_path: Path) -> None:
+    archives = WorkerArchives(tmp_path / "archives")
+    second = RemoteServer(port.listener, time.monotonic, KEY, archives, lambda generation: tmp_path / "session.sock")
+    with pytest.raises(OSError):
+        await second.start("127.0.0.1", "127.0.0.1", port.access.port, tmp_path)
+    await second.close()
+
+
 async def test_a_slot_and_the_worker_exchange_messages_of_any_size(port: Port) -> None:
     connection = await port.slot()
     link = port.listener.up[0]
