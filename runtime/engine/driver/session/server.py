@@ -105,12 +105,13 @@ class SessionServer:
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
+        uploaded: list[str] = []
         named: list[str] = []  # by the last answer
         try:
             for number, request in enumerate(frames.read_all(stream)):
                 if request.get("op") == UPLOAD:
-                    files = [self._place(request["file"])]
-                    _save(stream, files[0], request["size"])
+                    uploaded.append(self._place(request["file"]))
+                    _save(stream, uploaded[-1], request["size"])
                     connection.sendall(frames.encode({"result": None}))
                     continue
                 if request.get("op") == DOWNLOAD:
@@ -120,11 +121,11 @@ class SessionServer:
                 outcome = self._answer(connection, SessionCaller(name, f"{name}-{number}"), request)
                 if outcome is None:
                     return
+                _remove(uploaded)  # the slot sends them again with each request
                 named = _files_of(outcome)
                 connection.sendall(frames.encode(outcome))
         finally:
-            for file in files:  # a slot that was killed cannot remove them
-                Path(file).unlink(missing_ok=True)
+            _remove([*files, *uploaded])  # a slot that was killed cannot remove them
 
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
@@ -157,6 +158,12 @@ class SessionServer:
         while not work.cancel() and not work.done():
             self._cancel(group)  # again: a request may start several jobs
             time.sleep(CHECK_INTERVAL)
+
+
+def _remove(files: list[str]) -> None:
+    for file in files:
+        Path(file).unlink(missing_ok=True)
+    files.clear()
 
 
 def _save(stream: BinaryIO, file: str, size: int) -> None:
