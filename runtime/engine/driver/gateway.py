@@ -8,6 +8,7 @@ other masters.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -42,13 +43,22 @@ _INTERPRETED = (  # by spark-submit, which sets up class paths and credentials
     *("spark.driver.extraClassPath", "spark.driver.extraLibraryPath", "spark.driver.userClassPathFirst"),
     *("spark.jars.", "spark.submit.", "spark.kerberos.", "spark.files", "spark.archives"),
 )
-_ENVIRONMENT = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH")  # an installation with settings of its own
+_ENVIRONMENT = (  # an installation with settings of its own; folders that the scripts put on the class path
+    *("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH"),
+    *("HADOOP_CONF_DIR", "YARN_CONF_DIR"),
+)
+_ELSEWHERE = re.compile(r"\w+:(?!//)|(?!file)\w+://|.*\*")  # jars that spark-submit downloads or finds
 
 
 def is_direct(conf: Mapping[str, str], local: bool) -> bool:
     """Whether the JVM can be started without spark-submit, given the operator's properties."""
+    jars = conf.get("spark.jars", "").split(",")
     return (
-        local and not any(map(os.environ.get, _ENVIRONMENT)) and not any(key.startswith(_INTERPRETED) for key in conf)
+        local
+        and not any(map(os.environ.get, _ENVIRONMENT))
+        and not Path(spark_home(), "conf").exists()
+        and not any(key.startswith(_INTERPRETED) for key in conf)
+        and not any(_ELSEWHERE.match(jar.strip()) for jar in jars)
     )
 
 

@@ -13,6 +13,8 @@ from runtime.engine.driver.gateway import is_direct
 from runtime.engine.driver.jvm import java_options, spark_properties, write_properties
 from runtime.engine.protocol.settings import EngineSettings
 
+SPARK_ENVIRONMENT = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
+
 
 def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_path: Path) -> None:
     conf = {
@@ -38,12 +40,26 @@ def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("key", ["spark.jars.packages", "spark.driver.extraClassPath", "spark.submit.pyFiles"])
 def test_settings_that_spark_submit_interprets_are_left_to_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH"):
+    for name in SPARK_ENVIRONMENT:
         monkeypatch.delenv(name, raising=False)
-    assert is_direct({"spark.jars": "a.jar", "spark.driver.memory": "1g"}, local=True)
+    assert is_direct({"spark.jars": "a.jar, file:///b.jar", "spark.driver.memory": "1g"}, local=True)
     assert not is_direct({key: "x"}, local=True)
-    monkeypatch.setenv("SPARK_CONF_DIR", "conf")
+
+
+@pytest.mark.parametrize("name", SPARK_ENVIRONMENT)
+def test_settings_of_an_installation_are_left_to_spark_submit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for other in SPARK_ENVIRONMENT:
+        monkeypatch.delenv(other, raising=False)
+    assert is_direct({}, local=True)
+    monkeypatch.setenv(name, "conf")
     assert not is_direct({}, local=True)
+
+
+@pytest.mark.parametrize("jar", ["s3a://jars/x.jar", "https://host/x.jar", "file:/x.jar", "/jars/*.jar"])
+def test_jars_that_have_to_be_found_are_left_to_spark_submit(jar: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SPARK_ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
+    assert not is_direct({"spark.jars": f"/a.jar,{jar}"}, local=True)
 
 
 def test_the_class_path_leaves_out_jars_that_a_local_driver_does_not_need(tmp_path: Path) -> None:
