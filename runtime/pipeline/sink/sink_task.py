@@ -228,7 +228,11 @@ class SinkWorker:
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
         batch = FetchedBatch(messages, self._events.ends, self._assignment.moment)
-        error = self._convert(batch) if messages else None
+        if not messages:
+            self._finish_put()
+            self._assignment.advance({}, batch.moment, batch.ends)
+            return
+        error = self._convert(batch)
         if self._puts.pending:
             if not self._finish_put():
                 return
@@ -248,7 +252,8 @@ class SinkWorker:
         self._meter.fetched(len(messages))
         self._count(messages)
         if not len(batch.records):
-            self._assignment.advance(batch.positions, batch.moment, batch.ends)
+            batch.started = time.monotonic()
+            self._was_put(batch)  # all records were filtered out or skipped
         elif self._puts.enabled:
             self._control.check()
             self._puts.begin(batch)
@@ -348,7 +353,7 @@ class SinkWorker:
                     _log.debug("put() failed again: %s", repeated)
             return False
         finally:
-            self._assignment.hold(False)
+            self._assignment.hold(self._holds_back)
 
     def _serve(self, seconds: float) -> None:
         """Keep the group membership alive for `seconds`. All partitions are paused, so no messages are expected."""

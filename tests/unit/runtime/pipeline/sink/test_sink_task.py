@@ -269,3 +269,15 @@ def test_a_revoked_sink_task_neither_puts_nor_commits(
     assert [name for name, _ in recorder.calls] == ["start", "open", "put", "stop"]
     assert group_offsets(broker, spec) == {}
     assert task.host.states == [State.RUNNING]
+
+
+def test_records_that_are_all_skipped_count_as_written(broker: KafkaBroker, tmp_path: Path) -> None:
+    """Otherwise a task whose records are all filtered out would seem to be stalled."""
+    topic = broker.create_topic()
+    produce(broker, topic, b"{broken", b"{broken too")
+    config = {"errors.tolerance": "all"}
+    task = RunningTask(file_sink(broker, tmp_path / "out.txt", topic, value_converter=JSON, config=config))
+    meter = task.runner.meter
+    wait_until(lambda: meter.read == 2)
+    wait_until(lambda: (meter.written, meter.active) == (2, 0))
+    task.stop()
