@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from runtime.engine.driver.session.frames import selected, staged_rows
@@ -23,6 +25,8 @@ class SessionOperations:
 
     def __init__(self, session: SharedSession, streams: SourceStreams) -> None:
         self._session, self._streams = session, streams
+        self._changed = threading.Condition()
+        self._writing: set[str] = set()  # ids of batches
         self._operations: dict[str, Callable[[Request], Any]] = {
             "write": self._write,
             "publish": self._publish,
@@ -50,6 +54,24 @@ class SessionOperations:
 
     def _write(self, request: Request) -> dict[str, Any]:
         """Write staged rows, either directly or to the staging folder of a batch. The answer has the seconds."""
+        with self._alone(request["id"]):
+            return self._write_alone(request)
+
+    @contextlib.contextmanager
+    def _alone(self, batch: str) -> Iterator[None]:
+        """Wait for an earlier attempt, whose job is being cancelled because its connection was lost: both would write
+        to the same folder."""
+        with self._changed:
+            self._changed.wait_for(lambda: batch not in self._writing)
+            self._writing.add(batch)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writing.remove(batch)
+                self._changed.notify_all()
+
+    def _write_alone(self, request: Request) -> dict[str, Any]:
         started = time.monotonic()
         session, target = self._session.get(), request["target"]
         frame = staged_rows(session, request["files"])

@@ -13,7 +13,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -105,27 +105,29 @@ class SessionServer:
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
-        uploaded: list[str] = []
+        uploaded: dict[str, str] = {}  # the files of this connection, by the slot's names
         named: list[str] = []  # by the last answer
         try:
             for number, request in enumerate(frames.read_all(stream)):
                 if request.get("op") == UPLOAD:
-                    uploaded.append(self._place(request["file"]))
-                    _save(stream, uploaded[-1], request["size"])
+                    copy = uploaded[request["file"]] = self._place(f"{name}-{request['file']}")
+                    _save(stream, copy, request["size"])
                     connection.sendall(frames.encode({"result": None}))
                     continue
                 if request.get("op") == DOWNLOAD:
                     _send(connection, request["file"], named)
                     continue
-                files = request["files"] = [self._place(file) for file in request.get("files", [])]
+                files = [uploaded.get(Path(file).name) or self._place(file) for file in request.get("files", [])]
+                request["files"] = files
                 outcome = self._answer(connection, SessionCaller(name, f"{name}-{number}"), request)
                 if outcome is None:
                     return
-                _remove(uploaded)  # the slot sends them again with each request
+                _remove(uploaded.values())  # the slot sends them again with each request
+                uploaded.clear()
                 named = _files_of(outcome)
                 connection.sendall(frames.encode(outcome))
         finally:
-            _remove([*files, *uploaded])  # a slot that was killed cannot remove them
+            _remove([*files, *uploaded.values()])  # a slot that was killed cannot remove them
 
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
@@ -160,10 +162,9 @@ class SessionServer:
             time.sleep(CHECK_INTERVAL)
 
 
-def _remove(files: list[str]) -> None:
+def _remove(files: Iterable[str]) -> None:
     for file in files:
         Path(file).unlink(missing_ok=True)
-    files.clear()
 
 
 def _save(stream: BinaryIO, file: str, size: int) -> None:

@@ -150,7 +150,7 @@ def test_a_slot_without_the_files_of_the_driver_sends_and_gets_rows(
     assert seen == [rows.read_bytes()]
     assert Path(answered).parent == elsewhere
     assert Path(answered).read_bytes() == b"rows of the driver" * 100_000
-    assert not (tmp_path / "rows").exists(), "a task sends as many files as batches"
+    assert not list(tmp_path.glob("*rows")), "a task sends as many files as batches"
     with pytest.raises(SparkRequestError):
         client.send(lambda: {"op": session_client.DOWNLOAD, "file": str(secret)}).result(5)
     client.close()
