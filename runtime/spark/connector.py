@@ -71,7 +71,7 @@ class SparkConnector:
         self._requests.clear()
         configs: list[dict[str, str]] = self._calls.prepare("task_configs", [self.name, most])()
         if not configs:
-            raise ConnectError(f"{self.raw['connector.class']} has no tasks for this configuration: nothing to do")
+            raise ConnectError(f"{self.raw['connector.class']} creates no tasks for this configuration")
         return [PlannedTask(number, config) for number, config in enumerate(configs)]
 
     def planned(self) -> list[PlannedTask]:

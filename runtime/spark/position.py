@@ -39,8 +39,8 @@ class StreamPosition:
         except (KeyError, TypeError, ValueError):
             text = json.dumps(offset)[:100]
             raise ConnectError(
-                f"The checkpoint has the offset {text}, which is not one of headrace: use a checkpointLocation of "
-                "this query alone"
+                f"The checkpoint has the offset {text}, which another data source wrote: use a checkpointLocation for "
+                "this query only"
             ) from None
         return cls({canonical(one[0]): PartitionProgress(*one) for one in read})
 

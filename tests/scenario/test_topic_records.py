@@ -156,7 +156,7 @@ def test_commands(java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Pa
     assert [(one["key"], one["value"]) for one in newest] == [("k8", {"n": 8}), ("k9", {"n": 9})]
     assert [one["value"]["n"] for one in console(f"records {topic} --from 1@2 -n 2 -o json").json] == [5, 7]
     assert console(f"records {topic} --grep K3 -o name").out == "1@1\n"
-    assert "--scan reads more" in console(f"records {topic} --grep none --scan 1 --from earliest").err
+    assert "--scan to read more" in console(f"records {topic} --grep none --scan 1 --from earliest").err
     there = Console("--context=there", tmp_path)
     one, other = there(f"records {avro} --value-converter AvroConverter -o json").json
     assert one["value"] == {"id": 7} and other["value"] == "no avro" and "AvroConverter" in other["notes"]["value"]

@@ -97,7 +97,7 @@ async def test_browse_explain_replay_export(
         await seen.press("ctrl+s")
         await seen.sees("R sends the edited value")
         await seen.press("asterisk", "R")
-        await seen.sees("1 of them is sent with the value that you edited")
+        await seen.sees("1 of them is sent with the edited value")
         await seen.confirm("1", "enter")
         await seen.sees("1 record sent")
     assert b'{"fixed": 1}' in values(broker.bootstrap, topic, 6)

@@ -98,7 +98,7 @@ def _parsed(name: str, one: Json, where: str) -> SavedConnector:
         raise UsageError(f"{where}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
     config, state, offsets = one.get("config"), one.get("state", "RUNNING"), one.get("offsets", [])
     if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
-        raise UsageError(f"{where}: config must be an object whose values are text")
+        raise UsageError(f"{where}: config must be an object whose values are strings")
     if state not in STATES:
         raise UsageError(f"{where}: state {state!r} is not one of {', '.join(STATES)}")
     if not isinstance(offsets, list) or not all(_is_entry(entry) for entry in offsets):

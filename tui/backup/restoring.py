@@ -70,7 +70,7 @@ class ConnectorRestore(NamedTuple):
             await self.connect.create(body)
         except BadRequest as error:
             if "initial_state" in error.message:
-                error.advice = "connectors can be created STOPPED since Connect 3.7; update the workers"
+                error.advice = "creating connectors STOPPED needs Connect 3.7 or newer: update the workers"
             raise
         await _advised(self._until_stopped())
 

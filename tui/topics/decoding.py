@@ -211,11 +211,11 @@ def _registered(schemas: SchemaRegistry | None) -> Decode:
 
     def decode(data: bytes) -> Decoded:
         if len(data) < _WIRE.size or data[0] != 0:
-            raise ValueError("the bytes do not begin with the number of a schema")
+            raise ValueError("the bytes do not begin with a schema id")
         number, rest = _WIRE.unpack(data[: _WIRE.size])[1], data[_WIRE.size :]
         if schemas is None:
             raise HeadraceError(
-                f"schema {number} is in a schema registry that is not known", "set [contexts.NAME.schema-registry] url"
+                f"no schema registry is configured for schema {number}", "set [contexts.NAME.schema-registry] url"
             )
         schema = schemas.schema(number)
         if schema.kind == "JSON":
@@ -238,7 +238,7 @@ def _avro(data: bytes, parsed: Any, schema: RegisteredSchema) -> Json:
     except Exception as error:  # fastavro raises errors of many types for bytes that do not fit
         raise ValueError(f"the bytes do not fit schema {schema.number}: {error!r}") from error
     if stream.read(1):
-        raise ValueError(f"bytes are left after the value of schema {schema.number}")
+        raise ValueError(f"there are extra bytes after the value of schema {schema.number}")
     return as_json(value)
 
 

@@ -86,7 +86,7 @@ class SchemaRegistry:
                 continue
             failure = f"{without_user(url)}{path}: HTTP {answer.status_code}"
             if answer.status_code == NOT_FOUND:
-                raise NotFound(f"the schema registry does not have it: {failure}", NOT_FOUND)
+                raise NotFound(f"not found in the schema registry: {failure}", NOT_FOUND)
             if answer.status_code < 500:
                 raise refusal(answer.status_code, f"the schema registry refused the request: {failure}")
         raise Unreachable(f"the schema registry does not answer: {failure}")

@@ -50,7 +50,7 @@ class Notifier:
             try:
                 self._waiting.put_nowait(change)
             except queue.Full:
-                self._say(f"rule {rule.title}: not sent, since {MAX_WAITING} notices wait already")
+                self._say(f"rule {rule.title}: not sent, since {MAX_WAITING} notices are already waiting")
 
     def close(self) -> None:
         """Sends what waits, for a limited time."""

@@ -104,7 +104,7 @@ def _names(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, ())
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else (None,)
     if not all(isinstance(name, str) for name in names):
-        raise UsageError(f"{key} must be text or a list of texts")
+        raise UsageError(f"{key} must be a string or a list of strings")
     return names
 
 
@@ -113,4 +113,4 @@ def _seconds(text: str) -> float:
         number = text.removesuffix(unit)
         if number != text and number.strip().replace(".", "", 1).isdecimal():
             return float(number) * factor
-    raise UsageError(f"for = {text!r} is not a duration: expected for example 30s or 5m")
+    raise UsageError(f"for = {text!r} is not a duration: expected a value such as 30s or 5m")

@@ -73,7 +73,7 @@ class AuditedTransport(TransportWrapper):
             )  # fmt: skip
         except HeadraceError as error:
             if self._warn is not None:
-                self._warn(f"the history of configs is not complete: {error}")
+                self._warn(f"the history of configs is incomplete: {error}")
 
     async def _state(self, call: ApiCall) -> str:
         """The state of a connector that the request deletes."""

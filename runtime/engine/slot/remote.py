@@ -56,7 +56,7 @@ class RemotePlace:
                 text = stack.read_text(errors="replace")
                 stack.unlink()
                 if text:
-                    log(f"A slot of this executor was ended with its lease. Its stacks:\n{text[-MAX_STACK:]}")
+                    log(f"A slot on this executor ended when its lease expired. Its stacks:\n{text[-MAX_STACK:]}")
 
 
 def serve_remote(data: dict[str, Any], token: str) -> None:

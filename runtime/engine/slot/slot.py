@@ -168,7 +168,7 @@ class Slot:
             case "leave":
                 os._exit(0)
             case other:  # of a newer worker
-                _log.warning("The slot ignores a message of the worker that it does not know: %s", other)
+                _log.warning("The slot ignores an unknown message from the worker: %s", other)
 
     def _route_logs(self) -> None:
         root = logging.getLogger()

@@ -33,5 +33,5 @@ class ExpiringValues:
 
     def _expired(self, name: str) -> None:
         del self._timers[name]
-        _log.info("Connector %s is restarted, since a value of its configuration has expired", name)
+        _log.info("Connector %s is restarted because a value of its configuration has expired", name)
         self._restart(name)

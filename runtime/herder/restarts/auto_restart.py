@@ -83,7 +83,7 @@ class AutoRestarts:
         self._running = asyncio.create_task(self._run(), name="automatic restarts")
 
     def close(self) -> None:
-        """Restart nothing any more."""
+        """Carry out no further restarts."""
         if self._running is not None:
             self._running.cancel()
 
@@ -98,7 +98,7 @@ class AutoRestarts:
             self._runs(name, unit, owned)
 
     def requested(self, name: str, units: set[int]) -> None:
-        """Someone restarts these units: they have all attempts again."""
+        """A user restarts these units, which resets their counts."""
         for unit in units:
             if (owned := self._known(name, unit)) is not None and (owned.record.attempts or owned.record.ended):
                 self._store(name, unit, owned, owned.record.again(owned.record.config))
@@ -180,7 +180,7 @@ class AutoRestarts:
         if not policy.covers(trace):
             self._end(name, unit, owned, record, error, "is not restarted automatically after this error")
         elif 0 <= policy.attempts < attempt:
-            why = f"is not restarted automatically any more: {_times(record.attempts)} did not help"
+            why = f"is no longer restarted automatically: {_times(record.attempts)} did not help"
             self._end(name, unit, owned, record, error, why)
         else:
             delay = policy.delay_before(attempt)
@@ -242,7 +242,7 @@ class AutoRestarts:
                 await asyncio.wait_for(self._news.wait(), left)
 
     async def _due(self, name: str, unit: int) -> None:
-        """A restart is due, or a unit may have run for long enough to have all attempts again."""
+        """A restart is due, or a unit may have run long enough for its count to be reset."""
         owned, stored = self._owned.get(name, {}).get(unit), self._configs.connector(name)
         if owned is None or stored is None:  # moved or deleted
             return
@@ -287,7 +287,7 @@ class AutoRestarts:
             try:
                 await self._records.put(name, unit, written)
             except KafkaProblem as e:
-                log.warning("The restarts of %s cannot be recorded: %s", _subject(name, unit), e)
+                log.warning("The restart of %s cannot be recorded: %s", _subject(name, unit), e)
 
     def _notice(self, level: str, name: str, unit: int, message: str) -> None:
         text = f"{_subject(name, unit)} {message}"
@@ -299,7 +299,7 @@ class AutoRestarts:
 
 
 def _is_stable(since: int | None, now: int, policy: RestartPolicy) -> bool:
-    """Whether a unit that runs since this time, in milliseconds since 1970, has all attempts again."""
+    """Whether the count of a unit running since this time (milliseconds since 1970) is reset."""
     return since is not None and now - since >= policy.reset * 1000
 
 

@@ -111,7 +111,7 @@ class ControlLink:
         except HostLostError:
             _log.debug("The control link has ended")
         except Exception:  # nobody would answer the plugins of this JVM any more
-            _log.exception("The task host JVM has sent a frame that cannot be read, and is ended")
+            _log.exception("The task host JVM has sent an invalid frame and is terminated")
         finally:
             self.close()
             self._pool.shutdown(wait=False)

@@ -47,7 +47,7 @@ class TopicIds:
         found = self._ask(topics)
         for topic in sorted(topics):
             if topic not in found:
-                _log.warning("The id of topic %s is not known; its offsets are committed later", topic)
+                _log.warning("The id of topic %s is unknown; its offsets will be committed later", topic)
                 return False
             if self._ids.setdefault(topic, found[topic]) != found[topic]:
                 raise TaskLostError(

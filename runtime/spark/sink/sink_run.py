@@ -133,7 +133,7 @@ class SinkTaskRun:
             self._letters.check()
         if self._context.take_seeks():
             raise ConnectError(
-                f"{self._connector.raw['connector.class']} requests to read records again (seek), which Spark cannot do"
+                f"{self._connector.raw['connector.class']} requests to seek in its topics, which Spark does not support"
             )
 
     def _flush(self) -> None:
@@ -147,8 +147,8 @@ class SinkTaskRun:
                 break
             if time.monotonic() > deadline:
                 raise ConnectError(
-                    f"{self._connector.raw['connector.class']} still keeps records back after {self._timeout:g} s "
-                    "(headrace.timeout.ms): set the option of the connector that limits the time for which it collects "
+                    f"{self._connector.raw['connector.class']} still holds records after {self._timeout:g} s "
+                    "(headrace.timeout.ms): set the option of the connector that limits how long it collects "
                     "records, such as rotate.schedule.interval.ms of FilesSink"
                 )
             time.sleep(_WAIT if self._task.idle_put is None else min(self._task.idle_put, 1.0))

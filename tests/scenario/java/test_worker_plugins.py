@@ -129,7 +129,7 @@ def test_a_worker_with_a_java_config_provider_and_a_java_policy(
     assert running.request("GET", "/connectors/c/config")[1]["file"] == "${vault:dir:file}"
     brief = {**config, "name": "b", "file": "${vault:brief:file}"}
     assert running.request("PUT", "/connectors/b/config", brief)[0] == 201
-    expired = "Connector b is restarted, since a value of its configuration has expired"
+    expired = "Connector b is restarted because a value of its configuration has expired"
     wait_until(lambda: running.log.read_text().count(expired) >= 2, 60, "it is restarted each time")
     assert running.request("PUT", "/connectors/b/config", {**brief, "config.action.reload": "none"})[0] == 200
     failing = {**config, "file": "${vault:closed:x}"}

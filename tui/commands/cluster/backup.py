@@ -67,7 +67,9 @@ class Backup(Command):
         summary = f"{counted(len(made.connectors), 'connector')} with {counted(offsets, 'offset')}"
         for one in made.connectors.values():
             if hidden := masks(one.config):
-                context.narrate(f"{one.name}: {', '.join(hidden)} is masked by the cluster; restore needs --set for it")
+                context.narrate(
+                    f"{one.name}: {', '.join(hidden)} is masked by the cluster; restore with --set KEY=VALUE"
+                )
         names = tuple(made.connectors)
         if self.file == "-":
             context.narrate(summary)

@@ -82,7 +82,8 @@ class Records(Command):
         page = await in_thread(read)
         if page.is_cut:
             context.narrate(
-                f"read {page.scanned:,} records without finding {self._limit}; --scan reads more, --from elsewhere"
+                f"read {page.scanned:,} records without finding {self._limit}; use --scan to read "
+                "more, or --from to start elsewhere"
             )
         found = [decode.decoded(record) for record in page.records]
         return Result(

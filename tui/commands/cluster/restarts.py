@@ -36,7 +36,7 @@ class GetRestarts(Command):
                     if not error.message.startswith("HTTP 404"):
                         raise
                     raise NotFound(
-                        "this worker restarts nothing automatically", 404, "only Headrace workers do"
+                        "this worker has no automatic restarts", 404, "only Headrace workers have them"
                     ) from None
         now = time.time()
         rows = [row for answer in answers.values() for row in _rows(answer, now)]
@@ -68,5 +68,5 @@ def situation(unit: RestartUnitAnswer, policy: RestartPolicyAnswer, now: float) 
         left = unit["due"] / 1000 - now
         return "waits", f"restart {row} " + (f"in {span(left + 0.999)}" if left > 0 else "is due")
     if unit["ended"]:
-        return "given up", "is not restarted any more: fix the cause, then restart it"
+        return "given up", "is no longer restarted: fix the cause, then restart it"
     return "runs", f"{row} restarts in a row" if unit["attempts"] else "all attempts left"

@@ -96,7 +96,7 @@ class Check(_ByRules):
 
 
 class Watch(_ByRules):
-    """Watch connectors by the rules of config.toml, or by conditions, and notify of incidents until ^C."""
+    """Check connectors continuously, by the rules of config.toml or by conditions, and notify of incidents until ^C."""
 
     verb = "watch"
 
@@ -110,7 +110,7 @@ class Watch(_ByRules):
                 "config.toml has no [[rules]] for this context", "add one, or name a condition: watch -c failed"
             )
         if self.lasting is None and not context.emits:
-            raise UsageError("the screen itself watches by the rules of config.toml", "or add --for TIME")
+            raise UsageError("the screen already checks the rules of config.toml", "or add --for TIME")
         period = DEFAULT_PERIOD if self.every is None else max(self.every, 0.1)
         notifier = Notifier(context.profile.label, context.terminal, context.narrate)
         context.narrate(
@@ -139,7 +139,7 @@ class Watch(_ByRules):
                 changes = incidents.lost(str(error), time.time())
                 if str(error) != trouble:
                     trouble = str(error)
-                    context.narrate(f"cannot observe the cluster, which keeps its incidents: {trouble}")
+                    context.narrate(f"cannot observe the cluster; its incidents are kept: {trouble}")
             else:
                 trouble = ""
                 changes = incidents.observe(self._wanted(seen), time.time())

@@ -66,13 +66,13 @@ class _ConfigBack(ChangingCommand):
                 f"the history on this machine hides the value of {keys}", "set it with `patch connector`"
             )
         made = changes(now, found.config)
-        kept = f" ({', '.join(found.kept)} stays as it is: the history hides its value)" if found.kept else ""
+        kept = f" (not restored: {', '.join(found.kept)}, whose values the history hides)" if found.kept else ""
         if not made:
             return TargetOutcome(name, f"nothing to change{kept}")
         text = "; ".join(diff_lines(made)) + kept
         if self.dry_run:
             await validate(context, found.config, name)
-            return TargetOutcome(name, f"would be changed to before {entry}: {text}")
+            return TargetOutcome(name, f"would be restored to before {entry}: {text}")
         for line in diff_lines(made):
             context.narrate(line)
         require_confirmation(context, self.yes, self.verb, [name])

@@ -32,7 +32,7 @@ class Promote(Command):
     names = positionals("NAME", "connectors of this context; globs are allowed")
     regex = regex_flag()
     to = option("--to", metavar="CONTEXT", help="the context of the other cluster", convert=str)
-    other_name = option("--as", metavar="NAME", help="the name of the only connector there", convert=str)
+    other_name = option("--as", metavar="NAME", help="the name there, for a single connector", convert=str)
     sets = options("-s", "--set", metavar="KEY=VALUE", help="set a key there; can be repeated")
     removes = options("-r", "--remove", metavar="KEY", help="remove a key there; can be repeated")
     state = option(
@@ -52,7 +52,7 @@ class Promote(Command):
 
     async def run(self, context: CommandContext) -> Result:
         target = self.to or ""
-        refuse(target == context.profile.name, f"{target} is the context of the connectors: choose another one")
+        refuse(target == context.profile.name, f"{target} is the current context: choose another one")
         if not self.dry_run:
             policy.permit(context.profiles.get(target), self.verb)
         names = await select_names(context.connect, self.names, self.regex)
@@ -92,7 +92,7 @@ class Promote(Command):
         config = mapping.config(await context.connect.config(name), there)
         if hidden := promotion.masks(config):
             keys = " ".join(f"-s {key}=…" for key in hidden)
-            raise HeadraceError(f"this cluster masks the value of {', '.join(hidden)}", f"give it: {keys}")
+            raise HeadraceError(f"this cluster masks the value of {', '.join(hidden)}", f"set it with {keys}")
         found = step(ConnectorDocument(name, there, dict(config)), await _current(other, there))
         if found.pending and (errors := await validation_errors(other, config, name)):
             raise BadRequest(f"{self.to} refuses the config: {'; '.join(errors)}", 400)

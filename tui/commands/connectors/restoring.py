@@ -40,7 +40,7 @@ def _at(milliseconds: int) -> str:
 
 
 class UndoDelete(ChangingCommand):
-    """Create a deleted connector again: its last config, its state, and its offsets if they were deleted with it.
+    """Recreate a deleted connector: its last config, its state, and its offsets if they were deleted with it.
 
     This machine's history, used where the worker keeps none, hides secrets: give them with -s.
     """
@@ -48,10 +48,13 @@ class UndoDelete(ChangingCommand):
     verb = "undo delete"
     danger = Danger.ASK
 
-    name = positional("NAME", "as listed by `get deleted`")
+    name = positional("NAME", "a connector, as listed by `get deleted`")
     sets = options("-s", "--set", metavar="KEY=VALUE", help="a value to set, for example a secret; can be repeated")
     state = option(
-        "--state", metavar="|".join(STATES), help="the state, by default the one before", convert=choice(*STATES)
+        "--state",
+        metavar="|".join(STATES),
+        help="the state, by default that before the deletion",
+        convert=choice(*STATES),
     )
     without_offsets = flag("--without-offsets", help="do not restore offsets that were deleted")
 
@@ -64,7 +67,7 @@ class UndoDelete(ChangingCommand):
 
     async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
         if name in await context.connect.names():
-            raise Conflict(f"a connector {name} exists", 409)
+            raise Conflict(f"a connector {name} already exists", 409)
         found = await history.history(context.connect, context.config_history, name)
         entry = history.deletion(found, name)
         config = self._config(entry)
@@ -75,8 +78,8 @@ class UndoDelete(ChangingCommand):
         )
         await validate(context, config, name)
         if self.dry_run:
-            return TargetOutcome(name, f"would be created again {what}")
-        require_confirmation(context, self.yes, f"create again {what}:", [name])
+            return TargetOutcome(name, f"would be recreated {what}")
+        require_confirmation(context, self.yes, f"recreate {what}:", [name])
         body: dict[str, Json] = {"name": name, "config": config}
         if offsets and found.by_worker:
             body["initial_offsets"] = [one.entry() for one in offsets]
@@ -84,7 +87,7 @@ class UndoDelete(ChangingCommand):
         await context.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
         if created != state or (offsets and not found.by_worker):
             await self._alter(context, name, offsets, state)
-        return TargetOutcome(name, f"created again {what}")
+        return TargetOutcome(name, f"recreated {what}")
 
     def _config(self, entry: ConfigEntry) -> dict[str, str]:
         found = history.as_before(entry, {})
@@ -92,7 +95,7 @@ class UndoDelete(ChangingCommand):
         if missing := [key for key in found.missing if key not in given]:
             example = " ".join(f"-s {key}=…" for key in missing)
             raise HeadraceError(
-                f"the history on this machine hides the value of {', '.join(missing)}", f"give it: {example}"
+                f"the history on this machine hides the value of {', '.join(missing)}", f"set it with {example}"
             )
         return {**found.config, **given}
 

@@ -45,7 +45,7 @@ class ConfigHistoryScreen(Page):
     ConfigHistoryScreen.-broad #change { border-top: none; border-left: solid $border; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("u", "undo", "undo last", tooltip="undo the last change, after a question with the difference"),
+        Binding("u", "undo", "undo last", tooltip="undo the last change; shows the difference and asks first"),
         Binding("R", "rollback", "roll back", tooltip="restore the whole config as before this change"),
         Binding("tab,shift+tab", "switch", "list or difference", show=False),
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),

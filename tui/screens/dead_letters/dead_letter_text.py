@@ -112,7 +112,7 @@ def warning(letters: Sequence[DeadLetter], again: int, edited: int = 0) -> Conte
         "every consumer of the topic reads them. A record that fails again becomes another dead letter."
     ]
     if edited:
-        lines.append(f"{edited:,} of them {'is' if edited == 1 else 'are'} sent with the value that you edited.")
+        lines.append(f"{edited:,} of them {'is' if edited == 1 else 'are'} sent with the edited value.")
     if again:
         lines.append(f"{again:,} of them {'was' if again == 1 else 'were'} already replayed in this session.")
     return Content("\n\n".join(lines))

@@ -51,7 +51,7 @@ class DeadLettersScreen(Page):
         Binding("space", "mark", "mark"),
         Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
         Binding("R", "replay", "replay", tooltip="send the marked records to their original topics again"),
-        Binding("e", "edit", "edit", tooltip="edit the value that is sent by a replay; the dead letter stays as it is"),
+        Binding("e", "edit", "edit", tooltip="edit the value that a replay sends; the dead letter is not changed"),
         Binding("b", "by_error", "by error", tooltip="group the records by error; Enter shows those of a group"),
         Binding("x", "export", "export", tooltip="write the marked records, or all, to a file of JSON lines"),
         Binding("v", "view", "JSON/text/hex"),
@@ -214,7 +214,7 @@ class DeadLettersScreen(Page):
         found = await self.app.push_screen_wait(LetterEditor(f"value of {self.topic.topic} {one.id}", value))
         if found is not None:
             self.edited[one.id] = found
-            self.say("R sends the edited value; the dead letter stays as it is")
+            self.say("R sends the edited value; the dead letter is not changed")
         self.draw()
 
     def action_switch(self) -> None:

@@ -70,7 +70,7 @@ def why_not_editable(value: bytes | None) -> str:
     if value is None:
         return "the record has no value"
     if best_view(value) is ByteView.HEX:
-        return "the value is not text: export the record and produce it with a tool of its format"
+        return "the value is not text: export the record and produce it with a tool for its format"
     return "the value is too large to edit here" if len(value) > MAX_EDITED else ""
 
 

@@ -70,14 +70,14 @@ class RecordsScreen(Page):
             "older",
             "older",
             key_display="[",
-            tooltip="read older records; so does ↑ on the first",
+            tooltip="read older records; also ↑ on the first",
         ),
         Binding(
             "right_square_bracket",
             "newer",
             "newer",
             key_display="]",
-            tooltip="read newer records; so does ↓ on the last",
+            tooltip="read newer records; also ↓ on the last",
         ),
         Binding("at,a", "go", "go to", key_display="@", tooltip="go to a time, an offset, earliest or latest"),
         Binding(
@@ -213,7 +213,7 @@ class RecordsScreen(Page):
         if not self.text:
             return ""
         found = f"{counted(len(page.records), 'record')} of {page.scanned:,} contain {self.text!r}"
-        return found + ("; [ and ] search on" if page.is_cut else "")
+        return found + ("; [ and ] continue the search" if page.is_cut else "")
 
     async def _opened(self) -> TopicReader:
         if self._reader is None:

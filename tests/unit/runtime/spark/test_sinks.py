@@ -172,7 +172,7 @@ def test_a_busy_system_is_retried() -> None:
 def test_a_flush_waits_for_records_that_the_task_keeps_back() -> None:
     write(NUMBERS, commits="2")
     assert RowsTask.calls.count("pre_commit") == 3
-    with pytest.raises(ConnectError, match=r"still keeps records back after 0.2 s \(headrace.timeout.ms\)"):
+    with pytest.raises(ConnectError, match=r"still holds records after 0.2 s \(headrace.timeout.ms\)"):
         write(NUMBERS, keep="ever", headrace_timeout_ms="200")
 
 

@@ -74,7 +74,7 @@ def test_rules_are_read_from_config_toml(tmp_path: Path) -> None:
     ({}, "when is missing"),
     ({"when": "failed", "severity": "bad"}, "severity must be warning or critical"),
     ({"when": "failed", "for": "soon"}, "not a duration"),
-    ({"when": "failed", "connectors": [1]}, "connectors must be text or a list of texts"),
+    ({"when": "failed", "connectors": [1]}, "connectors must be a string or a list of strings"),
     ("failed", "expected a table"),
 ])  # fmt: skip
 def test_invalid_rules_are_reported(table: object, problem: str) -> None:

@@ -75,7 +75,7 @@ class SourceCheckpoint:
         CheckpointError if the reading cannot continue there."""
         if rows and not self._folder.exists(_SPOOL, str(batch)):
             raise CheckpointError(
-                f"The rows of batch {batch} are not kept any more, so reading cannot continue within it. Set the "
+                f"The rows of batch {batch} no longer exist, so reading cannot continue within it. Set the "
                 "offset to a whole batch: remove 'rows'"
             )
         done = batch - 1 if rows else batch
