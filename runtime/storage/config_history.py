@@ -7,6 +7,7 @@ past; it may leave an entry without its change. Configs are stored as in the con
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -18,6 +19,12 @@ from runtime.storage.documents import Documents
 from runtime.storage.journal import MAX_HISTORY, NO_ORIGIN, ChangeOrigin
 
 _HISTORY = "config-history:"
+
+MAX_DELETED = 1000
+"""How many deleted connectors have a history: where connectors are generated, it would grow without limit."""
+
+CHECK_EVERY = 100
+"""Deletions between two checks of MAX_DELETED, which read all entries."""
 
 REQUEST_ORIGIN: ContextVar[ChangeOrigin] = ContextVar("REQUEST_ORIGIN", default=NO_ORIGIN)
 """The user and the reason of the request that is being carried out."""
@@ -46,10 +53,10 @@ class PastConfig:
 
 
 class ConfigHistory:
-    """Keeps the last MAX_HISTORY changes of each connector. Event loop only."""
+    """Keeps the last MAX_HISTORY changes of each connector, and of MAX_DELETED deleted ones. Event loop only."""
 
     def __init__(self, documents: Documents) -> None:
-        self._documents = documents
+        self._documents, self._deletions = documents, itertools.count()
 
     async def add(
         self, name: str, before: Mapping[str, str] | None, after: Mapping[str, str] | None, state: str
@@ -63,11 +70,24 @@ class ConfigHistory:
         number = max((past.number for past in self.of(name)), default=0) + 1
         past = PastConfig(number, int(time.time() * 1000), action, REQUEST_ORIGIN.get(), state, before, after)
         document = {**asdict(past), "action": action.value}
-        await self._documents.put(f"{_HISTORY}{number % MAX_HISTORY}:{name}", document)
+        await self._documents.put(_key(name, number), document)
+        if action is ConfigAction.DELETE and next(self._deletions) % CHECK_EVERY == 0:
+            await self._forget_oldest()
+
+    async def _forget_oldest(self) -> None:
+        """Remove the histories of the connectors that were deleted first, beyond MAX_DELETED."""
+        newest: dict[str, tuple[int, int, str]] = {}
+        for key in self._documents.keys(_HISTORY):
+            if (found := self._documents.get(key)) is not None:
+                name = key.removeprefix(_HISTORY).partition(":")[2]
+                newest[name] = max(newest.get(name, (0, 0, "")), (found["number"], found["time"], found["action"]))
+        deleted = sorted((at, name) for name, (_, at, action) in newest.items() if action == ConfigAction.DELETE)
+        for _, name in deleted[: -MAX_DELETED or None]:
+            await self._documents.remove(*(_key(name, past.number) for past in self.of(name)))
 
     def of(self, name: str) -> list[PastConfig]:
         """The changes of a connector, newest first."""
-        keys = (f"{_HISTORY}{slot}:{name}" for slot in range(MAX_HISTORY))
+        keys = (_key(name, slot) for slot in range(MAX_HISTORY))
         found = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
         return sorted(found, key=lambda past: past.number, reverse=True)
 
@@ -75,6 +95,11 @@ class ConfigHistory:
         """All connectors with a history, sorted."""
         keys = self._documents.keys(_HISTORY)
         return sorted({key.removeprefix(_HISTORY).partition(":")[2] for key in keys})
+
+
+def _key(name: str, number: int) -> str:
+    """The document key of an entry, which replaces the entry of MAX_HISTORY changes ago."""
+    return f"{_HISTORY}{number % MAX_HISTORY}:{name}"
 
 
 def _past(d: Mapping[str, Any]) -> PastConfig:

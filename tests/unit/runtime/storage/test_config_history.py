@@ -6,6 +6,7 @@ import pytest
 
 from runtime.kafka.log.log import TopicSpec
 from runtime.model.states import TargetState
+from runtime.storage import config_history
 from runtime.storage.config_history import REQUEST_ORIGIN, ConfigAction, ConfigHistory
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
@@ -56,3 +57,16 @@ async def test_a_worker_that_does_not_lead_records_nothing() -> None:
     with pytest.raises(RuntimeError, match="not the leader"):
         await stores.configs.put_connector("a", {"v": "1"})
     assert not stores.history.of("a")
+
+
+async def test_the_connectors_that_were_deleted_first_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_history, "MAX_DELETED", 2)
+    monkeypatch.setattr(config_history, "CHECK_EVERY", 1)
+    stores = Stores()
+    await stores.configs.put_connector("stays", {"v": "1"})
+    for number in range(4):
+        monkeypatch.setattr("time.time", lambda now=number: float(now))
+        await stores.configs.put_connector(f"a{number}", {"v": "1"})
+        await stores.configs.remove_connector(f"a{number}")
+    assert stores.history.names() == ["a2", "a3", "stays"]
+    assert [past.action for past in stores.history.of("a3")] == [ConfigAction.DELETE, ConfigAction.CREATE]
