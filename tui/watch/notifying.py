@@ -3,9 +3,12 @@ one notice, so that a thousand failures are no thousand calls."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
+import signal
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +21,7 @@ from tui.watch.incidents import CLUSTER, IncidentChange
 MAX_NAMED = 10  # connectors that a notice names
 MAX_TEXT = 200  # characters of a desktop notice
 COMMAND_TIMEOUT, WEBHOOK_TIMEOUT = 30.0, 10.0  # seconds
+MAX_VARIABLE = 60_000  # bytes of a command's variable; systems limit each, and all together
 ATTEMPTS = 3  # of a webhook
 RETRY_DELAY = 2.0  # seconds before the second attempt; the third waits twice as long
 MAX_WAITING = 100  # notices that wait for commands and webhooks
@@ -55,8 +59,10 @@ class Notifier:
     def close(self) -> None:
         """Sends what waits, for a limited time."""
         if self._thread is not None:
-            self._waiting.put(None)
-            self._thread.join(CLOSE_TIMEOUT)
+            until = time.monotonic() + CLOSE_TIMEOUT
+            with contextlib.suppress(queue.Full):
+                self._waiting.put(None, timeout=CLOSE_TIMEOUT)
+            self._thread.join(max(until - time.monotonic(), 0))
 
     def _start(self) -> None:
         if self._thread is None:
@@ -72,28 +78,35 @@ class Notifier:
                     send(change)
                 except HeadraceError as error:
                     self._say(f"rule {change.rule.title}: {one_line(str(error))}")
+                except Exception as error:  # later notices are sent all the same; its text may name the address
+                    self._say(f"rule {change.rule.title}: not sent: {type(error).__name__}")
 
     def _command(self, change: IncidentChange) -> None:
-        """Names of connectors reach the command in variables alone, never as a part of its text."""
+        """Names of connectors reach the command in variables alone, never as a part of its text. It has no terminal."""
         import subprocess
 
         report = report_of(change, self._cluster)
         variables = {
-            f"HEADRACE_{key.upper()}": " ".join(value) if isinstance(value, list) else str(value)
+            f"HEADRACE_{key.upper()}": _variable(" ".join(value) if isinstance(value, list) else str(value))
             for key, value in report.items()
         }
         try:
-            done = subprocess.run(
+            process = subprocess.Popen(
                 ["sh", "-c", change.rule.command], env={**self._environ, **variables}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=COMMAND_TIMEOUT, check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise HeadraceError(f"the command did not end within {COMMAND_TIMEOUT:g} s") from None
         except OSError as error:
             raise HeadraceError(f"the command cannot be run: {error.strerror}") from None
-        if done.returncode:
-            why = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-            raise HeadraceError(f"the command failed with code {done.returncode}{f': {why}' if why else ''}")
+        with process:
+            try:
+                _, errors = process.communicate(timeout=COMMAND_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
+                raise HeadraceError(f"the command did not end within {COMMAND_TIMEOUT:g} s") from None
+        if process.returncode:
+            why = errors.decode(errors="replace").strip().partition("\n")[0]
+            raise HeadraceError(f"the command failed with code {process.returncode}{f': {why}' if why else ''}")
 
     def _webhook(self, change: IncidentChange) -> None:
         """The address is a secret: errors name the rule and the kind of problem, never the address."""
@@ -117,6 +130,11 @@ class Notifier:
             if answer.status_code < 500 and answer.status_code != 429:
                 break
         raise HeadraceError(f"the webhook failed: {problem}")
+
+
+def _variable(text: str) -> str:
+    """A text that fits into a variable of a process."""
+    return text.replace("\0", " ").encode("utf-8", "replace")[:MAX_VARIABLE].decode("utf-8", "ignore")
 
 
 def report_of(change: IncidentChange, cluster: str) -> dict[str, Any]:

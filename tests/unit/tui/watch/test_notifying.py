@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import wait_until
 from tui.watch import notifying
 from tui.watch.conditions import condition
 from tui.watch.incidents import IncidentChange
@@ -108,6 +109,40 @@ def test_a_command_that_fails_is_reported() -> None:
     assert notified(change(command="echo broken >&2; exit 3")) == [
         "rule failed: the command failed with code 3: broken"
     ]
+
+
+def test_a_thousand_connectors_fit_into_the_variables_of_a_command(tmp_path: Path) -> None:
+    file, found = tmp_path / "out", tuple((f"connector-{n:06}\0", "is FAILED \ud800") for n in range(20_000))
+    rule = Rule(condition("failed"), command=f'printf %s "$HEADRACE_CONNECTORS" > {file}')
+    assert notified(IncidentChange(rule, True, found)) == []
+    assert file.read_text().startswith("connector-000000  connector-000001")
+    assert file.stat().st_size == notifying.MAX_VARIABLE
+
+
+def test_a_command_that_does_not_end_is_killed_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notifying, "COMMAND_TIMEOUT", 0.5)
+    file = tmp_path / "pid"
+    assert notified(change(command=f"sleep 300 & echo $! > {file}; wait")) == [
+        "rule failed: the command did not end within 0.5 s"
+    ]
+    wait_until(lambda: not _runs(int(file.read_text())))
+
+
+def _runs(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_unexpected_error_does_not_end_the_notices(hook: type[Hook], monkeypatch: pytest.MonkeyPatch) -> None:
+    there = hook()
+    monkeypatch.setattr(Notifier, "_command", lambda self, change: change.rule.when.no_such_name)
+    assert notified(change(command="true"), change(webhook=there.url)) == ["rule failed: not sent: AttributeError"]
+    there.close()
+    assert len(there.bodies) == 1
 
 
 def test_the_bell_rings_at_the_start_only() -> None:
