@@ -6,6 +6,7 @@ An entry has the shape of a Headrace worker's `/config/history`. Secrets are hid
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import Any
 
 from tui.errors import HeadraceError
 from tui.offsets import files
-from tui.scrubbing import scrubbed
+from tui.scrubbing import HIDDEN, scrubbed
 
 Json = Any
 Config = Mapping[str, str]
 MAX_CHANGES = 20
 """Entries of each connector."""
+_ASSIGNED = re.compile(r"(?:password|passwd|pwd|secret|token)\s*=(?!\s*\$\{)", re.IGNORECASE)
+"""A secret within a value, such as a parameter of a JDBC URL."""
 
 
 class ConfigHistoryFiles:
@@ -52,8 +55,8 @@ class ConfigHistoryFiles:
             "who": who,
             "why": why,
             "state": state,
-            "before": scrubbed(before),
-            "after": scrubbed(after),
+            "before": _without_secrets(before),
+            "after": _without_secrets(after),
             "name": name,
         }
         kept = [*reversed(earlier[: MAX_CHANGES - 1]), entry]
@@ -63,10 +66,25 @@ class ConfigHistoryFiles:
         """`{"name", "time", "who", "why"}` of each connector whose last change was its deletion, the latest first."""
         found = []
         for path in self.folder.glob("*.jsonl"):
-            last = json.loads(path.read_text("utf-8").splitlines()[-1])
+            with files.naming_file(path):
+                lines = path.read_text("utf-8").splitlines()
+            try:
+                last = json.loads(lines[-1])
+            except (ValueError, IndexError):
+                continue  # damaged, which read() reports
             if last["action"] == "delete":
                 found.append({key: last[key] for key in ("name", "time", "who", "why")})
         return sorted(found, key=lambda one: -int(one["time"]))
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{files.file_name(name)}.jsonl"
+
+
+def _without_secrets(config: Config | None) -> Config | None:
+    """The config with each value hidden as a whole that holds a secret: a part of it must not be restored."""
+    if config is None:
+        return None
+    return {
+        key: HIDDEN if scrubbed(text, key) != text or _ASSIGNED.search(text or "") else text
+        for key, text in config.items()
+    }
