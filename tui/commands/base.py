@@ -137,10 +137,15 @@ class CommandContext:
         except OSError as error:
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 
+    def other_profile(self, name: str) -> Profile:
+        """Another context; read-only if --read-only was given. Raises HeadraceError if it does not exist."""
+        found = self.profiles.get(name)
+        return found.as_read_only() if self.profile.option_read_only else found
+
     @asynccontextmanager
     async def other(self, name: str) -> AsyncIterator[Connect]:
         """A client for the cluster of another context. Raises HeadraceError if there is no such context."""
-        connect = self._dial_other(self.profiles.get(name))
+        connect = self._dial_other(self.other_profile(name))
         try:
             with about(name):
                 yield connect

@@ -9,6 +9,7 @@ remove = ["log.level"]                 # keys removed from every config
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,9 +44,11 @@ class PromotionMapping(NamedTuple):
 
 
 def _replaced(text: str, replacements: Mapping[str, str]) -> str:
-    for old, new in sorted(replacements.items(), key=lambda pair: -len(pair[0])):
-        text = text.replace(old, new)
-    return text
+    """Replaces in one pass, so that no replacement is replaced again."""
+    if not replacements:
+        return text
+    longest_first = sorted(replacements, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda found: replacements[found[0]], text)
 
 
 def masks(config: Mapping[str, str]) -> list[str]:

@@ -68,6 +68,8 @@ class _Cluster:
 
     def dial_other(self, profile: Profile) -> Connect:
         """A client for the cluster of any context."""
+        if self.options.read_only and not profile.read_only:
+            profile = profile.as_read_only()
         transport = session.audited(session.blocking(profile), profile, "script", self.printer.say)
         connect = session.connect(profile, transport)
         connect.notice = self.printer.say

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tui.client.client import Connect
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
 from tui.commands.base import Command, CommandContext, Danger, refuse
@@ -54,9 +56,13 @@ class Promote(Command):
         target = self.to or ""
         refuse(target == context.profile.name, f"{target} is the current context: choose another one")
         if not self.dry_run:
-            policy.permit(context.profiles.get(target), self.verb)
+            policy.permit(context.other_profile(target), self.verb)
         names = await select_names(context.connect, self.names, self.regex)
+        refuse(
+            self.other_name is not None and len(names) > 1, f"--as needs exactly one connector, not {', '.join(names)}"
+        )
         mapping = self._mapping(context, target)
+        self._check_names(names, mapping)
         steps: dict[str, PlanStep] = {}
         async with context.other(target) as other:
 
@@ -85,6 +91,14 @@ class Promote(Command):
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
         mapping = promotion.load(context.profiles.path.parent, target)
         return mapping.with_options(sets, self.removes)
+
+    def _check_names(self, names: Sequence[str], mapping: PromotionMapping) -> None:
+        """Raises UsageError if two connectors would have the same name there."""
+        found: dict[str, str] = {}
+        for name in names:
+            there = mapping.name(name)
+            other = found.setdefault(there, name)
+            refuse(other != name, f"{other} and {name} would both be {there} in {self.to}: change their mapping")
 
     async def _step(self, context: CommandContext, other: Connect, name: str, mapping: PromotionMapping) -> PlanStep:
         """The step for one connector, validated by the other cluster."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,7 +72,7 @@ class UndoDelete(ChangingCommand):
         found = await history.history(context.connect, context.config_history, name)
         entry = history.deletion(found, name)
         config = self._config(entry)
-        offsets = () if self.without_offsets else await self._offsets(context, entry)
+        offsets = () if self.without_offsets else await self._offsets(context, found.entries)
         state = self.state or _initial(entry.state)
         what = f"as {state}, with its config of {entry.at}" + (
             f" and {counted(len(offsets), 'offset')}" if offsets else ""
@@ -99,11 +100,14 @@ class UndoDelete(ChangingCommand):
             )
         return {**found.config, **given}
 
-    async def _offsets(self, context: CommandContext, deleted: ConfigEntry) -> tuple[Offset, ...]:
-        """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion."""
+    async def _offsets(self, context: CommandContext, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
+        """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion, and
+        not that of an earlier connector of this name."""
         found = await undo.history(context.connect, context.change_store, self.name)
         newest = found.entries[0] if found.entries else None
-        return newest.before if newest is not None and newest.action == "delete" else ()
+        if newest is None or newest.action != "delete":
+            return ()
+        return newest.before if newest.time >= max((one.time for one in configs[1:]), default=0) else ()
 
     async def _alter(self, context: CommandContext, name: str, offsets: tuple[Offset, ...], state: str) -> None:
         """Sets the offsets of the connector, which was created STOPPED, then its state."""
