@@ -236,7 +236,10 @@ class AutoRestarts:
             left = self._queue[0][0] - self._clock() if self._queue else None
             if left is not None and left <= 0:
                 _, _, name, unit = heapq.heappop(self._queue)
-                await self._due(name, unit)
+                try:
+                    await self._due(name, unit)
+                except Exception:  # others are restarted all the same
+                    log.exception("The automatic restart of %s has failed", _subject(name, unit))
                 continue
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), left)

@@ -200,3 +200,24 @@ async def test_a_storm_is_limited_by_the_budget_of_the_worker(make: Make) -> Non
     assert rig.restarts.waiting == 100
     for task in tasks:
         await rig.herder.delete(task.connector)
+
+
+async def test_a_restart_that_raises_does_not_end_those_of_others(
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig, other = await make(), TaskId("b", 0)
+    for task in (TASK, other):
+        await rig.create(task.connector, headrace_restart_attempts="1")
+        await runs(rig, task)
+    restart = rig.restarts._restart
+
+    def broken(name: str, unit: int) -> bool:
+        if name == TASK.connector:
+            raise RuntimeError("a bug")
+        return restart(name, unit)
+
+    monkeypatch.setattr(rig.restarts, "_restart", broken)
+    fail(rig)
+    await rig.until(lambda: "The automatic restart of a-0 has failed" in caplog.text)
+    fail(rig, other)
+    await runs(rig, other, times=2)
