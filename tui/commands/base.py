@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -135,6 +135,8 @@ class CommandContext:
                 opened.write(text)
             draft.replace(file)
         except OSError as error:
+            with suppress(OSError):  # it may hold secrets
+                draft.unlink(missing_ok=True)
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 
     def other_profile(self, name: str) -> Profile:

@@ -162,6 +162,13 @@ def test_a_backup_is_complete_or_says_so(tmp_path: Path, run: Any) -> None:
     assert set(json.loads(path.read_text())["connectors"]) == {"files", "idle"}
 
 
+def test_a_backup_that_cannot_be_written_leaves_no_file(tmp_path: Path, run: Any) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(HeadraceError, match="cannot write"):
+        run(f"backup {tmp_path}/folder", filled())
+    assert [file.name for file in tmp_path.iterdir()] == ["folder"]
+
+
 def test_a_failed_connector_is_to_run(tmp_path: Path, run: Any) -> None:
     run(f"backup {tmp_path / 'b'}", MemoryCluster(a=connector("a", "FAILED")))
     assert json.loads((tmp_path / "b").read_text())["connectors"]["a"]["state"] == "RUNNING"
