@@ -180,7 +180,7 @@ class PastRestartAnswer(TypedDict):
 
 class RestartUnitAnswer(TypedDict):
     """The automatic restarts of a connector (`task` is null) or task. `due`: time of the restart that waits. `ended`:
-    no restart follows any more."""
+    no further restart follows."""
 
     task: int | None
     attempts: int
@@ -246,7 +246,7 @@ class ConfigHistoryAnswer(TypedDict):
 
 
 class DeletedConnectorAnswer(TypedDict):
-    """A deleted connector, and who deleted it when and why."""
+    """A deleted connector, with the user, time and reason of the deletion."""
 
     name: str
     time: int

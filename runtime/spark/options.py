@@ -42,7 +42,7 @@ class SparkOptions:
     connector: Mapping[str, str]
     """The connector's configuration with keys in lower case."""
     exact: Mapping[str, str] = field(default_factory=dict)
-    """The part of it that was given in `headrace.config`, with keys as they are."""
+    """The keys that were given in `headrace.config`, in their original case."""
     columns: Columns | None = None
     batch_rows: int | None = None
     buffer_bytes: int = 0

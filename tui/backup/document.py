@@ -71,7 +71,7 @@ def _compact(value: Json) -> str:
 
 
 def parse(content: str, where: str) -> BackupDocument:
-    """The document of a file. UsageError names the file and what is wrong in it."""
+    """The document of a file. UsageError names the file and the error in it."""
     try:
         found = json.loads(content)
     except ValueError as error:

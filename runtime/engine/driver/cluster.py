@@ -32,8 +32,8 @@ def group_of(slot: int) -> str:
 
 def is_first_run(error: str) -> bool:
     """Whether a job has failed with the first run of its task. Spark runs a task again whose executor was lost without
-    fault of the application, such as with its machine; the worker refuses the second process, and its end tells nothing
-    about the first one, which may still hold its lease."""
+    fault of the application, such as with its machine; the worker refuses the second process, whose end does not
+    show that the first one has ended: it may still hold its lease."""
     return _FIRST_RUN in error
 
 

@@ -37,7 +37,7 @@ class RemoteLease:
             return self._deadline
 
     def lapsed(self, now: float) -> bool:
-        """Whether the lease was granted and cannot be renewed any more."""
+        """Whether the lease was granted and can no longer be renewed."""
         with self._lock:
             return self._deadline > NEVER and (self._revoked or self._deadline <= now)
 
@@ -51,6 +51,6 @@ class RemoteLease:
 
     @property
     def free_from(self) -> float:
-        """The time from which the process of the slot has certainly ended, if it is not renewed any more."""
+        """The time from which the process of the slot has certainly ended, if the lease is not renewed again."""
         with self._lock:
             return self._promised + GRACE if self._promised else 0.0

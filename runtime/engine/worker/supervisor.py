@@ -106,8 +106,8 @@ class SparkEngine:
             self._place_soon(0.0)
 
     async def _prepare(self, task: TaskRun, former: TaskRun | None) -> None:
-        """Make the archives of the plugins that a task needs on another machine, and wait until the former run cannot
-        write any more."""
+        """Make the archives of the plugins that a task needs on another machine, and wait until the former run can
+        no longer write."""
         if former is not None and former.link is not None:
             await former.harmless.wait()
         try:

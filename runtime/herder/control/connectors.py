@@ -132,7 +132,7 @@ class Connectors:
             loop.restart(True, set())
 
     def _restart_failed(self, name: str, unit: int) -> bool:
-        """Carry out an automatic restart. False if this worker does not run the unit any more."""
+        """Carry out an automatic restart. False if this worker no longer runs the unit."""
         loop = self._loops.get(name)
         if loop is None or not self._group.owns(name, unit):
             return False

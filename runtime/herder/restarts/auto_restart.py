@@ -36,7 +36,7 @@ BURST_SECONDS = 10.0
 """The restarts of this many seconds may be carried out at once."""
 
 Restart = Callable[[str, int], bool]
-"""Restarts a failed connector (protocol.CONNECTOR) or task. False if this worker does not run it any more."""
+"""Restarts a failed connector (protocol.CONNECTOR) or task. False if this worker no longer runs it."""
 
 
 @dataclass(slots=True)

@@ -36,7 +36,7 @@ class RestartRecord:
     config: str  # a digest: a new configuration has all attempts again
     attempts: int = 0
     due: int | None = None  # time of the restart that is waiting, in milliseconds since 1970
-    ended: bool = False  # no restart follows any more
+    ended: bool = False  # no further restart follows
     history: tuple[PastRestart, ...] = field(default=())  # newest first
 
     def failed(self, now: int, error: str, due: int | None) -> RestartRecord:

@@ -39,7 +39,7 @@ class StatusBoard:
         self._listener: StateListener = lambda name, unit, state, trace, restartable: None
 
     def subscribe(self, listener: StateListener) -> None:
-        """Call this function with each state that this worker reports, also if it is no news."""
+        """Call this function with each state that this worker reports, even if it has not changed."""
         self._listener = listener
 
     def joined(self, generation: int) -> None:

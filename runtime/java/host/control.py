@@ -110,7 +110,7 @@ class ControlLink:
                     self._pool.submit(self._answer, number, link, name, argument)
         except HostLostError:
             _log.debug("The control link has ended")
-        except Exception:  # nobody would answer the plugins of this JVM any more
+        except Exception:  # the plugins of this JVM would get no more answers
             _log.exception("The task host JVM has sent an invalid frame and is terminated")
         finally:
             self.close()

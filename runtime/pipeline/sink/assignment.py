@@ -50,7 +50,7 @@ class PartitionAssignment:
         self._reported: Positions = {}  # ends that the brokers have reported on request
         self._sent: Positions = {}  # the pending commit, for partitions that are still assigned
         self.moment = 0
-        """Rises when a partition is revoked or sought: batches fetched before do not count for it any more."""
+        """Rises when a partition is revoked or sought: batches fetched before no longer count for it."""
         self._given_up: dict[TopicPartition, int] = {}  # the moment at which it was revoked or sought last
         self._paused = self._held = False
         self._finished = self._committing = False

@@ -66,7 +66,7 @@ class PutAhead:
 
     @property
     def pending(self) -> bool:
-        """Whether a put has begun and is neither done nor has its error been taken."""
+        """Whether a put has started, and has neither finished nor had its error taken."""
         return self._batch is not None
 
     def prepare(self, batch: FetchedBatch) -> None:

@@ -6,8 +6,8 @@ earlier offsets are committed, and the task's seeks, pauses and commit requests 
 which the task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
 
 If the task is executed elsewhere, the next batch is fetched and converted during a put (see put_ahead.py). The worker
-does nothing else with it before that put has succeeded: no failed record is reported, and what the task has requested
-in its put comes first.
+does nothing else with it before that put has succeeded: no failed record is reported, and the requests that the task
+has made in its put take effect first.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ OPERATIONS: tuple[ApiOperation, ...] = (
         _CHANGE, headers=_ORIGIN,
     ),
     ApiOperation(
-        "GET", f"{_C}/offsets/history", "history", "Who changed the offsets, when and why", {200: "History"}, (503,)
+        "GET", f"{_C}/offsets/history", "history", "Changes of the offsets, newest first", {200: "History"}, (503,)
     ),
     ApiOperation(
         "POST", f"{_C}/offsets/resolve", "resolve", "Convert a time or position to offsets of a sink; changes nothing",
@@ -173,7 +173,7 @@ OPERATIONS: tuple[ApiOperation, ...] = (
         {200: "ProgressHistory"}, _READ,
     ),
     ApiOperation(
-        "GET", f"{_C}/config/history", "configHistory", "Who changed the config, when and why", {200: "ConfigHistory"},
+        "GET", f"{_C}/config/history", "configHistory", "Changes of the config, newest first", {200: "ConfigHistory"},
         (503,),
     ),
     ApiOperation(

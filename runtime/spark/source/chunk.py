@@ -20,7 +20,7 @@ class PolledChunk:
     rows: list[Any]
     """Arrow batches; removed when they are on disk."""
     records: Sequence[SourceRecord] = ()
-    """The polled records of tasks that are told about each record."""
+    """The polled records, for tasks that are notified of each committed record."""
     repeated: bool = False
     """Whether the chunk belongs to a batch that is read again."""
 

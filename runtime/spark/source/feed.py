@@ -53,7 +53,7 @@ class Feed:
             reader.thread.start()
 
     def stop(self) -> None:
-        """Stop tasks and connector. A task that does not return is left behind."""
+        """Stop tasks and connector. A task that does not return is abandoned."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
@@ -123,7 +123,7 @@ class Feed:
         return any(chunk.repeated for chunk in self._queue)
 
     def committed(self, chunks: Sequence[PolledChunk]) -> None:
-        """Spark has committed these chunks: their tasks are told, each on its own thread."""
+        """Spark has committed these chunks: notify their tasks, each on its own thread."""
         for reader in self._tasks:
             reader.committed([record for chunk in chunks if chunk.task == reader.number for record in chunk.records])
 

@@ -1,4 +1,4 @@
-"""The history of a connector's config: who changed what and when, each change as a diff; undo and rollback."""
+"""The history of a connector's config: user, time and diff of each change; undo and rollback."""
 
 from __future__ import annotations
 

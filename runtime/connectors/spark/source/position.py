@@ -1,6 +1,6 @@
 """Source partitions and offsets of SparkSource.
 
-    {"spark.source": "json /data/in"}      what is read
+    {"spark.source": "json /data/in"}      the source
     {"checkpoint": "…", "batch": 7}        batch 7 and all before it have been sent
     {"checkpoint": "…", "batch": 8, "rows": 5000}   so have the first 5,000 rows of batch 8
 

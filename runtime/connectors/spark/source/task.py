@@ -2,7 +2,7 @@
 
     OPENING ─► WAITING ─► READING ─► COMMITTING ─┐
                   ▲   the rows are polled        │ the offset of the whole batch has been committed
-                  └──────────────────────────────┘ and the session is told so
+                  └──────────────────────────────┘ and the session is notified
 
 The session keeps a batch until the task asks for the next one, so a batch is never lost; and it spools a batch before
 the task sees it, so that a task that continues in the middle of a batch finds the same rows in the same order.

@@ -41,7 +41,7 @@ def functions_that_run_java(session: Any) -> list[Any]:
 
 
 def restrict(session: Any, functions: Sequence[Any]) -> None:
-    """Remove what lets a query do more than read tables: these functions, and files as tables."""
+    """Remove the means by which a query could do more than read tables: these functions, and files as tables."""
     registry = _registry(session)
     for function in functions:
         registry.dropFunction(function)

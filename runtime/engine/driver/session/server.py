@@ -135,7 +135,7 @@ class SessionServer:
     def _answer(
         self, connection: socket.socket, caller: SessionCaller, request: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """The answer; None if the task does not exist any more."""
+        """The answer; None if the task no longer exists."""
         work = self._pool.submit(_outcome, lambda: self._operate(caller, request))
         if not self._watch(connection, work, caller.group):
             return None
