@@ -214,7 +214,7 @@ async def test_a_restart_that_raises_does_not_end_those_of_others(
     def broken(name: str, unit: int) -> bool:
         if name == TASK.connector:
             raise RuntimeError("a bug")
-        return restart(name, unit)
+        return bool(restart(name, unit))
 
     monkeypatch.setattr(rig.restarts, "_restart", broken)
     fail(rig)
