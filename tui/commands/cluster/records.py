@@ -27,7 +27,7 @@ class Records(Command):
 
     verb = "records"
 
-    topic = positional("TOPIC")
+    topic = positional("TOPIC", "the topic")
     limit = option(
         "-n", "--limit", metavar="N", help=f"the number of records, by default {DEFAULT_RECORDS}", convert=integer
     )
