@@ -96,7 +96,7 @@ class Check(_ByRules):
 
 
 class Watch(_ByRules):
-    """Check connectors continuously, by the rules of config.toml or by conditions, and notify of incidents until ^C."""
+    """Watch connectors by the rules of config.toml or by conditions until ^C, and notify of incidents."""
 
     verb = "watch"
 
