@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from runtime.spark.source.chunk import PolledChunk
 from runtime.system.process_folder import make_folder, make_folder_in
 
 _ROWS = 65_536  # of an Arrow batch, at most
+_KEEP_EVERY = 3600.0  # seconds
 
 
 @dataclass
@@ -47,7 +50,15 @@ class Spool:
         if parent and not Path(parent).is_dir():
             raise ConfigError(f"Option headrace.spool.path={parent}: not a folder; create it, or leave the option out")
         self._folder = Path(make_folder_in(Path(parent)) if parent else make_folder("0"))
-        self._number = 0
+        self._number, self._touched = 0, time.monotonic()
+
+    def keep(self) -> None:
+        """Show other machines that the folder is in use: they remove old ones. Called by a stream without records."""
+        now = time.monotonic()
+        if now - self._touched > _KEEP_EVERY:
+            self._touched = now
+            with contextlib.suppress(OSError):
+                os.utime(self._folder)
 
     def write(self, chunks: Sequence[PolledChunk], schema: Any) -> list[SpooledRows]:
         """Write the rows of a batch, which leave memory."""

@@ -115,6 +115,7 @@ class RunningStream:
     def advance(self, start: StreamPosition, most_rows: int | None, until_idle: bool) -> StreamPosition:
         """The end of the next batch; `start` if there are no records. `until_idle`: wait for records until the source
         has had none for `headrace.idle.ms`."""
+        self._spool.keep()
         feed = self._fed_from(start)
         if until_idle:
             while not feed.wait(_WAIT) and feed.idle < self._options.idle:
