@@ -41,6 +41,7 @@ class TaskRun:
     condemned: str | None = None  # the trace with which the task fails instead of being placed again
     handed_back: str | None = None  # the reason why the task ends and must be placed again
     lost: bool = False  # its slot has died
+    former: TaskRun | None = None  # on a slot elsewhere: the run that has to be harmless before this one starts
     reported_waiting: bool = False  # to the herder, because no slot could start it for a while
     archives: Mapping[str, str] | None = field(default_factory=dict)  # for slots elsewhere; None: being made
     harmless: asyncio.Event = field(default_factory=asyncio.Event)  # it ended, or can no longer write

@@ -100,16 +100,18 @@ class SparkEngine:
         self._roster.add(task)
         if self._slots.is_remote:
             task.archives = None
-            self._preparing.add(preparing := asyncio.create_task(self._prepare(task, former)))
+            task.former = former if former is None or former.link is not None else former.former
+            self._preparing.add(preparing := asyncio.create_task(self._prepare(task)))
             preparing.add_done_callback(self._preparing.discard)
         else:
             self._place_soon(0.0)
 
-    async def _prepare(self, task: TaskRun, former: TaskRun | None) -> None:
+    async def _prepare(self, task: TaskRun) -> None:
         """Make the archives of the plugins that a task needs on another machine, and wait until the former run can
         no longer write."""
-        if former is not None and former.link is not None:
-            await former.harmless.wait()
+        if task.former is not None:
+            await task.former.harmless.wait()
+            task.former = None
         try:
             task.archives = await self._slots.archives_of(task.spec)
         except OSError as error:
@@ -124,6 +126,8 @@ class SparkEngine:
         stopping = self._roster.tasks.pop(task, None)
         if stopping is not None:
             self._forgive(stopping)
+        if stopping is not None and stopping.former is not None:
+            return await self._until_harmless(stopping.former)
         if stopping is None or stopping.link is None or stopping.ended.is_set():
             return True
         stopping.link.send({"op": "stop", **about(stopping.spec)})
@@ -136,10 +140,15 @@ class SparkEngine:
             self._former_members[task] = stopping.member_id
         self._revoke(stopping)
         if stopping.link.is_remote:  # its process may run for as long as its lease, whatever the network does
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._longest_lease):
-                    await stopping.harmless.wait()
+            await self._until_harmless(stopping)
         return False
+
+    async def _until_harmless(self, task: TaskRun) -> bool:
+        """Wait until a revoked run can no longer write, at most for the longest lease; whether that is so."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._longest_lease):
+                await task.harmless.wait()
+        return task.harmless.is_set()
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
         found = self._roster.tasks.get(task)
