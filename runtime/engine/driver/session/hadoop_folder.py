@@ -40,11 +40,6 @@ class HadoopFolder:
         """Delete a file or a folder with its content, if it exists."""
         self._fs.delete(self._at(names), True)
 
-    def rename(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Rename a file or folder; OSError if it cannot be done."""
-        if not self._fs.rename(self._at(source), self._at(target)):
-            raise OSError(f"Cannot rename {self.uri(*source)} to {self.uri(*target)}")
-
     def local(self, *names: str) -> str | None:
         """The path if the file system is that of this machine."""
         uri = self._fs.makeQualified(self._at(names)).toUri()

@@ -1,7 +1,8 @@
 """The checkpoint of a source: Spark's progress and the batch that is being committed.
 
     <spark.checkpoint>/<connector>/<checkpoint>/query/     Spark's: offsets/<batch>, commits/<batch>, sources, state
-                                               /spool/<batch>/*.parquet   the rows of a batch, complete
+                                               /spool/<batch>/*.parquet   the rows of a batch
+                                               /spool/<batch>/_SUCCESS    written last: they are complete
                                                /committed  offsets of this checkpoint have been committed
 
 The committed offset of the connector decides: it names the checkpoint and the batch, and everything that Spark has
@@ -21,7 +22,8 @@ from runtime.engine.driver.session.hadoop_folder import HadoopFolder
 
 _QUERY, _SPOOL, _COMMITTED = "query", "spool", "committed"
 _OFFSETS, _COMMITS = (_QUERY, "offsets"), (_QUERY, "commits")
-_UNFINISHED = "unfinished"
+_COMPLETE = "_SUCCESS"  # Spark's marker; a folder cannot be renamed atomically on an object store
+_WITH_MARKER = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 
 
 class CheckpointError(Exception):
@@ -73,7 +75,7 @@ class SourceCheckpoint:
     def rewind(self, batch: int, rows: int, streaming: bool) -> None:
         """Remove everything behind the committed position: `rows` rows of a batch, or the whole batch if that is 0.
         CheckpointError if the reading cannot continue there."""
-        if rows and not self._folder.exists(_SPOOL, str(batch)):
+        if rows and not self.spooled(batch):
             raise CheckpointError(
                 f"The rows of batch {batch} no longer exist, so reading cannot continue within it. Set the "
                 "offset to a whole batch: remove 'rows'"
@@ -102,12 +104,11 @@ class SourceCheckpoint:
 
     def spooled(self, batch: int) -> bool:
         """Whether the rows of a batch are complete."""
-        return self._folder.exists(_SPOOL, str(batch))
+        return self._folder.exists(_SPOOL, str(batch), _COMPLETE)
 
     def spool(self, frame: Any, batch: int) -> None:
-        """Write the rows of a batch."""
-        frame.write.mode("overwrite").parquet(self._folder.uri(_SPOOL, _UNFINISHED))
-        self._folder.rename((_SPOOL, _UNFINISHED), (_SPOOL, str(batch)))
+        """Write the rows of a batch; an incomplete attempt is replaced."""
+        frame.write.mode("overwrite").option(_WITH_MARKER, "true").parquet(self._folder.uri(_SPOOL, str(batch)))
 
     def files(self, batch: int, local_folder: str) -> list[str]:
         """The files of a batch on this machine, in the order of their rows; copied if the checkpoint is elsewhere."""

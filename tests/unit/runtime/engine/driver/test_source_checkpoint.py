@@ -56,7 +56,9 @@ def _made(folder: Path, planned: Sequence[int], committed: Sequence[int], spoole
         place = Path(found.place, name)
         place.mkdir(parents=True, exist_ok=True)
         for number in numbers:
-            (place / str(number)).mkdir() if name == "spool" else (place / str(number)).touch()
+            file = place / str(number) / "_SUCCESS" if name == "spool" else place / str(number)
+            file.parent.mkdir(exist_ok=True)
+            file.touch()
     return found
 
 
@@ -79,6 +81,16 @@ def test_everything_behind_the_committed_position_is_removed(
         assert _numbers(place / "query/offsets") == planned
         assert _numbers(place / "query/commits") == committed
         assert _numbers(place / "spool") == spooled
+
+
+def test_rows_of_a_batch_without_their_marker_are_not_complete(tmp_path: Path) -> None:
+    found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
+    assert found.spooled(8)
+    Path(found.place, "spool/8/_SUCCESS").unlink()
+    assert not found.spooled(8)
+    with pytest.raises(CheckpointError, match="rows of batch 8 are not kept"):
+        found.rewind(8, 10, streaming=True)
+    found.rewind(8, 0, streaming=True)
 
 
 def test_a_position_that_the_checkpoint_does_not_have_is_refused(tmp_path: Path) -> None:
