@@ -32,12 +32,14 @@ class Console:
         clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
         self.environ = {**clean, "XDG_CONFIG_HOME": str(home)}
 
-    def __call__(self, *commands: str, options: tuple[str, ...] = (), code: int = 0, stdin: str = "") -> ScriptResult:
-        """Runs commands with -c, and expects the exit code."""
+    def __call__(
+        self, *commands: str, options: tuple[str, ...] = (), code: int | None = 0, stdin: str = ""
+    ) -> ScriptResult:
+        """Runs commands with -c, and expects the exit code; any if it is None."""
         return self._run([self.url, *options, "-c", *commands], code, stdin)
 
-    def in_context(self, name: str, *commands: str, code: int = 0) -> ScriptResult:
-        """Runs commands on the cluster of a context instead of the URL."""
+    def in_context(self, name: str, *commands: str, code: int | None = 0) -> ScriptResult:
+        """Runs commands on the cluster of a context instead of the URL; with any exit code if it is None."""
         return self._run(["--context", name, "-c", *commands], code, "")
 
     def script(self, text: str, *options: str, code: int = 0) -> ScriptResult:
@@ -49,7 +51,7 @@ class Console:
         words = [sys.executable, "-m", "tui.main", self.url, "-c", *commands]
         return subprocess.Popen(words, env=self.environ, stdout=out, stderr=subprocess.DEVNULL)
 
-    def _run(self, words: list[str], code: int, stdin: str) -> ScriptResult:
+    def _run(self, words: list[str], code: int | None, stdin: str) -> ScriptResult:
         done = subprocess.run(
             [sys.executable, "-m", "tui.main", *words],
             input=stdin,
@@ -61,5 +63,5 @@ class Console:
         )
         result = ScriptResult(done.returncode, done.stdout, done.stderr)
         assert "Traceback" not in result.err
-        assert result.code == code, result
+        assert code is None or result.code == code, result
         return result

@@ -93,7 +93,7 @@ def test_list_stop_alter_resume_by_script(console: Console, broker: KafkaBroker,
     console(f"resume {sink}", f"wait {sink} RUNNING")
     wait_until(lambda: arrived() == LINES + LINES[6:])
 
-    gone = console(f"delete {source} {sink}", f"wait {source} DELETED")
+    gone = console(f"delete {source} {sink}", f"wait {source} DELETED", f"wait {sink} DELETED")
     assert f"{source}: deleted" in gone.err
     assert console("get connectors -o json", f"get connectors {source}", code=3).out == "[]\n"
 

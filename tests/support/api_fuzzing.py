@@ -20,10 +20,10 @@ CHECKS = (*STATELESS_CHECKS, "negative_data_rejection", "use_after_free", "ensur
 
 _OPERATIONS = r"""
 [[operations]]
-include-path-regex = '^/connectors/\{name\}/(offsets|topics)'
+include-path-regex = '^/connectors/\{name\}/(offsets|topics|config/history)'
 checks.use_after_free.enabled = false
 """
-"""DELETE of offsets is a reset: offsets can be read afterwards, and their history even after the connector's deletion.
+"""DELETE of offsets is a reset: offsets can be read afterwards. Histories are kept after the connector's deletion.
 Topics are answered for any name, as by Apache's worker. All checks are enabled in the file, since checks named on the
 command line would apply to all operations."""
 

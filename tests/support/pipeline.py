@@ -11,6 +11,7 @@ import orjson
 from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -54,6 +55,23 @@ def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes |
     return [(message.key(), message.value()) for message in messages(broker, topic)]
 
 
+def _end(reader: Any, partition: Any) -> int:
+    """The end of a partition; after a restart of the broker, the partition has no leader for a moment."""
+    from confluent_kafka import KafkaException
+
+    ends: list[int] = []
+
+    def known() -> bool:
+        try:
+            ends.append(reader.get_watermark_offsets(partition, 10)[1])
+        except KafkaException:
+            return False
+        return True
+
+    wait_until(known, 60, f"the end of {partition}")
+    return ends[-1]
+
+
 def messages(broker: KafkaBroker, topic: str) -> list[Any]:
     """All records of a topic, in order, without those of open and aborted transactions."""
     from confluent_kafka import Consumer, KafkaError, TopicPartition
@@ -64,7 +82,7 @@ def messages(broker: KafkaBroker, topic: str) -> list[Any]:
     try:
         partitions = set(reader.list_topics(topic, timeout=10).topics[topic].partitions)
         # A topic that is being written has no end: records up to here are enough.
-        last = {p: reader.get_watermark_offsets(TopicPartition(topic, p), 10)[1] - 1 for p in partitions}
+        last = {p: _end(reader, TopicPartition(topic, p)) - 1 for p in partitions}
         reader.assign([TopicPartition(topic, p, 0) for p in partitions])
         deadline = time.monotonic() + 60
         while partitions:

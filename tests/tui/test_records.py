@@ -28,7 +28,7 @@ async def test_from_the_list_of_topics_to_a_record(cluster: Cluster, broker: Kaf
     async with console(cluster.url, 180, 40, bootstrap=broker.bootstrap) as seen:
         await seen.go(sink)
         await seen.press("T")
-        await seen.sees("topics", topic)
+        await seen.sees("USED BY", "PARTS")
         await seen.press("slash", *topic, "enter")
         await seen.sees("1 topic", "600", sink)
         await seen.press("v")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import httpx
@@ -76,6 +78,7 @@ def test_a_java_connector_gets_a_slot_and_a_jvm_of_its_own(
     assert len(own) == 1
     for name in (*names, alone):
         connect.ask("DELETE", f"/connectors/{name}")
+    os.kill(slots[-1], signal.SIGKILL)
     wait_until(lambda: not alive(own[0]), 30, "the JVM ends with its slot")
 
 

@@ -28,7 +28,7 @@ class Instance:
             return None
         assert self.configured
         keys: Sequence[str] = arguments[1]
-        return dict.fromkeys(keys, "value")
+        return dict.fromkeys(keys, "value"), None
 
     def close(self) -> None:
         self.closed = True
