@@ -88,7 +88,7 @@ def test_rows_of_a_batch_without_their_marker_are_not_complete(tmp_path: Path) -
     assert found.spooled(8)
     Path(found.place, "spool/8/_SUCCESS").unlink()
     assert not found.spooled(8)
-    with pytest.raises(CheckpointError, match="rows of batch 8 are not kept"):
+    with pytest.raises(CheckpointError, match="rows of batch 8 no longer exist"):
         found.rewind(8, 10, streaming=True)
     found.rewind(8, 0, streaming=True)
 
