@@ -30,6 +30,9 @@ LARGE_ANSWER = b"x" * 16_000_000
 
 
 class _Herder:
+    def changed_at(self) -> dict[str, int]:
+        return {}
+
     async def expanded(self, _: Any) -> dict[str, Any]:
         return {"c": "x" * 1000}
 
