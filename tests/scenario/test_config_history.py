@@ -31,8 +31,8 @@ def console(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.fixture
-def source(console: Console, broker: KafkaBroker, tmp_path: Path) -> str:
-    """A STOPPED file source with offsets and a secret."""
+def source(console: Console, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
+    """A STOPPED file source with offsets and a secret, deleted at the end."""
     name = unique("past")
     lines = tmp_path / "lines.txt"
     lines.write_text("one\ntwo\n")
@@ -42,7 +42,9 @@ def source(console: Console, broker: KafkaBroker, tmp_path: Path) -> str:
     console(f"apply -f {file}", f"wait {name} RUNNING")
     wait_until(lambda: console(f"get topics {name} -o name").out, 60, "a record")
     console(f"stop {name}", f"wait {name} STOPPED")
-    return name
+    yield name
+    if any(entry["name"] == name for entry in console("get connectors -o json").json):
+        console(f"delete {name}")
 
 
 def config(console: Console, name: str) -> dict[str, str]:

@@ -214,7 +214,7 @@ def test_files_of_committed_batches_are_removed(tmp_path: Path) -> None:
 
 def test_the_checkpoint_of_another_source_is_an_error(tmp_path: Path) -> None:
     stream = file_stream(lines(tmp_path / "in", 1))
-    with running(stream), pytest.raises(ConnectError, match="checkpointLocation of this query alone"):
+    with running(stream), pytest.raises(ConnectError, match="use a checkpointLocation for this query only"):
         stream.reader.latestOffset({"n": 1}, ALL)
 
 
