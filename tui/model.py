@@ -134,7 +134,8 @@ def _task(entry: Mapping[str, Json]) -> Task:
     number, state = entry.get("id"), _text(entry.get("state"))
     if type(number) is not int:
         raise _Misfit(f"expected the number of a task, got {number!r:.40}")
-    trace = entry.get("trace") if state == "FAILED" else ""  # a RESTARTING task still has its old trace
+    # A RESTARTING task still has its old trace; for an UNASSIGNED one, Headrace reports why it does not start.
+    trace = entry.get("trace") if state in ("FAILED", "UNASSIGNED") else ""
     worker, version = _text(entry.get("worker_id")), _text(entry.get("version"))
     return Task(number, state or "UNKNOWN", worker, version, _text(trace))
 

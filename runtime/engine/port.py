@@ -46,7 +46,8 @@ class EngineListener(Protocol):
     """Events of the engine; always called on the worker's event loop."""
 
     def task_state(self, task: TaskId, epoch: int, state: State, trace: str | None) -> None:
-        """RUNNING, PAUSED, FAILED (with trace) or UNASSIGNED (about to be lost), when the state changes in the slot."""
+        """RUNNING, PAUSED or FAILED (with trace), when the state changes in the slot; UNASSIGNED if the task is about
+        to be lost or waits for a slot, with the reason as trace if it is known."""
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         """The first record of this task for a topic (topic tracking)."""
@@ -92,6 +93,10 @@ class Engine(Protocol):
     @property
     def has_slots(self) -> bool:
         """Whether any slot is connected."""
+
+    @property
+    def slots_without_core(self) -> Sequence[int]:
+        """The numbers of the slots that wait for a core of a Spark cluster."""
 
     def may_run(self) -> bool:
         """Whether this worker's membership in its group is confirmed: only then may its slots run tasks.

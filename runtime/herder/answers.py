@@ -305,9 +305,10 @@ class OrphansAnswer(TypedDict):
 
 
 class GroupWorkerAnswer(TypedDict):
-    """A worker of the group. `load` is the number of processor cores in use, measured at `load_at`. `memory` is
-    that of its slots in bytes with their JVMs for Java plugins, `java_memory` that of these JVMs; None for workers that
-    have not answered. `connectors` are those that run on the worker, which may differ from those of its `tasks`."""
+    """A worker of the group. `slots_without_core` are the numbers of slots that wait for a core of a Spark cluster.
+    `load` is the number of processor cores in use, measured at `load_at`. `memory` is that of its slots in bytes with
+    their JVMs for Java plugins, `java_memory` that of these JVMs. None for workers that have not answered. `connectors`
+    are those that run on the worker, which may differ from those of its `tasks`."""
 
     worker_id: str
     url: str
@@ -316,6 +317,7 @@ class GroupWorkerAnswer(TypedDict):
     implementation: str
     version: str
     slots: int
+    slots_without_core: list[int] | None
     load: float
     load_at: int
     memory: int | None

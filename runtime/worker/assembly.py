@@ -222,7 +222,10 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
     metrics = Metrics(herder, statuses, board, engine, stalls, restarts, limit_of, lambda: health.ready)
 
-    workers = Workers(group, cordons, configs, config.slots, lambda: loads.total, running=lambda: engine.slots)
+    workers = Workers(
+        group, cordons, configs, config.slots, lambda: loads.total,
+        running=lambda: engine.slots, without_core=lambda: engine.slots_without_core,
+    )  # fmt: skip
     masks = Masks(host.password_keys)
     stream = EventStream(events, herder, progress, masks, PeerEvents(peers, events, progress))
     admin = admin_routes(loggers)

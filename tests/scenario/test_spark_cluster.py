@@ -167,5 +167,8 @@ async def test_slots_of_a_decommissioned_executor_are_drained(rig: ClusterRig) -
 @pytest.mark.soak
 async def test_a_slot_without_a_core_is_named(rig: ClusterRig, caplog: pytest.LogCaptureFixture) -> None:
     rig.engine.start_task(replace(task_spec("lonely"), dedicated=True))
-    await until(lambda: "Slot(s) 2 wait for a core" in caplog.text, 60)
+    await until(lambda: rig.heard.has(TaskId("lonely", 0), 1, State.UNASSIGNED), 60)
+    assert "slot(s) 2 have none on spark://" in rig.heard.trace(TaskId("lonely", 0), State.UNASSIGNED)
+    assert rig.engine.slots_without_core == [2]
+    assert "Slot(s) 2 wait for a core" in caplog.text
     assert await rig.engine.stop_task(TaskId("lonely", 0), 5.0)

@@ -65,8 +65,8 @@ class Recorder:
     def has(self, task: TaskId, epoch: int, state: State) -> bool:
         return any(entry[:3] == (task, epoch, state) for entry in self.states)
 
-    def trace(self, task: TaskId) -> str:
-        return next(trace or "" for id_, _, state, trace, _ in self.states if id_ == task and state is State.FAILED)
+    def trace(self, task: TaskId, of: State = State.FAILED) -> str:
+        return next(trace or "" for id_, _, state, trace, _ in self.states if id_ == task and state is of)
 
     def lost_tasks(self) -> list[tuple[TaskId, int]]:
         return [entry[:2] for entry in self.lost]

@@ -249,7 +249,8 @@ class LoggerAnswer(TypedDict, total=False):
 
 
 class WorkerAnswer(TypedDict):
-    """A worker of `GET /workers`. `load` is the number of processor cores in use."""
+    """A worker of `GET /workers`. `load` is the number of processor cores in use; `slots_without_core` are the slots
+    that wait for a core of a Spark cluster."""
 
     worker_id: str
     connectors: list[str]
@@ -261,6 +262,7 @@ class WorkerAnswer(TypedDict):
     leader: NotRequired[bool]
     here: NotRequired[bool]
     slots: NotRequired[int]
+    slots_without_core: NotRequired[list[int] | None]
     load: NotRequired[float]
 
 

@@ -191,6 +191,7 @@ WORKERS = Object(
                     "leader": FLAG,
                     "here": FLAG,
                     "slots": COUNT,
+                    "slots_without_core": ListOf(COUNT),
                     "load": Number((int, float), 0),
                 },
             )

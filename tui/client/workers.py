@@ -32,6 +32,7 @@ class ClusterWorker(NamedTuple):
     slots: int | None = None
     load: float | None = None  # processor cores in use
     url: str = ""
+    slots_without_core: tuple[int, ...] = ()
 
 
 class ClusterWorkers(NamedTuple):
@@ -92,6 +93,7 @@ def _worker(one: WorkerAnswer) -> ClusterWorker:
         slots=one.get("slots"),
         load=one.get("load"),
         url=one.get("url") or "",
+        slots_without_core=tuple(one.get("slots_without_core") or ()),
     )
 
 

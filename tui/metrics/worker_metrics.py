@@ -14,7 +14,8 @@ _LABEL = re.compile(r'(?P<name>\w+)="(?P<text>(?:\\.|[^"\\])*)"')
 
 class WorkerMetrics(NamedTuple):
     """`slots` has the tasks by slot. Records are counted since the worker started; `lag` is None without sinks.
-    `memory` has bytes by slot with those of its JVM for Java plugins, `java_memory` those of the JVMs alone."""
+    `memory` has bytes by slot with those of its JVM for Java plugins, `java_memory` those of the JVMs alone.
+    `without_core` is the number of slots that wait for a core of a Spark cluster."""
 
     slots: Mapping[int, int] = {}
     written: float = 0.0
@@ -24,6 +25,7 @@ class WorkerMetrics(NamedTuple):
     restarts: int = 0
     memory: Mapping[int, int] = {}
     java_memory: Mapping[int, int] = {}
+    without_core: int = 0
 
     @property
     def tasks(self) -> int:
@@ -42,6 +44,7 @@ def worker_metrics(text: str) -> WorkerMetrics:
         restarts=_total(text, "headrace_task_restarts_total"),
         memory=_by_slot(text, "headrace_slot_memory_bytes"),
         java_memory=_by_slot(text, "headrace_slot_java_memory_bytes"),
+        without_core=_total(text, "headrace_slots_without_core"),
     )
 
 

@@ -7,7 +7,7 @@ import math
 import signal
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -352,6 +352,16 @@ class Roster:
                     self.suspects.forget(task.spec.id)
                     self._await_slot(task)
                 self.extras.remove(slot)
+
+    def waiting_for(self, slots: Collection[int]) -> list[TaskRun]:
+        """The tasks that cannot start before one of these slots, which are not up."""
+        usable = [link for link in self.links.values() if link.usable and not self.extras.is_private(link.slot)]
+        isolated = [queue for cell, queue in self._isolated.items() if self.extras.of(cell) in slots]
+        found = [task for queue in isolated for task in queue.values()]
+        if not all(map(self.extras.is_private, slots)):
+            shared = self._waiting.values()
+            found += [task for task in shared if all(_full(link, needed(task.spec)) for link in usable)]
+        return [task for task in found if task.waiting and self.tasks.get(task.spec.id) is task]
 
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""

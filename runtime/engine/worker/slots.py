@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from runtime.config.spark_cluster import bind_address, driver_host
-from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink
+from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo
@@ -24,6 +24,7 @@ from runtime.engine.protocol.messages import ExecutorsMessage, FromSlot, SlotEnd
 from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import EngineSettings, session_socket
 from runtime.engine.worker.archives import WorkerArchives
+from runtime.engine.worker.core_waits import CoreWaits
 from runtime.engine.worker.keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.engine.worker.lost_links import LostLinks
@@ -37,7 +38,6 @@ from runtime.system.processes import is_below
 
 _log = logging.getLogger(__name__)
 
-CORE_WAIT = 10.0  # seconds for which a slot waits for a core of the cluster before it is logged
 MAX_STACK = 64 * 1024  # characters of a stack that are logged
 
 
@@ -66,7 +66,7 @@ class Slots:
         self._granter = LeaseGranter(lease, settings.lease_ttl, clock)
         self._folder = ""
         self._lost = LostLinks(clock, self._lose)
-        self._waiting: Sequence[int] = ()  # slots that wait for a core of the cluster
+        self._core_waits = CoreWaits(roster, settings.master, clock, self._report_unassigned)
         self._secret = secrets.token_hex(32)
         self._remote: RemoteServer | None = None  # None in local mode
         self._archives: WorkerArchives | None = None
@@ -87,6 +87,11 @@ class Slots:
     def infos(self) -> Sequence[SlotInfo]:
         """All connected slots, by number."""
         return [link.info() for _, link in sorted(self._roster.links.items())]
+
+    @property
+    def without_core(self) -> Sequence[int]:
+        """The slots that wait for a core of the cluster."""
+        return self._core_waits.slots
 
     def revoke_leases(self) -> None:
         """End all leases that have been granted. Thread-safe."""
@@ -191,9 +196,13 @@ class Slots:
         if self.driver is not None and (late := watch.not_connecting(self.driver.ready)):
             self.driver.restart_slots(late)
         for task in watch.check_waiting():
-            self._listener.task_state(task.spec.id, task.spec.epoch, State.UNASSIGNED, None)
+            self._report_unassigned(task, None)
+        self._core_waits.check()
         watch.lift_limits()
         self.request_slots()
+
+    def _report_unassigned(self, task: TaskRun, reason: str | None) -> None:
+        self._listener.task_state(task.spec.id, task.spec.epoch, State.UNASSIGNED, reason)
 
     # SlotLinkListener
 
@@ -348,6 +357,7 @@ class Slots:
     def _driver_ended(self) -> None:
         for link in list(self._roster.links.values()):
             self._drop(link, "Spark's driver has ended", kill=True)
+        self._core_waits.changed(())
         self._roster.suspects.driver_ended(self._clock())
         self._roster.starts = StartHistory()
 
@@ -370,20 +380,8 @@ class Slots:
             if link is not None and not link.draining:
                 _log.warning("Slot %d is drained: Spark is decommissioning its executor", slot)
                 link.drain("the executor of its slot is being decommissioned")
-        new = sorted({*report["waiting"]} - {*self._waiting})
-        self._waiting = report["waiting"]
-        self._roster.slots_without_core(new)
-        if new:  # logged later: executors may be starting
-            asyncio.get_running_loop().call_later(CORE_WAIT, self._log_waiting, new)
+        self._roster.slots_without_core(self._core_waits.changed(report["waiting"]))
         self._place()
-
-    def _log_waiting(self, slots: Sequence[int]) -> None:
-        if waiting := [slot for slot in slots if slot in self._waiting and slot not in self._roster.links]:
-            _log.warning(
-                "Slot(s) %s wait for a core: no executor of %s has a free one. Add executors or cores "
-                "(spark.cores.max, spark.dynamicAllocation.enabled), or lower headrace.slots",
-                ", ".join(map(str, waiting)), self._settings.master,
-            )  # fmt: skip
 
     def _driver_line(self, level: str, line: str) -> None:
         self._listener.log(level, "runtime.engine.driver.driver", line, "")

@@ -66,6 +66,10 @@ class SparkEngine:
     def has_slots(self) -> bool:
         return bool(self._roster.links)
 
+    @property
+    def slots_without_core(self) -> Sequence[int]:
+        return self._slots.without_core
+
     def may_run(self) -> bool:
         return self._slots.may_run()
 

@@ -28,12 +28,12 @@ class Workers:
     def __init__(
         self, group: Group, cordons: Cordons, configs: ConfigStore, slots: int,
         load: Callable[[], float] = lambda: 0.0, clock: Callable[[], float] = time.time,
-        running: Callable[[], Sequence[SlotInfo]] = tuple,
+        running: Callable[[], Sequence[SlotInfo]] = tuple, without_core: Callable[[], Sequence[int]] = tuple,
     ) -> None:  # fmt: skip
         """`slots` is the number of slots of this worker, for a standalone worker's own answer; `load` returns its
-        present load, `running` its slots that are up."""
+        present load, `running` its slots that are up, `without_core` those that wait for a core."""
         self._group, self._cordons, self._configs, self._slots = group, cordons, configs, slots
-        self._load, self._clock, self._running = load, clock, running
+        self._load, self._clock, self._running, self._without_core = load, clock, running, without_core
 
     def view(self) -> WorkersAnswer:
         """GET /workers: complete at the leader, elsewhere as of the last rebalance."""
@@ -66,6 +66,7 @@ class Workers:
             "here": True,
             "load": round(self._load(), 2),
             "load_at": int(self._clock() * 1000),
+            "slots_without_core": list(self._without_core()),
             "memory": sum(slot.memory for slot in slots),
             "java_memory": sum(slot.java_memory for slot in slots),
         }
@@ -148,6 +149,7 @@ class Workers:
             "implementation": worker.implementation,
             "version": worker.version,
             "slots": worker.slots,
+            "slots_without_core": None,
             "load": round(worker.load, 2),
             "load_at": int(worker.load_at * 1000),
             "memory": None,

@@ -76,6 +76,8 @@ class Metrics:
         delayed = self._restarts.counts.delayed
         f.counter("headrace_auto_restarts_delayed_total", {}, delayed, "Automatic restarts that waited for the budget.")
         f.gauge("headrace_slots", {}, len(slots), "Slots that are up.")
+        without_core = len(self._engine.slots_without_core)
+        f.gauge("headrace_slots_without_core", {}, without_core, "Slots that wait for a core of the Spark cluster.")
         for slot in slots:
             own = {"slot": slot.slot}
             f.gauge("headrace_slot_task_count", own, len(slot.tasks), "Tasks that a slot runs.")

@@ -161,8 +161,9 @@ class StatusBoard:
             log.info("%s is %s", subject, state, extra=extra)
         else:
             message = f"{subject} is {state}: {reason_of(trace)}"
-            log.error("%s", message, extra=extra)
-            self._events.notice("ERROR", message, name, task)
+            level = logging.WARNING if state is State.UNASSIGNED else logging.ERROR
+            log.log(level, "%s", message, extra=extra)
+            self._events.notice("WARN" if level == logging.WARNING else "ERROR", message, name, task)
         self.publish_entry(name)
 
     def _scrubbed(self, trace: str | None) -> str | None:

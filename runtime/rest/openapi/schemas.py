@@ -190,8 +190,8 @@ SCHEMAS: dict[str, Schema] = {
         group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
         workers=array(strict(
             worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
-            version=TEXT, slots=NUMBER, load={"type": "number"}, load_at=NUMBER,
-            memory=nullable(NUMBER), java_memory=nullable(NUMBER),
+            version=TEXT, slots=NUMBER, slots_without_core=nullable(array(NUMBER)),
+            load={"type": "number"}, load_at=NUMBER, memory=nullable(NUMBER), java_memory=nullable(NUMBER),
             state={"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]},
             connectors=array(TEXT), tasks=array(ref("TaskId")),
         )),

@@ -36,6 +36,8 @@ class GetWorkers(Command):
             context.narrate("the group is rebalancing")
         if text := waiting_text(found, time.time()):
             context.narrate(text)
+        if text := core_text(found):
+            context.narrate(text)
         raw = found.raw if found.reported else {"workers": [_as_json(one) for one in found.workers.values()]}
         rows = tuple(_row(one) for one in found.workers.values())
         wide = frozenset({"IMPLEMENTATION", "URL"})
@@ -198,6 +200,16 @@ def _as_json(one: ClusterWorker) -> Json:
 def units_text(one: ClusterWorker) -> str:
     """For example `2 connectors and 5 tasks`."""
     return f"{counted(len(one.connectors), 'connector')} and {counted(len(one.tasks), 'task')}"
+
+
+def core_text(found: ClusterWorkers) -> str:
+    """The slots that wait for a core of a Spark cluster; empty if there are none."""
+    without = {name: one.slots_without_core for name, one in found.workers.items() if one.slots_without_core}
+    if not without:
+        return ""
+    total = sum(map(len, without.values()))
+    where = ", ".join(f"{name} (slot {', '.join(map(str, slots))})" for name, slots in without.items())
+    return f"{counted(total, 'slot waits', 'slots wait')} for a core of the Spark cluster: {where}"
 
 
 def waiting_text(found: ClusterWorkers, now: float) -> str:

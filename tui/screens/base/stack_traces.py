@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from textual.content import Content
 
@@ -14,22 +15,39 @@ _FRAME = re.compile(
 )
 _PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # frames of Headrace's worker
 _CAUSED = "Caused by: "
+FAILED = "FAILED"
 Part = str | tuple[str, str]
 
 
-def each(one: Connector) -> list[tuple[str, str]]:
-    """Pairs of `the connector` or `task 0` and its trace."""
-    parts = [("the connector", one.trace), *((f"task {task.id}", task.trace) for task in one.tasks)]
-    return [(heading, trace) for heading, trace in parts if trace]
+class Trace(NamedTuple):
+    """A trace of a connector: of `the connector` or of `task 0`."""
+
+    heading: str
+    state: str
+    text: str
+
+    @property
+    def question(self) -> str:
+        """`why task 0 failed`; a Headrace worker also reports why a task is UNASSIGNED."""
+        return f"why {self.heading} failed" if self.state == FAILED else f"why {self.heading} is {self.state}"
+
+
+def each(one: Connector) -> list[Trace]:
+    """The traces of a connector and its tasks."""
+    own = Trace("the connector", one.state, one.trace)
+    parts = [own, *(Trace(f"task {task.id}", task.state, task.trace) for task in one.tasks)]
+    return [part for part in parts if part.text]
 
 
 def causes(one: Connector) -> list[tuple[str, list[str]]]:
-    """For each trace, its root cause, then the exceptions that led to it, outermost first."""
-    return [(heading, [f"✗ {way[-1]}", *_way(way)]) for heading, way in _chains(one)]
+    """For each trace the question that it answers, and its root cause, then the exceptions that led to it, outermost
+    first."""
+    chains = [(part, chain(part.text)) for part in each(one)]
+    return [(part.question, [f"{_mark(part)} {way[-1]}", *_way(way)]) for part, way in chains]
 
 
-def _chains(one: Connector) -> list[tuple[str, list[str]]]:
-    return [(heading, chain(trace)) for heading, trace in each(one)]
+def _mark(part: Trace) -> str:
+    return "✗" if part.state == FAILED else "○"
 
 
 def chain(trace: str) -> list[str]:
@@ -47,12 +65,12 @@ def content(one: Connector) -> Content:
     if not one.traces:
         return Content.assemble(("no stack trace: nothing has failed", "$text-muted"))
     parts: list[Part] = []
-    for heading, why in causes(one):
-        parts += [(f"why {heading} failed\n", "bold $accent"), (f"{why[0]}\n", "bold $error")]
+    for question, why in causes(one):
+        parts += [(f"{question}\n", "bold $accent"), (f"{why[0]}\n", "bold $error")]
         parts += [(f"  {line}\n", "$error") for line in why[1:]]
-    for heading, trace in each(one):
-        parts.append((f"\n{heading}: full trace (y copies it)\n", "bold $accent"))
-        parts += [_styled(line) for line in visible_lines(trace.rstrip())]
+    for part in each(one):
+        parts.append((f"\n{part.heading}: full trace (y copies it)\n", "bold $accent"))
+        parts += [_styled(line) for line in visible_lines(part.text.rstrip())]
     return Content.assemble(*parts)
 
 

@@ -76,7 +76,9 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
         parts.extend([(f"{key:<8} ", "$text-muted"), *value, "\n"])
 
     by_slot = ("  by slot ", "$text-muted")
-    line("slots", f"{len(known.slots)} up, {counted(known.tasks, 'task')}", by_slot, _each(known.slots))
+    waits = counted(known.without_core, "waits", "wait")
+    without_core = [(f"{waits} for a core, ", "bold $warning")] if known.without_core else []
+    line("slots", f"{len(known.slots)} up, ", *without_core, counted(known.tasks, "task"), by_slot, _each(known.slots))
     if known.memory:
         jvms = f", JVMs of Java plugins {_megabytes(known.java_memory)} MB" if known.java_memory else ""
         sizes = {slot: size // 1_000_000 for slot, size in known.memory.items()}

@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from tui.client.client import Connect
 from tui.client.workers import ACTIVE, CONNECTOR, ClusterWorkers, reported
-from tui.commands.cluster.workers import waiting_text
+from tui.commands.cluster.workers import core_text, waiting_text
 from tui.errors import HeadraceError, NotFound, Refused, error_line
 from tui.formatting import counted
 from tui.model import Connector
@@ -183,9 +183,11 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         group = self.group
         if group is None:
             return [] if self._reports else [(NOT_REPORTED, "$text-muted")]
+        without_core = [(f"  {visible(text)}", "$warning")] if (text := core_text(group)) else []
         if group.is_standalone:
-            return [("a standalone worker, which has no group", "$text-muted")]
+            return [("a standalone worker, which has no group", "$text-muted"), *without_core]
         parts: list[Part] = [(f"group {visible(group.group_id)}, generation {group.generation}", "$text-muted")]
+        parts += without_core
         if group.rebalancing:
             parts.append(("  rebalancing", "bold $accent"))
         if not group.leader:

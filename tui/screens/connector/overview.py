@@ -56,8 +56,8 @@ def overview(one: Connector, notices: Sequence[str] = (), pace: Pairs = (), belo
         )
     if len(one.tasks) > MAX_TASKS:
         line("", (f"and {len(one.tasks) - MAX_TASKS} more; 2 shows all", "$text-muted"))
-    for heading, why in stack_traces.causes(one):
-        parts.append((f"\nwhy {heading} failed (t shows the full trace)\n", "bold $accent"))
+    for question, why in stack_traces.causes(one):
+        parts.append((f"\n{question} (t shows the full trace)\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in why]
     parts.append(below)
     if notices:

@@ -58,7 +58,7 @@ class Rig:
         self.cordons = Cordons(self.documents)
         app = application(
             worker_routes(
-                Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0, lambda: SLOTS),
+                Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0, lambda: SLOTS, lambda: [2]),
                 unguarded,
                 leader,
             )
@@ -108,6 +108,7 @@ async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None
         "implementation": "headrace",
         "version": "0.1.0",
         "slots": 2,
+        "slots_without_core": [2],
         "load": 1.5,
         "load_at": 20_000,
         "memory": 300,
@@ -117,7 +118,7 @@ async def test_the_group_is_listed_with_leader_units_and_waiting_units() -> None
         "tasks": [{"connector": "lines", "task": 0}],
     }
     assert (a["load"], a["load_at"]) == (0.5, 12_000), "as of the last rebalance"
-    assert (a["memory"], a["java_memory"]) == (None, None)
+    assert (a["memory"], a["java_memory"], a["slots_without_core"]) == (None, None, None)
     assert list(SCHEMAS["Workers"]["properties"]["workers"]["items"]["properties"]) == list(b)
 
 

@@ -7,6 +7,8 @@ from tui.metrics.worker_metrics import WorkerMetrics, samples, worker_metrics
 TEXT = r"""# HELP headrace_slots Slots that are up.
 # TYPE headrace_slots gauge
 headrace_slots 2
+# TYPE headrace_slots_without_core gauge
+headrace_slots_without_core 3
 # HELP headrace_slot_task_count Tasks that a slot runs.
 # TYPE headrace_slot_task_count gauge
 headrace_slot_task_count{slot="0"} 3
@@ -40,7 +42,7 @@ headrace_sink_record_lag{connector="a",task="0"} 12
 
 
 def test_the_metrics_of_a_worker() -> None:
-    assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4, {0: 100, 11: 150}, {11: 50})
+    assert worker_metrics(TEXT) == WorkerMetrics({0: 3, 11: 2}, 42.5, 12, 7, 1, 4, {0: 100, 11: 150}, {11: 50}, 3)
     assert worker_metrics(TEXT).tasks == 5
 
 

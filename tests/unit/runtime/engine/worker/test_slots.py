@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,8 +16,9 @@ from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, Tas
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.protocol.messages import VERSION, FromSlot
+from runtime.engine.protocol.messages import VERSION, ExecutorsMessage, FromSlot
 from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.core_waits import CORE_WAIT
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.slots import Slots
@@ -275,3 +277,39 @@ async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> 
 
 def _open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_tasks_without_a_core_are_unassigned_with_the_reason(
+    remote: RemoteRig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until their slot gets a core. Tasks that have slots, or that start in a moment, are not reported."""
+    remote.with_task().leased = True
+    lonely = TaskRun(replace(task_spec("lonely"), dedicated=True))
+    remote.roster.add(lonely)
+    assert not list(remote.roster.placements()), "its slot is requested"
+    executors: ExecutorsMessage = {"op": "executors", "waiting": [1], "leaving": []}
+
+    def check(seconds: float) -> list[str]:
+        remote.now += seconds
+        remote.slots._core_waits.check()
+        return [f"{task}: {state}: {trace}" for task, _, state, trace, _ in remote.listener.states]
+
+    remote.slots._driver_report(executors)
+    assert (check(CORE_WAIT - 1), remote.slots.without_core) == ([], []), "an executor may be starting"
+    reason = "Waiting for a core: slot(s) 1 have none on spark://elsewhere:7077. Add executors or cores"
+    (reported,) = check(2)
+    assert reported.startswith(f"lonely-0: UNASSIGNED: {reason}")
+    assert len(check(60)) == 1, "once"
+    assert caplog.text.count("Slot(s) 1 wait for a core") == 1
+    assert remote.slots.without_core == [1]
+    remote.slots._driver_report({**executors, "waiting": []})
+    assert check(1)[1:] == ["lonely-0: UNASSIGNED: None"]
+    assert remote.slots.without_core == []
+
+
+async def test_shared_tasks_wait_for_a_core_only_if_no_slot_has_room(remote: RemoteRig) -> None:
+    task = TaskRun(task_spec("a"))
+    remote.roster.add(task)
+    assert remote.roster.waiting_for([0]) == [task]
+    remote.up().leased = True
+    assert remote.roster.waiting_for([0]) == []

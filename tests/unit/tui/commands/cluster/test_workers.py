@@ -92,7 +92,9 @@ TWO = group(worker(A, "ACTIVE", ("lines", -1), ("lines", 1), leader=True), worke
 
 def test_workers_are_listed() -> None:
     waiting = [{"connector": "gone", "task": 0, "until": 2}]
-    run = Run("get workers", {"/workers": {**TWO, "rebalancing": True, "waiting": waiting}})
+    two = {**TWO, "rebalancing": True, "waiting": waiting}
+    two["workers"] = [{**one, "slots_without_core": [2, 3] if one["leader"] else None} for one in TWO["workers"]]
+    run = Run("get workers", {"/workers": two})
     assert run.result.table is not None
     assert run.result.table.rows == (
         (A, "ACTIVE", "leader", "0.1.0", 2, "0.3", 1, 1, "headrace", f"http://{A}/"),
@@ -100,10 +102,11 @@ def test_workers_are_listed() -> None:
     )
     assert "IMPLEMENTATION" not in render(run.result, "table") and "IMPLEMENTATION" in render(run.result, "wide")
     assert render(run.result, "name").split() == [A, B]
-    assert run.result.raw["workers"] == TWO["workers"]
+    assert run.result.raw["workers"] == two["workers"]
     assert run.narrated == [
         "the group is rebalancing",
         "1 connector or task waits for a worker that has left, for at most 0 s",
+        f"2 slots wait for a core of the Spark cluster: {A} (slot 2, 3)",
     ]
 
 

@@ -13,7 +13,10 @@ def test_a_single_record_is_counted_in_the_singular() -> None:
     assert "memory" not in text
 
 
-def test_memory_is_shown_with_the_part_of_java_plugins() -> None:
-    known = WorkerMetrics({0: 1, 1: 0}, memory={0: 150_400_000, 1: 90_000_000}, java_memory={0: 33_000_000})
+def test_slots_without_a_core_and_the_memory_of_java_plugins_are_shown() -> None:
+    known = WorkerMetrics(
+        {0: 1, 1: 0}, memory={0: 150_400_000, 1: 90_000_000}, java_memory={0: 33_000_000}, without_core=2
+    )
     lines = described(known, RateHistory(), 20, 0.0).plain.splitlines()
+    assert lines[0] == "slots    2 up, 2 wait for a core, 1 task  by slot 0: 1  1: 0"
     assert lines[1] == "memory   240 MB, JVMs of Java plugins 33 MB  by slot 0: 150  1: 90"
