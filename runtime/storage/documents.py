@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.kafka.formats import compact
@@ -31,6 +31,14 @@ class Documents:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
         self._pieces: dict[bytes, bytes] = {}
+        self._followers: list[tuple[str, Callable[[str, bool], None]]] = []
+
+    def follow(self, prefix: str, follower: Callable[[str, bool], None]) -> None:
+        """Call this function with the key of each document with this prefix that exists, also later, and whether it
+        exists still."""
+        self._followers.append((prefix, follower))
+        for key in self.keys(prefix):
+            follower(key, True)
 
     async def read_to_end(self) -> None:
         """Apply every record that is in the topic now."""
@@ -80,13 +88,16 @@ class Documents:
             else:
                 self._pieces[key] = value
             return
-        head = json_object(value)
+        head, name = json_object(value), key.decode()
         if head is None:
-            self._heads.pop(key.decode(), None)
+            self._heads.pop(name, None)
         elif isinstance(head.get("document"), dict) or {"edition", "pieces"} <= head.keys():
-            self._heads[key.decode()] = head
+            self._heads[name] = head
         else:
             raise MalformedRecord("neither a document nor the head of one")
+        for prefix, follower in self._followers:
+            if name.startswith(prefix):
+                follower(name, head is not None)
 
 
 def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:

@@ -60,7 +60,7 @@ class Connectors:
         """Start a loop for each connector of which this worker owns anything. Tasks that an earlier process of this
         worker ran are reported as UNASSIGNED first."""
         await self._starts.crashes.begin()
-        self._restarts.start(self._restart_failed)
+        self._restarts.start(self._restart_failed, self._group.owns)
         for number, name in enumerate(self._group.owned()):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
@@ -89,7 +89,7 @@ class Connectors:
         """The config topic has new records of this connector, or this worker's part in it has changed."""
         if self._services is None or self._closed:
             return
-        self._restarts.changed(name, partial(self._group.owns, name))
+        self._restarts.changed(name)
         loop = self._loops.get(name)
         if loop is None or loop.gone:
             if self._configs.connector(name) is None or not self._group.owns_any(name):

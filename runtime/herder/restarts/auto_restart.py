@@ -38,6 +38,9 @@ BURST_SECONDS = 10.0
 Restart = Callable[[str, int], bool]
 """Restarts a failed connector (protocol.CONNECTOR) or task. False if this worker no longer runs it."""
 
+Owns = Callable[[str, int], bool]
+"""Whether this worker owns a connector (protocol.CONNECTOR) or task."""
+
 
 @dataclass(slots=True)
 class _Owned:
@@ -73,13 +76,14 @@ class AutoRestarts:
         self._queue: list[tuple[float, int, str, int]] = []  # due time in seconds since 1970, number, name, unit
         self._numbers, self._news = itertools.count(), asyncio.Event()
         self._restart: Restart = lambda name, unit: False
+        self._owns: Owns = lambda name, unit: False
         self._running: asyncio.Task[None] | None = None
         self._removing: set[asyncio.Task[None]] = set()
         self.counts = RestartCounts()
 
-    def start(self, restart: Restart) -> None:
+    def start(self, restart: Restart, owns: Owns) -> None:
         """Carry out restarts from now on."""
-        self._restart = restart
+        self._restart, self._owns = restart, owns
         self._running = asyncio.create_task(self._run(), name="automatic restarts")
 
     def close(self) -> None:
@@ -90,7 +94,10 @@ class AutoRestarts:
     # reports
 
     def state(self, name: str, unit: int, state: State, trace: str | None, restartable: bool) -> None:
-        """This worker reports the state of a connector or task. `restartable`: another start may succeed."""
+        """This worker reports the state of a connector or task. `restartable`: another start may succeed. A unit that
+        fails after it was assigned to another worker is started, and counted, by that worker."""
+        if not self._owns(name, unit):
+            return
         if state is State.FAILED:
             if restartable and (stored := self._configs.connector(name)) is not None:
                 self._failed(stored, unit, trace or "")
@@ -103,16 +110,16 @@ class AutoRestarts:
             if (owned := self._known(name, unit)) is not None and (owned.record.attempts or owned.record.ended):
                 self._store(name, unit, owned, owned.record.again(owned.record.config))
 
-    def changed(self, name: str, owns: Callable[[int], bool]) -> None:
-        """The connector's records in the config topic have changed, or the units that this worker owns (`owns`)."""
+    def changed(self, name: str) -> None:
+        """The connector's records in the config topic have changed, or the units that this worker owns."""
         stored, known = self._configs.connector(name), self._owned.get(name, {})
-        for unit in [unit for unit in known if stored is None or not owns(unit)]:
+        for unit in [unit for unit in known if stored is None or not self._owns(name, unit)]:
             del known[unit]  # the next owner starts the unit, and reads the record
         if stored is None:
             self._owned.pop(name, None)
             for key in [key for key in self.counts.restarts if key[0] == name]:
                 del self.counts.restarts[key]
-            if self._running is not None and any(self._records.of(name)):
+            if self._running is not None and self._records.has(name):
                 self._removing.add(removal := asyncio.create_task(self._remove(name)))
                 removal.add_done_callback(self._removing.discard)
         elif stored.target is TargetState.STARTED:
@@ -153,7 +160,7 @@ class AutoRestarts:
                         for past in record.history
                     ],
                 }
-                for unit, record in sorted(self._records.of(name), key=lambda found: found[0])
+                for unit, record in self._records.of(name)
             ],
         }
 
@@ -166,7 +173,7 @@ class AutoRestarts:
 
     def _failed(self, stored: StoredConnector, unit: int, trace: str) -> None:
         policy, name, now = self._policy(stored), stored.name, self._now()
-        if policy.attempts == 0 or stored.target is not TargetState.STARTED:
+        if policy.attempts == 0 or stored.target is TargetState.STOPPED:
             return
         config = digest(stored.start_config)
         owned = self._known(name, unit) or self._keep(name, unit, RestartRecord(config))
@@ -256,24 +263,27 @@ class AutoRestarts:
             return
         if owned.record.due > self._now() + 1:
             return  # an earlier restart, which was replaced by this one
-        if stored.target is TargetState.PAUSED:
-            owned.held = True
-            return
-        if (wait := self._budget.wait(1)) > 0:
+        if stored.target is not TargetState.PAUSED and (wait := self._budget.wait(1)) > 0:
             self.counts.delayed += 1
             await asyncio.sleep(wait)
         self._carry_out(name, unit, owned)
 
     def _carry_out(self, name: str, unit: int, owned: _Owned) -> None:
         stored = self._configs.connector(name)
-        owned.queued = False
         if self._owned.get(name, {}).get(unit) is not owned or owned.record.due is None or stored is None:
+            owned.queued = False
             return  # restarted by hand, moved or deleted while it waited for the budget
-        self._store(name, unit, owned, owned.record.restarted(self._now()))
+        owned.held = stored.target is TargetState.PAUSED
+        if owned.held:
+            return
+        owned.queued = False
         if stored.target is TargetState.STARTED and self._policy(stored).attempts and self._restart(name, unit):
+            self._store(name, unit, owned, owned.record.restarted(self._now()))
             self._budget.take(1)
             self.counts.restarts[name, unit] += 1
             self._notice("INFO", name, unit, f"is restarted automatically, attempt {owned.record.attempts}")
+        else:
+            self._store(name, unit, owned, owned.record.cancelled())
 
     # shared
 

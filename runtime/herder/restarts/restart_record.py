@@ -51,6 +51,10 @@ class RestartRecord:
         history = (replace(self.history[0], restarted=now), *self.history[1:])
         return replace(self, due=None, history=history)
 
+    def cancelled(self) -> RestartRecord:
+        """Without the restart that was waiting, which is not carried out."""
+        return replace(self, due=None)
+
     def again(self, config: str) -> RestartRecord:
         """With all attempts again."""
         return replace(self, config=config, attempts=0, due=None, ended=False)
@@ -66,6 +70,21 @@ class RestartRecords:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
+        self._units: dict[str, set[int]] = {}  # by connector: thousands may be deleted at once
+        documents.follow(_PREFIX, self._noted)
+
+    def _noted(self, key: str, exists: bool) -> None:
+        unit, _, name = key.removeprefix(_PREFIX).partition(":")
+        if exists:
+            self._units.setdefault(name, set()).add(int(unit))
+        elif units := self._units.get(name):
+            units.discard(int(unit))
+            if not units:
+                del self._units[name]
+
+    def has(self, name: str) -> bool:
+        """Whether the connector or a task of it has ever failed."""
+        return name in self._units
 
     def get(self, name: str, unit: int) -> RestartRecord | None:
         """The record of a connector (unit protocol.CONNECTOR) or task; None if it has never failed."""
@@ -74,10 +93,9 @@ class RestartRecords:
 
     def of(self, name: str) -> Iterator[tuple[int, RestartRecord]]:
         """The records of a connector and its tasks, by unit."""
-        for key in self._documents.keys(_PREFIX):
-            unit, _, connector = key.removeprefix(_PREFIX).partition(":")
-            if connector == name and (record := self.get(name, int(unit))) is not None:
-                yield int(unit), record
+        for unit in sorted(self._units.get(name, ())):
+            if (record := self.get(name, unit)) is not None:
+                yield unit, record
 
     async def put(self, name: str, unit: int, record: RestartRecord) -> None:
         """Store a record. Raises KafkaProblem."""

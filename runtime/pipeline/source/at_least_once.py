@@ -64,7 +64,7 @@ class AtLeastOnceDelivery:
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
         self._next_commit = time.monotonic() + spec.flush_interval
         self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
-        self._commits = CommitCalls(task, control, spec.flush_interval)
+        self._commits = CommitCalls(task, control, spec.flush_interval, requests)
 
     def start(self) -> None:
         """Nothing to prepare."""
@@ -81,6 +81,7 @@ class AtLeastOnceDelivery:
     def tend(self) -> None:
         self._take_requests()
         self._acknowledge()
+        self._commits.make_up()
         self._commit_when_due()
 
     def pause(self) -> None:
@@ -94,6 +95,9 @@ class AtLeastOnceDelivery:
             self._control.wait(min(seconds, max(self._next_commit - time.monotonic(), 0.0)))
         else:
             self._control.wait(self._commits.wait(seconds))
+
+    def possible_delay(self, seconds: float) -> float:
+        return seconds
 
     def finish(self, failed: bool) -> None:
         """Wait for unacknowledged batches and commit their offsets, within the flush timeout."""

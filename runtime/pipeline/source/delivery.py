@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SourceTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
+    from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.task.control import Control
 
 _log = logging.getLogger(__name__)
@@ -44,6 +45,9 @@ class SourceDelivery(Protocol):
     def wait(self, seconds: float) -> None:
         """Wait while there is nothing to poll, for at most `seconds`."""
 
+    def possible_delay(self, seconds: float) -> float:
+        """How much of a delay by the rate limit is possible before the next records."""
+
     def finish(self, failed: bool) -> None:
         """The task ends: commit what can be committed within the flush timeout. `failed`: an exception ends it."""
 
@@ -71,15 +75,20 @@ class TopicsInUse:
 
 class CommitCalls:
     """Calls the task's commit(): after each commit of offsets, and at intervals while there is nothing to commit, as
-    Connect does. Costs nothing if the task does not implement it."""
+    Connect does. Costs nothing if the task does not implement it.
+
+    After commit() a task may discard all records that it has returned, so a call waits while the rate limit holds back
+    some of them. A task that ends before they are sent is not called again."""
 
     def __init__(
-        self, task: SourceTask, control: Control, interval: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, task: SourceTask, control: Control, interval: float, requests: CommitRequests,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self._task, self._control, self._interval, self._clock = task, control, interval, clock
+        self._requests = requests
         self._wanted = implements(task, "commit")
         self._next = clock() + interval
-        self._started = False
+        self._started = self._deferred = False
 
     def started(self) -> None:
         """start() has returned: from now on commit() may be called."""
@@ -88,13 +97,19 @@ class CommitCalls:
     def committed(self) -> None:
         """Offsets have been committed, or the task ends."""
         self._next = self._clock() + self._interval
-        if not self._wanted or not self._started:
+        self._deferred = self._requests.held
+        if not self._wanted or not self._started or self._deferred:
             return
         try:
             with self._control.calling("commit"):
                 self._task.commit()
         except Exception:  # third-party code
             _log.exception("The task's commit() failed; its offsets are committed nevertheless")
+
+    def make_up(self) -> None:
+        """Make the call that had to wait, if all records that the task has returned are sent now."""
+        if self._deferred and not self._requests.held:
+            self.committed()
 
     def when_due(self) -> None:
         """Call commit() if no offsets have been committed for the interval."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_DELAYED_SHARE = 0.5  # of transaction.timeout.ms for which the rate limit may keep a transaction open
+
 
 class ExactlyOnceDelivery:
     """A SourceDelivery. A transaction ends after each poll, at intervals, or where the task requests it.
@@ -64,7 +66,7 @@ class ExactlyOnceDelivery:
         self._transactions = Transactions(
             spec.producer, control, spec.flush_timeout, purpose, self._reports is not None
         )
-        self._commits = CommitCalls(task, control, spec.flush_interval, clock)
+        self._commits = CommitCalls(task, control, spec.flush_interval, requests, clock)
         self._producer = self._transactions.producer
         self._share = self._producer.share()
         self._sender = Sender(
@@ -86,6 +88,8 @@ class ExactlyOnceDelivery:
             lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
         ) if spec.offsets_copy_topic else None  # fmt: skip
         self._committing: dict[bytes, Mapping[str, Any] | None] = {}
+        self._timeout = float(spec.producer.get("transaction.timeout.ms", 60_000)) / 1000
+        self._began, self._warned_of_limit = 0.0, False  # of the open transaction
 
     def start(self) -> None:
         self._transactions.prepare(self._spec.offsets_topic)
@@ -136,6 +140,23 @@ class ExactlyOnceDelivery:
             self._control.wait(min(seconds, max(self._next_commit - self._clock(), 0.0)))
         else:
             self._control.wait(self._commits.wait(seconds))
+
+    def possible_delay(self, seconds: float) -> float:
+        """Nothing delays the end of a transaction that only the task can end for more than half the time after which
+        Kafka aborts it: its remaining records are a debt, which delays the next transaction."""
+        if self.boundaries is None or not self._transactions.open or seconds <= 0:
+            return seconds
+        left = self._began + self._timeout * _DELAYED_SHARE - self._clock()
+        if left > 0:
+            return min(seconds, left)
+        if not self._warned_of_limit:
+            self._warned_of_limit = True
+            _log.warning(
+                "The task's transaction has been open for half of transaction.timeout.ms (%.0f s), so its remaining "
+                "records are not delayed by the rate limit; the next transaction waits accordingly longer. Raise "
+                "headrace.rate.* or producer.override.transaction.timeout.ms", self._timeout,
+            )  # fmt: skip
+        return 0.0
 
     def finish(self, failed: bool) -> None:
         """After a failure, and under connector-defined boundaries, the open transaction is aborted; otherwise it is
@@ -218,6 +239,7 @@ class ExactlyOnceDelivery:
         if not self._transactions.open:
             self._acks = Acks(share=self._share)
             self._transactions.begin()
+            self._began = self._clock()
             self._sharing.began()
 
     def _send(self, batch: MessageBatch) -> None:

@@ -18,7 +18,6 @@ from runtime.pipeline.source.commit_requests import CommitRequests
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
 
@@ -77,8 +76,7 @@ class SourceWorker:
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._idle = _IDLE_FIRST
         self._rest: Sequence[SourceRecord] = ()  # polled, and held back by the rate limit
-        # A transaction has whole polls. After commit() the task may discard all records that it has returned.
-        self._divides = not spec.transactional_id and not implements(task, "commit")
+        self._divides = not spec.transactional_id  # a transaction has whole polls
 
     def run(self) -> None:
         """Returns after a graceful stop. Raises the error that fails the task."""
@@ -129,7 +127,7 @@ class SourceWorker:
     def _is_throttled(self) -> bool:
         """Whether the rate limit does not allow another record yet; waits until it does, or a request arrives."""
         throttle = self._control.throttle
-        if throttle is None or (left := throttle.wait()) <= 0:
+        if throttle is None or (left := self._delivery.possible_delay(throttle.wait())) <= 0:
             return False
         started = time.monotonic()
         self._delivery.wait(left)

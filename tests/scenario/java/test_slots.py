@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from runtime.engine.placement import suspects
+from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
@@ -324,6 +326,22 @@ def test_a_java_source_pauses_and_resumes(
         file.write("two\n")
     slots.pause(name, False)
     wait_until(lambda: count(broker.bootstrap, topic) == 2)
+
+
+def test_a_java_source_keeps_its_rate_limit_without_bursts(
+    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """All lines are one poll of Kafka's file source."""
+    read, topic, limit = tmp_path / "in", broker.create_topic(message_timestamp_type="LogAppendTime"), 200
+    read.write_text("".join(f"line {n}\n" for n in range(1_000)))
+    spec = file_source(broker, read, topic, task_class=file_task("Source"), limit=RateLimit(records=limit))
+    name = slots.start(spec)
+    tasks.append(name)
+    wait_until(lambda: count(broker.bootstrap, topic) >= 2 * limit)
+    slots.stop(name)
+    sent = [message.timestamp()[1] for message in messages(broker, topic)]
+    assert sent[-1] - sent[0] > 500, "milliseconds"
+    assert max(Counter(sent).values()) <= limit * 0.75, "a part of the poll, also after a delay of the slot"
 
 
 def test_a_java_source_defines_its_transactions_with_exactly_once(

@@ -2,25 +2,83 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
+from runtime.api import SourceRecord, SourceTask
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, file_source, group_offsets, produce, records, source_offsets
+from tests.support.pipeline import (
+    file_sink,
+    file_source,
+    group_offsets,
+    messages,
+    produce,
+    records,
+    source_offsets,
+)
 from tests.support.slot_host import RunningTask
+from tests.support.topic_ends import TopicEnds
 from tests.support.topics import count
 from tests.support.waiting import wait_until
 
 LINES = 4_000
 LINE = 100  # bytes
 QUICK = 5.0  # seconds within which a throttled task has to answer, on a machine with other tests
+HERE = "tests.unit.runtime.pipeline.test_rate_limits"
+
+
+class Bulky(SourceTask):
+    """Polls `size` records at once, and notes the times of commit(), in milliseconds since 1970."""
+
+    size = 150
+    commits: ClassVar[list[float]] = []
+
+    def start(self, config: object) -> None:
+        self._number = 0
+
+    def poll(self) -> Sequence[SourceRecord]:
+        numbers = range(self._number, self._number + self.size)
+        self._number += self.size
+        return [SourceRecord({"p": 1}, {"n": n}, self.context.configs["topic"], str(n)) for n in numbers]
+
+    def commit(self) -> None:
+        self.commits.append(time.time() * 1000)
+
+
+class Transactional(SourceTask):
+    """Polls a record at a time, `size` of them in a transaction."""
+
+    size = 20
+
+    def start(self, config: object) -> None:
+        self._number = 0
+
+    def poll(self) -> Sequence[SourceRecord]:
+        transactions = self.context.transactions
+        assert transactions is not None
+        self._number += 1
+        if self._number % self.size == 0:
+            transactions.commit()
+        return [SourceRecord({"p": 1}, {"n": self._number}, self.context.configs["topic"], str(self._number))]
+
+
+@pytest.fixture
+def bulky() -> Any:
+    """The task class under the name that tasks import; pytest imports this module under another name."""
+    __import__(HERE)
+    found = sys.modules[HERE].Bulky
+    found.commits.clear()
+    return found
 
 
 def lines(number: int = LINES) -> list[bytes]:
@@ -64,6 +122,42 @@ def test_a_source_keeps_within_its_limit_until_it_is_lifted(
     assert task.runner.meter.throttled_ms > 500
     task.stop()
     assert [value for _, value in records(broker, topic)] == lines()
+
+
+def test_a_large_poll_is_spread_and_the_task_is_told_of_commits_between_polls(broker: KafkaBroker, bulky: Any) -> None:
+    """The task may discard what it has polled when commit() is called, so that nothing may be held back then."""
+    topic = broker.create_topic()
+    spec = file_source(broker, Path("unused"), topic, task_class=f"{HERE}:Bulky", limit=RateLimit(records=300))
+    task = RunningTask(spec)
+    wait_until(lambda: count(broker.bootstrap, topic) > 3.5 * bulky.size)
+    task.stop(QUICK)
+    sent = [message.timestamp()[1] for message in messages(broker, topic)]
+    assert len(sent) % bulky.size, "stopped between the parts of a poll"
+    gaps = sorted(later - earlier for earlier, later in pairwise(sent))
+    assert gaps[-len(sent) // 100] < 250, "milliseconds; a part is a tenth of a second's share"
+    before_commits = [sum(at <= commit for at in sent) for commit in bulky.commits]
+    assert {number % bulky.size for number in before_commits} == {0}, before_commits
+    assert len(set(before_commits)) >= 2
+
+
+def test_a_transaction_that_only_the_task_can_end_is_not_delayed_until_kafka_aborts_it(broker: KafkaBroker) -> None:
+    topic, timeout = broker.create_topic(), 2.0
+    spec = file_source(
+        broker, Path("unused"), topic, task_class=f"{HERE}:Transactional", limit=RateLimit(records=0.1),
+        transactional_id=unique("t"), transaction_boundary="connector", producer_shared=False,
+    )  # fmt: skip
+    producer = {"transactional.id": spec.transactional_id, "transaction.timeout.ms": int(timeout * 1000)}
+    task = RunningTask(replace(spec, producer={**spec.producer, **producer}))
+    ends = TopicEnds(broker.bootstrap, topic)
+    wait_until(lambda: ends.written() > 0)
+    begun = time.monotonic()
+    wait_until(lambda: ends.committed() > Transactional.size, 30)
+    assert time.monotonic() - begun > timeout / 4, "delayed at first"
+    time.sleep(0.5)
+    assert not ends.is_open(), "the next transaction waits until the average is within the limit"
+    assert task.host.states == [State.RUNNING]
+    task.stop(QUICK)
+    assert len(messages(broker, topic)) == Transactional.size
 
 
 def test_a_stopped_source_neither_loses_nor_repeats_records_that_the_limit_held_back(

@@ -221,3 +221,56 @@ async def test_a_restart_that_raises_does_not_end_those_of_others(
     await rig.until(lambda: "The automatic restart of a-0 has failed" in caplog.text)
     fail(rig, other)
     await runs(rig, other, times=2)
+
+
+async def test_a_task_that_fails_while_the_connector_is_paused_is_restarted_when_it_is_resumed(make: Make) -> None:
+    rig = await make(headrace_restart_attempts="1")
+    await rig.create("a")
+    await runs(rig)
+    await rig.herder.pause("a")
+    await rig.until(lambda: rig.state("a") is State.PAUSED)
+    fail(rig)
+    await rig.until(lambda: rig.restarts.waiting == 1)
+    await asyncio.sleep(0.05)
+    assert rig.tasks("a") == {0: State.FAILED}
+    await rig.herder.resume("a")
+    await runs(rig, times=2)
+    assert history(rig) == [(1, True)]
+
+
+async def test_a_restart_that_waits_for_the_budget_while_the_connector_is_paused_takes_place_later(make: Make) -> None:
+    rig = await make(headrace_restart_attempts="1", headrace_restart_budget="60")
+    await rig.create("a")
+    await runs(rig)
+    rig.restarts._budget.take(10.5)  # the next one is allowed in half a second
+    fail(rig)
+    await rig.until(lambda: rig.restarts.counts.delayed == 1)
+    await rig.herder.pause("a")
+    await asyncio.sleep(1.5)
+    assert rig.tasks("a") == {0: State.FAILED}
+    await rig.herder.resume("a")
+    await runs(rig, times=2)
+
+
+async def test_a_restart_that_the_policy_no_longer_allows_is_not_recorded_as_carried_out(make: Make) -> None:
+    rig = await make()
+    await rig.create("a", headrace_restart_attempts="1", headrace_restart_delay_ms="200")
+    await runs(rig)
+    fail(rig)
+    await rig.until(lambda: history(rig) == [(1, False)])
+    await rig.create("a", headrace_restart_attempts="0", headrace_restart_delay_ms="200")  # another config
+    await rig.until(lambda: rig.restarts.answer("a")["units"][0]["due"] is None)
+    assert (history(rig), rig.engine.started.count(TASK)) == ([(1, False)], 1)
+
+
+async def test_a_task_that_fails_after_it_was_assigned_to_another_worker_is_left_to_that_worker(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = await make(headrace_restart_attempts="5")
+    await rig.create("a")
+    await runs(rig)
+    monkeypatch.setattr(rig.restarts, "_owns", lambda name, unit: unit == CONNECTOR)
+    fail(rig)
+    await asyncio.sleep(0.05)
+    assert rig.restarts.answer("a")["units"] == []
+    assert rig.restarts.waiting == 0
