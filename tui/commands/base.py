@@ -147,9 +147,15 @@ class CommandContext:
     @asynccontextmanager
     async def other(self, name: str) -> AsyncIterator[Connect]:
         """A client for the cluster of another context. Raises HeadraceError if there is no such context."""
-        connect = self._dial_other(self.other_profile(name))
+        async with self.dialled(self.other_profile(name)) as connect:
+            yield connect
+
+    @asynccontextmanager
+    async def dialled(self, profile: Profile) -> AsyncIterator[Connect]:
+        """A client for another cluster; its errors name the cluster."""
+        connect = self._dial_other(profile)
         try:
-            with about(name):
+            with about(profile.label):
                 yield connect
         finally:
             await connect.close()

@@ -37,7 +37,7 @@ class DiffConnectors(Command):
         refuse(self.other_name is not None and len(self.names) != 1, "--as needs exactly one NAME")
 
     async def run(self, context: CommandContext) -> Result:
-        here = await _configs(context.connect)
+        here = await read_configs(context.connect)
         chosen = {n: c for n, c in here.items() if not self.names or matches(n, self.names, self.regex)}
         if self.names and not chosen:
             raise NotFound(f"no connector matches {' '.join(self.names)}", 404)
@@ -47,7 +47,7 @@ class DiffConnectors(Command):
         names = {name: self.other_name or mapping.name(name) for name in chosen}
         chosen = {name: mapping.config(config, name) for name, config in chosen.items()}
         async with context.other(self.other or "") as other:
-            there = await _configs(other)
+            there = await read_configs(other)
         if self.names:
             there = {name: config for name, config in there.items() if name in names.values()}
         found = compared(chosen, there, names)
@@ -60,7 +60,8 @@ class DiffConnectors(Command):
         )
 
 
-async def _configs(connect: Connect) -> dict[str, Mapping[str, str]]:
+async def read_configs(connect: Connect) -> dict[str, Mapping[str, str]]:
+    """The config of each connector of a cluster."""
     return {name: one.config for name, one in model.connectors(await connect.expanded()).items()}
 
 

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.client.client import Connect
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
 from tui.commands.base import Command, CommandContext, Danger, refuse
-from tui.commands.connectors.documents import ConnectorDocument
-from tui.commands.connectors.plan import CREATE, KEEP, PlanStep, step, text_of
-from tui.commands.connectors.validating import validation_errors
+from tui.commands.connectors.plan import PlanStep, text_of
+from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step, would
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
-from tui.config import applying, promotion
-from tui.config.applying import ConfigEdit
+from tui.config import promotion
 from tui.config.promotion import PromotionMapping
 from tui.contexts import policy
-from tui.errors import BadRequest, HeadraceError, NotFound
-
-STATES = ("STOPPED", "PAUSED", "RUNNING")
+from tui.errors import HeadraceError
 
 
 class Promote(Command):
@@ -67,8 +62,9 @@ class Promote(Command):
         async with context.other(target) as other:
 
             async def look(name: str) -> TargetOutcome:
-                steps[name] = await self._step(context, other, name, mapping)
-                return TargetOutcome(steps[name].name, _would(steps[name], self._state))
+                config = mapping.config(await context.connect.config(name), self.other_name or mapping.name(name))
+                steps[name] = await planned_step(other, target, name, config)
+                return TargetOutcome(steps[name].name, would(steps[name], self._state))
 
             planned = await for_each(names, look)
             if self.dry_run or any(one.failed for one in planned.outcomes):
@@ -79,13 +75,13 @@ class Promote(Command):
                 require_confirmation(context, self.yes, f"promote to {target}:", pending)
 
             async def act(name: str) -> TargetOutcome:
-                return await self._apply(other, steps[name])
+                return await take_step(other, target, steps[name], self._state)
 
             return await for_each(steps, act)
 
     @property
     def _state(self) -> str:
-        return self.state or "STOPPED"
+        return self.state or STATES[0]
 
     def _mapping(self, context: CommandContext, target: str) -> PromotionMapping:
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
@@ -99,18 +95,6 @@ class Promote(Command):
             there = mapping.name(name)
             other = found.setdefault(there, name)
             refuse(other != name, f"{other} and {name} would both be {there} in {self.to}: change their mapping")
-
-    async def _step(self, context: CommandContext, other: Connect, name: str, mapping: PromotionMapping) -> PlanStep:
-        """The step for one connector, validated by the other cluster."""
-        there = self.other_name or mapping.name(name)
-        config = mapping.config(await context.connect.config(name), there)
-        if hidden := promotion.masks(config):
-            keys = " ".join(f"-s {key}=…" for key in hidden)
-            raise HeadraceError(f"this cluster masks the value of {', '.join(hidden)}", f"set it with {keys}")
-        found = step(ConnectorDocument(name, there, dict(config)), await _current(other, there))
-        if found.pending and (errors := await validation_errors(other, config, name)):
-            raise BadRequest(f"{self.to} refuses the config: {'; '.join(errors)}", 400)
-        return found
 
     def _shown(self, planned: Result, steps: list[PlanStep]) -> Result:
         """The plan as a diff and as JSON; with failures, nothing is changed."""
@@ -126,27 +110,3 @@ class Promote(Command):
             outcomes=outcomes,
             pending=any(one.pending for one in steps),
         )
-
-    async def _apply(self, other: Connect, one: PlanStep) -> TargetOutcome:
-        assert one.document is not None
-        if one.action == KEEP:
-            return TargetOutcome(one.name, "unchanged")
-        if one.action == CREATE:
-            body = {"name": one.name, "config": one.document.config, "initial_state": self._state}
-            await other.create(body)
-            return TargetOutcome(one.name, f"created {self._state} in {self.to}")
-        await applying.apply(ConfigEdit(one.name, one.before or {}, one.changes), other)
-        return TargetOutcome(one.name, f"updated in {self.to}: {', '.join(change.key for change in one.changes)}")
-
-
-async def _current(other: Connect, name: str) -> dict[str, str] | None:
-    try:
-        return await other.config(name)
-    except NotFound:
-        return None
-
-
-def _would(one: PlanStep, state: str) -> str:
-    if one.action == CREATE:
-        return f"would be created {state}"
-    return "unchanged" if one.action == KEEP else f"would be updated: {', '.join(change.key for change in one.changes)}"

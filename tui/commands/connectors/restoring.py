@@ -32,11 +32,12 @@ class GetDeleted(Command):
 
     async def run(self, context: CommandContext) -> Result:
         found = await history.deleted(context.connect, context.config_history)
-        rows = tuple((one["name"], _at(one["time"]), one["who"], one["why"]) for one in found)
+        rows = tuple((one["name"], deleted_at(one["time"]), one["who"], one["why"]) for one in found)
         return Result(found, Table(("NAME", "DELETED", "WHO", "WHY"), rows), names=tuple(one["name"] for one in found))
 
 
-def _at(milliseconds: int) -> str:
+def deleted_at(milliseconds: int) -> str:
+    """The time of a deletion, UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
@@ -51,6 +52,7 @@ class UndoDelete(ChangingCommand):
 
     name = positional("NAME", "a connector, as listed by `get deleted`")
     sets = options("-s", "--set", metavar="KEY=VALUE", help="a value to set, for example a secret; can be repeated")
+    removes = options("-r", "--remove", metavar="KEY", help="a key to leave out; can be repeated")
     state = option(
         "--state",
         metavar="|".join(STATES),
@@ -72,8 +74,8 @@ class UndoDelete(ChangingCommand):
         found = await history.history(context.connect, context.config_history, name)
         entry = history.deletion(found, name)
         config = self._config(entry)
-        offsets = () if self.without_offsets else await self._offsets(context, found.entries)
-        state = self.state or _initial(entry.state)
+        offsets = () if self.without_offsets else await deleted_offsets(context, name, found.entries)
+        state = self.state or initial_state(entry.state)
         what = f"as {state}, with its config of {entry.at}" + (
             f" and {counted(len(offsets), 'offset')}" if offsets else ""
         )
@@ -93,21 +95,12 @@ class UndoDelete(ChangingCommand):
     def _config(self, entry: ConfigEntry) -> dict[str, str]:
         found = history.as_before(entry, {})
         given = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
-        if missing := [key for key in found.missing if key not in given]:
+        if missing := [key for key in found.missing if key not in given and key not in self.removes]:
             example = " ".join(f"-s {key}=…" for key in missing)
             raise HeadraceError(
                 f"the history on this machine hides the value of {', '.join(missing)}", f"set it with {example}"
             )
-        return {**found.config, **given}
-
-    async def _offsets(self, context: CommandContext, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
-        """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion, and
-        not that of an earlier connector of this name."""
-        found = await undo.history(context.connect, context.change_store, self.name)
-        newest = found.entries[0] if found.entries else None
-        if newest is None or newest.action != "delete":
-            return ()
-        return newest.before if newest.time >= max((one.time for one in configs[1:]), default=0) else ()
+        return {key: value for key, value in {**found.config, **given}.items() if key not in self.removes}
 
     async def _alter(self, context: CommandContext, name: str, offsets: tuple[Offset, ...], state: str) -> None:
         """Sets the offsets of the connector, which was created STOPPED, then its state."""
@@ -121,6 +114,16 @@ class UndoDelete(ChangingCommand):
             await (context.connect.pause if state == "PAUSED" else context.connect.resume)(name)
 
 
-def _initial(state: str) -> str:
+def initial_state(state: str) -> str:
     """The initial state for a state or a target state before the deletion."""
     return state if state in STATES else "RUNNING"
+
+
+async def deleted_offsets(context: CommandContext, name: str, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
+    """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion, and
+    not that of an earlier connector of this name. `configs` is the history of its config."""
+    found = await undo.history(context.connect, context.change_store, name)
+    newest = found.entries[0] if found.entries else None
+    if newest is None or newest.action != "delete":
+        return ()
+    return newest.before if newest.time >= max((one.time for one in configs[1:]), default=0) else ()

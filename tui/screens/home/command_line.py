@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from tui.widgets.prompt import Prompt
 
 
-SCREENS = ("clusters", "topics", "plugins", "workers", "loggers", "log")  # as commands, the same as by their keys
+SCREENS = (
+    "clusters",
+    "topics",
+    "plugins",
+    "workers",
+    "loggers",
+    "log",
+    "deleted",
+)  # as commands, the same as by their keys
 SORTS = ("sort", *(f"sort {name}" for name in ORDERS))
 
 

@@ -26,11 +26,11 @@ class KeyEnablement:
 
     def _has_use(self, action: str) -> object:
         home = self.home
-        if action == "act" and home.marks:
+        if action in ("act", "promote") and home.marks:
             return True
         if action == "dead_letters":
             return (one := home.target()) and DEAD_LETTERS in one.config
-        if action in ("act", "edit"):
+        if action in ("act", "edit", "promote"):
             return home.target()
         if action == "again":
             return home.connector_list.has_focus and home.last_targets

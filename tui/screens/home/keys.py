@@ -42,6 +42,27 @@ KEYS: list[BindingType] = [
         id="dead-letters",
         tooltip="records that failed and were sent to the dead letter topic",
     ),
+    Binding(
+        "equals_sign",
+        "diff",
+        "diff",
+        id="diff",
+        key_display="=",
+        tooltip="compare this connector, the marked ones or all with another context",
+        show=False,
+    ),
+    Binding(
+        "greater_than_sign",
+        "promote",
+        "promote",
+        id="promote",
+        key_display=">",
+        tooltip="create or update this connector, or the marked ones, in another context",
+        show=False,
+    ),
+    Binding(
+        "U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one", show=False
+    ),
     Binding("T", "topics", "topics", id="topics", tooltip="topics of the Kafka cluster and their records", show=False),
     Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
     Binding("o", "log", "log", id="log", tooltip="operations of this session"),

@@ -155,6 +155,11 @@ class Navigation:
         await self.home.app.push_screen_wait(screen)
         return screen.line
 
+    def deleted_connectors(self) -> None:
+        from tui.screens.config.deleted_screen import DeletedScreen
+
+        self.home.app.push_screen(DeletedScreen(self.services))
+
     def _set_offset(self, sink: str, record: TopicRecord) -> None:
         """Opens the offset editor of a sink with the position of a record."""
         while self.home.app.screen is not self.home:

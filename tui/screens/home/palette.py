@@ -34,6 +34,9 @@ MEANINGS = {
     "bulk": "many all several batch",
     "edit": "offset position seek rewind reset skip replay change",
     "undo": "revert rollback offset back",
+    "diff": "compare difference drift contexts clusters staging prod environments",
+    "promote": "copy migrate deploy move another context cluster staging prod environment",
+    "deleted": "deleted connectors undelete restore recover removed trash recreate",
     "plugins": "class jar converter transformation predicate",
     "log": "operations history requests what did I do",
     "clusters": "contexts environments switch prod",
@@ -96,7 +99,7 @@ def _why_not(home: Home, action: str) -> str:
     if home.enablement.allows(action):
         return ""
     one = home.target()
-    if one is None and action in ("act", "edit", "dead_letters", "trace"):
+    if one is None and action in ("act", "edit", "dead_letters", "promote", "trace"):
         return "no connector is selected"
     if action == "dead_letters" and one is not None:
         return why_none(one) or f"{one.name} has no dead letter topic"

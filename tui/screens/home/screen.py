@@ -29,6 +29,7 @@ from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.screens.connector.connector import ConnectorView
+    from tui.screens.home.between_contexts import BetweenContexts
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
     from tui.screens.home.navigation import Navigation
@@ -40,14 +41,15 @@ DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
 
 
 class Home(ListAndPage):
-    """Creates the parts of the screen and connects them. `controller`, `bulk` and `navigation` exist once `services`
-    is set, after the first paint."""
+    """Creates the parts of the screen and connects them. Those declared here exist once `services` is set, after the
+    first paint."""
 
     DEFAULT_CSS = LAYOUT
     BINDINGS: ClassVar[list[BindingType]] = KEYS
     controller: HomeController
     bulk: BulkActions
     navigation: Navigation
+    between_contexts: BetweenContexts
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
@@ -82,6 +84,7 @@ class Home(ListAndPage):
         await to_thread(_load)
         from tui.metrics.progress import ProgressMonitor
         from tui.screens.connector.connector import ConnectorView
+        from tui.screens.home.between_contexts import BetweenContexts
         from tui.screens.home.bulk_actions import BulkActions
         from tui.screens.home.controller import HomeController
         from tui.screens.home.navigation import Navigation
@@ -101,6 +104,7 @@ class Home(ListAndPage):
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
         self.navigation = Navigation(self, services, self.controller.runner)
+        self.between_contexts = BetweenContexts(self, services, self.navigation)
         self._view = ConnectorView(self.notices, services)
         self.services = services
         self.incidents = await to_thread(self._incident_watch, services)
@@ -272,6 +276,15 @@ class Home(ListAndPage):
     def action_topics(self) -> None:
         if self.services is not None:
             self.navigation.topics()
+
+    def action_diff(self) -> None:
+        self.do(self.between_contexts.diff())
+
+    def action_promote(self) -> None:
+        self.do(self.between_contexts.promote())
+
+    def action_deleted(self) -> None:
+        self.navigation.deleted_connectors()
 
     def on_open_records(self, event: OpenRecords) -> None:
         event.stop()

@@ -1,0 +1,327 @@
+"""Deleted connectors: when and by whom each was deleted, what can be restored, and restoring it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any, ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+
+from tui.commands.connectors.restoring import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
+from tui.config import history
+from tui.config.changes import changes
+from tui.config.history import ConfigEntry
+from tui.config.secrets import shown
+from tui.errors import HeadraceError, error_line
+from tui.formatting import counted, one_line
+from tui.model import Offset
+from tui.offsets import partitions
+from tui.screens.base import reading
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.navigation import ConnectorCreated
+from tui.screens.base.page import Page
+from tui.screens.config.values_editor import ValuesEditor
+from tui.screens.operations.operation_runner import OperationRunner
+from tui.screens.services.cluster_services import ClusterServices
+from tui.scrubbing import scrubbed_line
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.jsontext import coloured
+from tui.widgets.pager import Pager
+from tui.widgets.text import visible
+
+COLUMNS = (
+    Column("name", "CONNECTOR", 24, grows=True, middle=True),
+    Column("time", "DELETED", 20),
+    Column("who", "WHO", 14, rank=1, grows=True),
+    Column("why", "WHY", 14, rank=2, grows=True),
+)
+BROAD = 140
+REST = 0.2  # seconds between a move of the cursor and the requests for the connector
+Json = Any
+
+
+class Deletion(NamedTuple):
+    """What is left of a deleted connector. `missing` are keys whose value the history hides."""
+
+    entry: ConfigEntry
+    config: Mapping[str, str]
+    missing: tuple[str, ...]
+    offsets: tuple[Offset, ...]
+    by_worker: bool
+
+
+class DeletedScreen(Page):
+    """Reads the history of a connector when the cursor rests on it; edits and choices are kept for each."""
+
+    DEFAULT_CSS = """
+    DeletedScreen #both { height: 1fr; layout: vertical; }
+    DeletedScreen #connectors { height: 2fr; }
+    DeletedScreen #preview { height: 3fr; border-top: solid $border; }
+    DeletedScreen.-broad #both { layout: horizontal; }
+    DeletedScreen.-broad #connectors, DeletedScreen.-broad #preview { width: 1fr; height: 1fr; }
+    DeletedScreen.-broad #preview { border-top: none; border-left: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("R", "restore", "restore", tooltip="create the connector again; shows what is restored and asks first"),
+        Binding("s", "state", "state", tooltip="the state of the restored connector"),
+        Binding("o", "offsets", "offsets", tooltip="restore the offsets that were deleted with it, or not"),
+        Binding("e", "edit", "edit values", tooltip="edit the config to restore; give secrets that the history hides"),
+        Binding("tab,shift+tab", "switch", "list or preview", show=False),
+        Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
+    ]
+    CHANGES: ClassVar[tuple[str, ...]] = ("restore", "edit", "state", "offsets")
+
+    def __init__(self, services: ClusterServices) -> None:
+        super().__init__(services)
+        self.rows: dict[str, Json] = {}
+        self.deletions: dict[str, Deletion | str] = {}  # by name; a text is the error
+        self.edits: dict[str, dict[str, str | None]] = {}
+        self.states: dict[str, str] = {}
+        self.without_offsets: set[str] = set()
+        self.runner = OperationRunner(services.connection, services.operations, self.say)
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(COLUMNS, id="connectors")
+            yield Pager(id="preview")
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one("#connectors", Grid)
+
+    @property
+    def current(self) -> Deletion | None:
+        """The deletion under the cursor, once it has been read."""
+        found = self.deletions.get(self.grid.current or "")
+        return found if isinstance(found, Deletion) else None
+
+    def on_mount(self) -> None:
+        self.grid.empty = "reading the deleted connectors…"
+        self.grid.focus()
+        self.draw()
+        self.action_reload()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+
+    # Reading
+
+    def action_reload(self) -> None:
+        self.deletions.clear()
+        self.run_worker(self._read(), group="list", exclusive=True, exit_on_error=False)
+
+    async def _read(self) -> None:
+        try:
+            kept = self.services.context().config_history
+            found = await history.deleted(self.services.connect, kept)
+        except HeadraceError as error:
+            self.grid.empty = one_line(error.message)
+            self.say(error_line(error), "bad")
+        else:
+            self.rows = {one["name"]: one for one in found}
+            self.grid.empty = "no deleted connector in the history"
+            if not self.services.is_ours:
+                self.say(history.ADVICE)
+        self.draw()
+        self._read_current()
+
+    def _read_current(self) -> None:
+        name = self.grid.current
+        if name is not None and name not in self.deletions:
+            self.run_worker(self._read_one(name), group="one", exclusive=True, exit_on_error=False)
+
+    async def _read_one(self, name: str) -> None:
+        context = self.services.context()
+        try:
+            found = await history.history(context.connect, context.config_history, name)
+            entry = history.deletion(found, name)
+            back = history.as_before(entry, {})
+            offsets = await deleted_offsets(context, name, found.entries)
+        except HeadraceError as error:
+            self.deletions[name] = error_line(error)
+        else:
+            self.deletions[name] = Deletion(entry, back.config, back.missing, offsets, found.by_worker)
+        self._preview()
+        self.refresh_bindings()
+
+    # Display
+
+    def draw(self) -> None:
+        rows = list(self.rows.values())
+        widths = {key: max((len(one[key] or "") for one in rows), default=0) for key in ("name", "who", "why")}
+        self.grid.show(list(self.rows), self._cells, widths, follow=True)
+        count = counted(len(rows), "connector") if rows else ""
+        self.head(("deleted connectors", "bold $accent"), end=count)
+        self._preview()
+        self.refresh_bindings()
+
+    def _cells(self, key: str) -> Mapping[str, Cell]:
+        one = self.rows[key]
+        return {
+            "name": Cell(key, "grid--strong"),
+            "time": Cell(deleted_at(one["time"]), "grid--muted"),
+            "who": Cell(one["who"] or "", "grid--muted"),
+            "why": Cell(one["why"] or ""),
+        }
+
+    def _preview(self) -> None:
+        name = self.grid.current or ""
+        found = self.deletions.get(name)
+        if isinstance(found, Deletion):
+            content = self._explained(name, found)
+        else:
+            content = Content.assemble((visible(found or ("reading its history…" if name else "")), "$text-muted"))
+        self.query_one("#preview", Pager).put(content, top=True)
+
+    def _explained(self, name: str, one: Deletion) -> Content:
+        kept = "by the worker" if one.by_worker else "on this machine, without secrets"
+        parts: list[str | Content | tuple[str, str]] = [
+            (f"{visible(name)}\n", "bold $accent"),
+            (f"history kept {kept}\n\n", "$text-muted"),
+            "state    ",
+            (self._state(name), "bold"),
+            (f"  (s changes it; before the deletion {one.entry.state or 'unknown'})\n", "$text-muted"),
+            "offsets  ",
+        ]
+        if not one.offsets:
+            parts.append(("kept: they were not deleted with it\n", "$text-muted"))
+        elif name in self.without_offsets:
+            parts.append((f"{counted(len(one.offsets), 'offset')} not restored (o restores them)\n", "$warning"))
+        else:
+            parts.append((f"{counted(len(one.offsets), 'offset')} restored (o leaves them out)\n", "bold"))
+            for entry in one.offsets:
+                text = f"{partitions.shown(entry.partition)}: {partitions.shown_offset(entry.offset)}"
+                parts.append((f"         {visible(text)}\n", "$text-muted"))
+        if missing := self._missing(name):
+            parts.append((f"\nthe history hides {visible(', '.join(missing))}: e enters the value\n", "$warning"))
+        edited = f", {counted(len(self.edits[name]), 'key')} edited" if self.edits.get(name) else ""
+        parts.append((f"\nconfig{edited}\n", "bold"))
+        parts.append(
+            coloured(json.dumps(shown(dict(sorted(self._config(name).items()))), indent=2, ensure_ascii=False))
+        )
+        return Content.assemble(*parts)
+
+    def _state(self, name: str) -> str:
+        found = self.deletions[name]
+        assert isinstance(found, Deletion)
+        return self.states.get(name) or initial_state(found.entry.state)
+
+    def _config(self, name: str) -> dict[str, str]:
+        """The config to restore, with the user's edits."""
+        found = self.deletions[name]
+        assert isinstance(found, Deletion)
+        values: dict[str, str | None] = {**found.config, **self.edits.get(name, {})}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def _missing(self, name: str) -> list[str]:
+        found = self.deletions[name]
+        assert isinstance(found, Deletion)
+        return [key for key in found.missing if key not in self.edits.get(name, {})]
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._preview()
+        self.set_timer(REST, self._read_current)
+        self.refresh_bindings()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_switch()
+
+    # Keys
+
+    def allows(self, action: str) -> bool:
+        if action == "offsets":
+            return self.current is not None and bool(self.current.offsets)
+        return action not in ("restore", "state", "edit") or self.current is not None
+
+    def action_switch(self) -> None:
+        (self.query_one("#preview") if self.grid.has_focus else self.grid).focus()
+
+    def action_state(self) -> None:
+        if (name := self.grid.current) is not None:
+            self.states[name] = STATES[(STATES.index(self._state(name)) + 1) % len(STATES)]
+            self._preview()
+
+    def action_offsets(self) -> None:
+        if (name := self.grid.current) is not None:
+            self.without_offsets ^= {name}
+            self._preview()
+
+    def action_edit(self) -> None:
+        if (name := self.grid.current) is not None:
+            self.run_worker(self._edit(name), exit_on_error=False)
+
+    async def _edit(self, name: str) -> None:
+        one = self.current
+        assert one is not None
+        base = {**self._config(name), **dict.fromkeys(self._missing(name), "")}
+        found = await self.app.push_screen_wait(ValuesEditor(f"config of {name} to restore", base))
+        if found is not None:
+            found["name"] = name  # a deletion is undone under the same name
+            made = changes(one.config, found)
+            self.edits[name] = {change.key: change.after for change in made if change.after != ""}
+            self._preview()
+
+    def command(self, name: str) -> UndoDelete:
+        """The command that restores the connector as shown."""
+        edits = self.edits.get(name, {})
+        return UndoDelete(
+            name=name,
+            sets=tuple(f"{key}={value}" for key, value in edits.items() if value is not None),
+            removes=tuple(key for key, value in edits.items() if value is None),
+            state=self.states.get(name),
+            without_offsets=name in self.without_offsets,
+        )
+
+    def action_restore(self) -> None:
+        name = self.grid.current
+        if name is None or not self.services.may_change("restoring a connector", self.say):
+            return
+        if missing := self._missing(name):
+            self.say(f"the history hides {', '.join(missing)}: e enters the value", "warn")
+        else:
+            self.run_worker(self._restore(name), exit_on_error=False)
+
+    async def _restore(self, name: str) -> None:
+        command = self.command(name)
+        self.say("validating the config", "busy")
+        preview = await self.runner.preview(command)
+        if preview is None:
+            return
+        if preview.exit_code:
+            self.say(preview.outcomes[0].message, "bad")
+            return
+        self.say("")
+        production = self.services.profile.production
+        where = f" on {self.services.profile.label}" if production else ""
+        dialog = Dialog(
+            f"restore {name}{where}?", reading.plain(preview.outcomes[0].message), "restore", danger=production
+        )
+        if not await self.app.push_screen_wait(dialog):
+            self.say(f"cancelled: restore {name}")
+            return
+        result = await self.runner.run(command, scrubbed_line(script_line(command)))
+        if result is None:
+            return
+        if result.exit_code:
+            self.say(result.outcomes[0].message, "bad")
+            self.action_reload()
+        else:
+            self.post_message(ConnectorCreated(name))
+            self.dismiss(None)
+
+
+def script_line(command: UndoDelete) -> str:
+    """The script line that does the same."""
+    words = ["undo", "delete", quote(command.name)]
+    words += [word for pair in command.sets for word in ("-s", quote(pair))]
+    words += [word for key in command.removes for word in ("-r", quote(key))]
+    words += ["--state", command.state] if command.state else []
+    return " ".join([*words, "--without-offsets"] if command.without_offsets else words)

@@ -1,0 +1,111 @@
+"""The editor of a config that is not that of a connector of this cluster: before it is created, here or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Label, TextArea
+
+from tui.config.changes import changes, merged
+from tui.config.secrets import is_masked, shown
+from tui.config.text import ConfigFormat, read, write
+from tui.formatting import counted
+from tui.screens.config.editor import ConfigEditor
+from tui.widgets.bars import KeyBar
+from tui.widgets.text import visible
+
+
+class KeptEditor(ConfigEditor):
+    """The config editor with the keys of a dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,f2", "apply", "keep", key_display="^s"),
+        Binding("escape,ctrl+c", "leave", "discard", key_display="esc"),
+    ]
+
+
+class ValuesEditor(ModalScreen[dict[str, str] | None]):
+    """Answers the edited config, None if it was not changed. A masked secret stands for its unchanged value."""
+
+    DEFAULT_CSS = """
+    ValuesEditor { align: center middle; background: $background 60%; }
+    ValuesEditor > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
+    ValuesEditor #title { text-style: bold; color: $accent; width: 1fr; }
+    ValuesEditor #hint { width: 1fr; }
+    ValuesEditor ConfigEditor { height: 1fr; }
+    ValuesEditor KeyBar { background: $panel; padding: 0; }
+    """
+
+    def __init__(self, title: str, config: Mapping[str, str]) -> None:
+        super().__init__()
+        self.title_text, self.base = title, dict(config)
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Label(Content(visible(self.title_text)), id="title")
+            yield KeptEditor()
+            yield Label("", id="hint")
+            yield KeyBar()
+
+    @property
+    def editor(self) -> ConfigEditor:
+        return self.query_one(ConfigEditor)
+
+    def on_mount(self) -> None:
+        self.editor.load_text(write(shown(self.base), self.editor.form))
+        self.editor.focus()
+        self._check()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self._check()
+
+    def _check(self) -> None:
+        found = read(self.editor.text, self.editor.form)
+        self.editor.mark_all(found.problems)
+        if found.problems:
+            first = found.problems[0]
+            text, ink = f"✗ line {first.place.line}: {first.message}", "$error"
+        elif self.masks:
+            text, ink = f"! {', '.join(self.masks)}: replace the mask by the value", "$warning"
+        else:
+            made = changes(self.base, found.config)
+            text, ink = (f"{counted(len(made), 'key')} changed" if made else "no change yet"), "$text-muted"
+        self.query_one("#hint", Label).update(Content.assemble((visible(text), ink)))
+
+    @property
+    def masks(self) -> list[str]:
+        """Keys whose value is a mask without a value behind it."""
+        return [key for key, value in self.edited.items() if is_masked(value)]
+
+    @property
+    def edited(self) -> dict[str, str]:
+        """The config of the text, with the values behind masks."""
+        return merged(self.base, changes(self.base, read(self.editor.text, self.editor.form).config))
+
+    def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
+        event.stop()
+        getattr(self, f"_{event.action}")()
+
+    def _apply(self) -> None:
+        if not read(self.editor.text, self.editor.form).problems:
+            self.dismiss(self.edited if self.edited != self.base else None)
+
+    def _leave(self) -> None:
+        self.dismiss(None)
+
+    def _turn(self) -> None:
+        found = read(self.editor.text, self.editor.form)
+        if not found.problems:
+            self.editor.form = self.editor.form.other
+            self.editor.load_text(write(found.config, self.editor.form))
+
+    def _reload(self) -> None:
+        self.editor.form = ConfigFormat.JSON
+        self.editor.load_text(write(shown(self.base), self.editor.form))

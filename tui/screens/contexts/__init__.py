@@ -1,0 +1,1 @@
+"""Screens between contexts: choosing another one, differences of connectors, promotion."""

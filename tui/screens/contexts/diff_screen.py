@@ -1,0 +1,301 @@
+"""The connectors of two contexts compared: those that differ, and the differing keys of one side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+
+from tui.commands.connectors.comparing import read_configs
+from tui.config import comparison, promotion
+from tui.config.changes import ConfigChange, diff_lines
+from tui.config.comparison import HERE, SAME, THERE, ConnectorDifference
+from tui.contexts.profiles import Profile
+from tui.errors import HeadraceError, error_line
+from tui.formatting import counted, one_line
+from tui.screens.base import program
+from tui.screens.base.page import Page
+from tui.screens.config import wording
+from tui.screens.contexts import diff_text
+from tui.screens.services.cluster_services import ClusterServices
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
+from tui.widgets.pager import Pager
+from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
+
+COLUMNS = (
+    Column("name", "CONNECTOR", 24, grows=True, middle=True),
+    Column("kind", "DIFFERENCE", 10),
+    Column("keys", "KEYS", 20, grows=True),
+)
+BROAD = 140
+MARGIN = 3  # cells of the text's padding and scroll bar
+INKS = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
+Promote = Callable[[list[str], Profile], None]
+
+
+class DiffScreen(Page):
+    """Compares all connectors of both clusters. The list is limited to `names`, if there are any; `w` shows all."""
+
+    DEFAULT_CSS = """
+    DiffScreen #both { height: 1fr; layout: vertical; }
+    DiffScreen #connectors { height: 2fr; }
+    DiffScreen #difference { height: 3fr; border-top: solid $border; }
+    DiffScreen.-broad #both { layout: horizontal; }
+    DiffScreen.-broad #connectors, DiffScreen.-broad #difference { width: 1fr; height: 1fr; }
+    DiffScreen.-broad #difference { border-top: none; border-left: solid $border; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("greater_than_sign", "promote", "promote", key_display=">", tooltip="promote the marked connectors"),
+        Binding("v", "view", "side by side/diff", tooltip="the differing keys side by side, or as lines of a diff"),
+        Binding("m", "mapped", "mapped", tooltip="apply the mapping [promote.CONTEXT] of config.toml first, or not"),
+        Binding("a", "equal", "equal ones too", tooltip="also list the connectors without differences"),
+        Binding("w", "whole", "whole cluster", tooltip="all connectors, or only the chosen ones"),
+        Binding("slash", "filter", "filter", key_display="/", tooltip="list only names that contain a text"),
+        Binding("space", "mark", "mark", show=False),
+        Binding("asterisk", "mark_all", "mark all shown", key_display="*", show=False),
+        Binding("y", "copy", "copy", tooltip="copy the difference of this connector as lines of a diff", show=False),
+        Binding("tab,shift+tab", "switch", "list or difference", show=False),
+        Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
+    ]
+
+    def __init__(
+        self, services: ClusterServices, other: Profile, names: Sequence[str], current: str, promote: Promote
+    ) -> None:
+        super().__init__(services)
+        self.other, self.names, self._start, self._promote = other, tuple(names), current, promote
+        self.here: dict[str, Mapping[str, str]] = {}
+        self.mapped: dict[str, Mapping[str, str]] = {}  # those here as they were compared
+        self.there: dict[str, Mapping[str, str]] = {}
+        self.differences: dict[str, ConnectorDifference] = {}  # by name; those only there as in `_key`
+        self.paired: dict[str, str] = {}  # names here to names there
+        self.marked: set[str] = set()
+        self.text = ""
+        self.is_mapped = self.shows_equal = self.is_unified = False
+        self.is_whole = not names
+
+    def body(self) -> ComposeResult:
+        with Container(id="both"):
+            yield Grid(COLUMNS, id="connectors")
+            yield Pager(id="difference")
+
+    @property
+    def grid(self) -> Grid:
+        return self.query_one("#connectors", Grid)
+
+    def on_mount(self) -> None:
+        self.grid.marks = self.marked
+        self.grid.focus()
+        self.draw()
+        self.action_reload()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BROAD, "-broad")
+        self.call_after_refresh(self._difference)
+
+    # Reading
+
+    def action_reload(self) -> None:
+        self.run_worker(self._read(), exclusive=True, exit_on_error=False)
+
+    async def _read(self) -> None:
+        self.grid.empty = f"reading the connectors of {self.other.label}…"
+        self.say("reading", "busy")
+        try:
+            self.here = await read_configs(self.services.connect)
+            async with self.services.context().dialled(self.other) as connect:
+                self.there = await read_configs(connect)
+        except HeadraceError as error:
+            self.grid.empty = one_line(error.message)
+            self.say(error_line(error), "bad")
+        else:
+            self._compare()
+            self.say("")
+        self.draw()
+        self.grid.go(self._start)
+
+    def _compare(self) -> None:
+        """Compares the configs read last. Raises no error for a mapping that cannot be read, but reports it."""
+        mapping = promotion.PromotionMapping()
+        if self.is_mapped:
+            try:
+                mapping = promotion.load(self.services.context().profiles.path.parent, self.other.name)
+            except HeadraceError as error:
+                self.is_mapped = False
+                self.say(error_line(error), "bad")
+        self.paired = {name: mapping.name(name) for name in self.here}
+        self.mapped = {name: mapping.config(config, self.paired[name]) for name, config in self.here.items()}
+        self.differences = {_key(one): one for one in comparison.compared(self.mapped, self.there, self.paired)}
+
+    # Display
+
+    @property
+    def scope(self) -> list[str]:
+        """The connectors in the list's scope, before the filter, with or without differences."""
+        if self.is_whole:
+            return list(self.differences)
+        names = {*self.names, *(self.paired.get(name, name) for name in self.names)}
+        return [key for key, one in self.differences.items() if one.name in names]
+
+    def draw(self) -> None:
+        shown = [key for key in self.scope if self.shows_equal or self.differences[key].differs]
+        keys = [key for key in shown if self.text in self.differences[key].name]
+        if self.differences and not keys:
+            scope = counted(len(self.scope), "connector")
+            self.grid.empty = f"no name contains {self.text}" if shown else f"no differences between {scope}"
+        some = [self.differences[key] for key in keys]
+        widths = {"name": max((len(self._title(one)) for one in some), default=0)}
+        widths["keys"] = max((len(_keys(one)) for one in some), default=0)
+        self.grid.show(keys, self._cells, widths, follow=True)
+        differing = sum(self.differences[key].differs for key in self.scope)
+        mapped = "mapped  " if self.is_mapped else ""
+        total = f"{differing} of {len(self.scope)} differ" if self.differences else ""
+        marked = f"{len(self.marked)} marked  " if self.marked else ""
+        ink = "bold $error" if self.other.production else "bold"
+        self.head(("diff", "bold $accent"), " with ", (visible(self.other.label), ink), end=marked + mapped + total)
+        self._difference()
+        self.refresh_bindings()
+
+    def _title(self, one: ConnectorDifference) -> str:
+        there = self.paired.get(one.name, one.name)
+        return one.name if there == one.name or one.kind == THERE else f"{one.name} → {there}"
+
+    def _cells(self, key: str) -> Mapping[str, Cell]:
+        one = self.differences[key]
+        ink = INKS.get(one.kind, "grid--warning")
+        return {"name": Cell(self._title(one)), "kind": Cell(one.kind, ink), "keys": Cell(_keys(one))}
+
+    @property
+    def current(self) -> ConnectorDifference | None:
+        return self.differences.get(self.grid.current or "")
+
+    def _difference(self) -> None:
+        one, pager = self.current, self.query_one("#difference", Pager)
+        width = pager.size.width - MARGIN
+        pager.put(Content("") if one is None else self._explained(one, max(40, width)), top=True)
+
+    def _explained(self, one: ConnectorDifference, width: int) -> Content:
+        here, there = self.services.profile.label, self.other.label
+        head: list[str | tuple[str, str]] = [(f"{visible(self._title(one))}\n", "bold $accent")]
+        made = self._made(one)
+        if not made:
+            return Content.assemble(*head, ("no differences", "$text-muted"))
+        if one.kind == THERE:
+            head.append((f"only {visible(there)} has this connector\n", "$text-muted"))
+        elif one.kind == HERE:
+            head.append((f"only {visible(here)} has this connector; > promotes it\n", "$text-muted"))
+        if self.is_unified or one.kind in (HERE, THERE):
+            head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(there)}", "$success"), "\n\n"]
+            return Content.assemble(*head, wording.diff(made))
+        return Content.assemble(*head, "\n", diff_text.in_columns(made, here, there, width))
+
+    def _made(self, one: ConnectorDifference) -> Sequence[ConfigChange]:
+        return diff_text.keys_of(one, self.mapped.get(one.name), self.there.get(one.name))
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._difference()
+        self.refresh_bindings()
+
+    def on_grid_opened(self, event: Grid.Opened) -> None:
+        event.stop()
+        self.action_switch()
+
+    # Keys
+
+    def allows(self, action: str) -> bool:
+        if action == "whole":
+            return bool(self.names)
+        if action == "promote":
+            return bool(self.chosen)
+        return action not in ("mark", "mark_all") or self.grid.has_focus
+
+    @property
+    def chosen(self) -> list[str]:
+        """The connectors to promote: the marked ones, or that under the cursor; only those that this cluster has."""
+        keys = [key for key in self.differences if key in self.marked] or [self.grid.current or ""]
+        return [key for key in keys if key in self.here]
+
+    def action_promote(self) -> None:
+        self._promote(self.chosen, self.other)
+
+    def action_switch(self) -> None:
+        (self.query_one("#difference") if self.grid.has_focus else self.grid).focus()
+
+    def action_view(self) -> None:
+        self.is_unified = not self.is_unified
+        self._difference()
+
+    def action_mapped(self) -> None:
+        self.is_mapped = not self.is_mapped
+        self.say("compared after the mapping of config.toml" if self.is_mapped else "compared without a mapping")
+        self._compare()
+        self.draw()
+
+    def action_equal(self) -> None:
+        self.shows_equal = not self.shows_equal
+        self.draw()
+
+    def action_whole(self) -> None:
+        self.is_whole = not self.is_whole
+        self.draw()
+
+    def action_mark(self) -> None:
+        if (key := self.grid.current) is not None:
+            self.marked ^= {key}
+            self.grid.action_move(1)
+        self.draw()
+
+    def action_mark_all(self) -> None:
+        keys = set(self.grid.keys)
+        self.marked = self.marked - keys if keys <= self.marked else self.marked | keys
+        self.grid.marks = self.marked
+        self.draw()
+
+    def action_filter(self) -> None:
+        self.open_prompt("/", self.text, lambda text: [])
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        event.stop()
+        if self.prompt.is_open:
+            self._filter(event.text)
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        event.stop()
+        self.grid.focus()
+        self._filter("")
+
+    def submitted(self, sign: str, text: str) -> None:
+        self.grid.focus()
+        self._filter(text)
+
+    def _filter(self, text: str) -> None:
+        self.text = text.strip()
+        self.draw()
+
+    def action_back(self) -> None:
+        if self.text:
+            self._filter("")
+        else:
+            super().action_back()
+
+    def action_copy(self) -> None:
+        if (one := self.current) is not None:
+            text = "\n".join(diff_lines(self._made(one)))
+            program.copy(self, text, f"difference of {one.name}")
+            self.say(program.of(self).copied)
+
+
+def _key(one: ConnectorDifference) -> str:
+    """The key of its row. With a mapping, a connector there may have the name of another one here."""
+    return f"\0{one.name}" if one.kind == THERE else one.name
+
+
+def _keys(one: ConnectorDifference) -> str:
+    """The differing keys: `+` set only there, `−` set only here."""
+    return " ".join(f"{change.sign}{change.key}" for change in one.changes)

@@ -1,0 +1,117 @@
+"""A connector on its way to another context: its mapped and edited config, the step planned for it, the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from glob import escape
+from shlex import quote
+
+from tui.client.client import Connect
+from tui.commands.connectors.plan import CREATE, PlanStep
+from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step
+from tui.commands.result import TargetOutcome
+from tui.commands.targets import is_glob
+from tui.config.changes import ConfigChange, changes
+from tui.config.history import summary
+from tui.config.secrets import is_masked
+from tui.errors import HeadraceError, Unreachable, error_line
+
+REFUSED = "refused"
+NOT_TRIED = "not tried: the cluster does not answer"
+
+
+@dataclass(slots=True)
+class Promotion:
+    """One connector: `source` is its config here, `mapped` after the mapping; `edits` are the user's values by key,
+    None for a removed key."""
+
+    name: str
+    source: Mapping[str, str]
+    mapped: Mapping[str, str]
+    edits: dict[str, str | None] = field(default_factory=dict)
+    step: PlanStep | None = None
+    problem: str = ""  # why it cannot be promoted
+    outcome: str = ""  # the result of the last attempt
+    failed: bool = False
+    is_running: bool = False
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The config to promote."""
+        values = {**self.mapped, **self.edits}
+        return {key: value for key, value in values.items() if value is not None}
+
+    def edit(self, config: Mapping[str, str]) -> None:
+        """Replaces the config to promote; the result of an earlier attempt no longer applies."""
+        self.edits = {one.key: one.after for one in changes(self.mapped, config)}
+        self.outcome, self.failed = "", False
+
+    @property
+    def there(self) -> str:
+        """Its name in the other cluster."""
+        return self.config.get("name", self.name)
+
+    @property
+    def pending(self) -> bool:
+        return self.step is not None and self.step.pending and not self.problem
+
+    @property
+    def rewritten(self) -> tuple[ConfigChange, ...]:
+        """The differences between its config here and the one to promote."""
+        return changes(self.source, self.config)
+
+    def script_line(self, to: str, state: str) -> str:
+        """The script line that does the same."""
+        words = ["promote", quote(escape(self.name) if is_glob(self.name) else self.name), "--to", quote(to)]
+        for key, value in self.edits.items():
+            if key == "name":
+                words += ["--as", quote(self.there)]
+            else:
+                words += ["-r", quote(key)] if value is None else ["-s", quote(f"{key}={value}")]
+        return " ".join(words if state == STATES[0] else [*words, "--state", state])
+
+    async def plan(self, other: Connect, to: str) -> None:
+        """Plans the step, validated by the other cluster. Raises Unreachable; other errors become the problem."""
+        self.step, self.problem = None, ""
+        try:
+            self.step = await planned_step(other, to, self.name, self.config)
+        except Unreachable:
+            raise
+        except HeadraceError as error:
+            hidden = [key for key, value in self.config.items() if is_masked(value)]
+            keys = ", ".join(hidden)
+            self.problem = f"this cluster masks {keys}: e enters the value" if hidden else error_line(error)
+
+    async def run(self, other: Connect, to: str, state: str) -> TargetOutcome:
+        """Takes the planned step. Raises HeadraceError."""
+        assert self.step is not None
+        return await take_step(other, to, self.step, state)
+
+    @property
+    def word(self) -> str:
+        """The planned action, for a row."""
+        if self.problem:
+            return REFUSED
+        return "…" if self.step is None else self.step.action
+
+    @property
+    def text(self) -> str:
+        """The rest of its row: the outcome, the problem, or the changed keys."""
+        if self.is_running:
+            return "… promoting"
+        if self.outcome:
+            return f"{'✗' if self.failed else '✓'} {self.outcome}"
+        if self.problem or self.step is None:
+            return self.problem
+        return "" if self.step.action == CREATE else summary(self.step.changes)
+
+
+def clashes(some: list[Promotion]) -> dict[str, str]:
+    """By name, why connectors cannot be promoted together: two would have the same name there."""
+    found: dict[str, str] = {}
+    first: dict[str, str] = {}
+    for one in some:
+        if (other := first.setdefault(one.there, one.name)) != one.name:
+            found[one.name] = f"{other} would also be {one.there}: e changes the name"
+    return found
