@@ -20,11 +20,11 @@ def ours(folder: Path, bootstrap: str, *connectors: Path, **more: str) -> Worker
 
 def java(folder: Path, bootstrap: str, *connectors: Path, **more: str) -> WorkerProcess:
     """Apache's standalone worker 4.3 on the same offsets."""
-    command, plugins = java_connect(folder)
-    properties, port = _properties(folder, bootstrap, {"plugin.path": str(plugins), **more})
+    java = java_connect(folder)
+    properties, port = _properties(folder, bootstrap, {**java.properties, **more})
     file = write_properties(folder / "java.properties", properties)
-    command += ["org.apache.kafka.connect.cli.ConnectStandalone", str(file), *map(str, connectors)]
-    return WorkerProcess(command, port, folder / "java.log", properties)
+    command = [*java.command, "org.apache.kafka.connect.cli.ConnectStandalone", str(file), *map(str, connectors)]
+    return WorkerProcess(command, port, folder / "java.log", properties, java.archive)
 
 
 def _properties(folder: Path, bootstrap: str, more: dict[str, str]) -> tuple[dict[str, str], int]:

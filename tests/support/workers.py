@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runtime.embedded.broker import coordinates
+from runtime.embedded.broker.archive import ClassArchive
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.logs import last_error
 from runtime.embedded.processes.process import ProcessRef, spawn
@@ -21,15 +23,26 @@ from tests.support import rest
 from tests.support.broker import unique
 from tests.support.waiting import wait_until
 
+JVM_TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a JVM that SIGTERM ended."""
+
 
 class WorkerProcess:
-    """A Connect worker that a test started."""
+    """A Connect worker that a test started. `archive`: its JVM may write this archive when it ends."""
 
-    def __init__(self, command: Sequence[str], port: int, log: Path, properties: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        port: int,
+        log: Path,
+        properties: Mapping[str, str],
+        archive: ClassArchive | None = None,
+    ) -> None:
         self.url = f"http://{ports.HOST}:{port}"
         self.log = log
         self.properties = dict(properties)
         self._command = list(command)
+        self._archive = archive
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -39,7 +52,8 @@ class WorkerProcess:
 
     def start(self, timeout: float = 60.0, *, wait: bool = True) -> None:
         """Starts the worker, and waits until GET /health answers 200."""
-        self._process = spawn(self._command, self.log)
+        java_options = [] if self._archive is None else self._archive.use_or_record()
+        self._process = spawn([self._command[0], *java_options, *self._command[1:]], self.log)
         if wait:
             self.wait_healthy(timeout)
 
@@ -56,17 +70,24 @@ class WorkerProcess:
         """Sends SIGKILL to this process only: its children have to notice."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
+        self._wait(None)
 
     def stop(self, timeout: float = 30.0) -> int:
         """Sends SIGTERM; returns the exit code, negative if the worker had to be killed."""
         assert self._process is not None
         self._process.terminate()
         try:
-            return self._process.wait(timeout)
+            return self._wait(timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             return -signal.SIGKILL
+
+    def _wait(self, timeout: float | None) -> int:
+        assert self._process is not None
+        code = self._process.wait(timeout)
+        if self._archive is not None:
+            self._archive.ended(well=code == JVM_TERMINATED)
+        return code
 
     def restart(self, timeout: float = 60.0) -> None:
         self.stop()
@@ -103,16 +124,11 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
 
 
-_QUICK_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-
-
 def java_worker(
-    folder: Path, bootstrap: str, overrides: Mapping[str, str], jvm: Sequence[str] = _QUICK_JVM
+    folder: Path, bootstrap: str, overrides: Mapping[str, str], jvm: Sequence[str] | None = None
 ) -> WorkerProcess:
-    """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins."""
-    command, plugins = java_connect(folder, jvm)
-    port = ports.choose()
-    group = unique("java-connect")
+    """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins. `jvm`: its options."""
+    java, port, group = java_connect(folder, jvm), ports.choose(), unique("java-connect")
     properties = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
@@ -123,30 +139,46 @@ def java_worker(
         "value.converter.schemas.enable": "false",
         **storage_topics(group),
         "offset.flush.interval.ms": "2000",
-        "plugin.path": str(plugins),
+        **java.properties,
         **overrides,
     }
     file = write_properties(folder / f"{group}.properties", properties)
-    command += ["org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
-    return WorkerProcess(command, port, folder / f"{group}.log", properties)
+    command = [*java.command, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
+    return WorkerProcess(command, port, folder / f"{group}.log", properties, java.archive)
 
 
-def java_connect(folder: Path, jvm: Sequence[str] = _QUICK_JVM) -> tuple[list[str], Path]:
-    """The start of a command that runs a class of Apache Connect, and the `plugin.path` for its file connectors."""
+@dataclass(frozen=True, slots=True)
+class JavaConnect:
+    """The start of a command that runs a class of Apache Connect, and worker properties for its file connectors."""
+
+    command: Sequence[str]
+    properties: Mapping[str, str]
+    archive: ClassArchive | None
+
+
+def java_connect(folder: Path, jvm: Sequence[str] | None = None) -> JavaConnect:
+    """Apache Connect with the given JVM options; without any, it starts in a third of the processor time.
+
+    Its classes are then read from an archive, which the first worker that ends normally writes, and its plugins are
+    found by their service files alone.
+    """
     java = find_java()
-    broker_jars = jars.fetch("broker", coordinates.BROKER, java)
     connect_jars = jars.fetch("java-connect", coordinates.JAVA_CONNECT, java)
+    class_path = sorted(jars.fetch("broker", coordinates.BROKER, java).glob("*.jar"))
     plugins = folder / "plugins"
     (plugins / "file").mkdir(parents=True, exist_ok=True)
-    class_path = [f"{broker_jars}/*"]
     for jar in sorted(connect_jars.glob("*.jar")):
         if jar.name.startswith("connect-file-"):
             shutil.copy(jar, plugins / "file")
         else:
-            class_path.append(str(jar))
-    command = [str(java.program), *jvm]
-    command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", os.pathsep.join(class_path)]
-    return command, plugins
+            class_path.append(jar)
+    properties, archive = {"plugin.path": str(plugins)}, None
+    if jvm is None:
+        archive = ClassArchive(java, connect_jars)
+        jvm = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+        properties["plugin.discovery"] = "service_load"
+    command = [str(java.program), *jvm, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    return JavaConnect([*command, "-cp", os.pathsep.join(map(str, class_path))], properties, archive)
 
 
 def children(pid: int) -> list[ProcessRef]:
