@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,42 +28,76 @@ def embedded(tmp_path: Path) -> Iterator[EmbeddedCommands]:
     commands.run("down")
 
 
-def test_up_status_and_down(embedded: EmbeddedCommands) -> None:
+def test_up_status_demo_and_down(embedded: EmbeddedCommands) -> None:
     done = embedded.run("status")
     assert (done.returncode, done.stderr.count("\n")) == (5, 1)
-    up = embedded.run("up", "--json")
+    up = embedded.run("up", "--json", "--attach", str(os.getpid()))
     assert up.returncode == 0, up.stderr
     assert _ready_seconds(up.stderr) <= 30
     where = json.loads(up.stdout)
     assert where["started"] and rest.answers(f"{where['url']}/health")
-    assert json.loads(embedded.ok("up", "--json")) == {**where, "started": False}
+    _assert_the_operator_keeps_it(embedded, where)
     table = embedded.ok("status").splitlines()
     assert [row.split()[0] for row in table] == ["PART", "supervisor", "broker", "worker"]
     assert embedded.run("run").returncode == 4
+    _assert_the_demo_flows(embedded.state / "demo" / "out.txt", where["url"])
+    assert rest.request(f"{where['url']}/connectors/demo-sink", "DELETE")[0] == 204
     processes = embedded.processes()
     embedded.ok("down")
     _assert_gone(processes)
     assert embedded.run("status").returncode == 5
     assert "was not running" in embedded.run("down").stderr
-
-
-def test_demo_flows_and_is_created_once(embedded: EmbeddedCommands) -> None:
     url = json.loads(embedded.ok("up", "--json"))["url"]
+    wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 10)  # the demo is created only once
+
+
+def _assert_the_operator_keeps_it(embedded: EmbeddedCommands, where: dict[str, Any]) -> None:
+    """A cluster that the operator started as well stays up when the last console is detached."""
+    assert json.loads(embedded.ok("up", "--json")) == {**where, "started": False}
+    embedded.ok("detach", "--pid", str(os.getpid()))
+    assert embedded.status()["kept"] is True
+    assert embedded.run("up", "--attach", str(2**22 + 1)).returncode == 2
+
+
+def _assert_the_demo_flows(sink: Path, url: str) -> None:
     assert sorted(rest.request(f"{url}/connectors")[1]) == ["demo-sink", "demo-source"]
-    sink = embedded.state / "demo" / "out.txt"
     wait_until(lambda: sink.exists() and len(sink.read_bytes().splitlines()) >= 3, 90, "lines of the demo")
     lines = [json.loads(line) for line in sink.read_text().splitlines(keepends=True) if line.endswith("\n")]
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert [line["gate"] for line in lines[:3]] == [1, 2, 3]
-    assert rest.request(f"{url}/connectors/demo-sink", "DELETE")[0] == 204
-    embedded.ok("down")
-    url = json.loads(embedded.ok("up", "--json"))["url"]
-    wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 10)
 
 
-@pytest.mark.parametrize("part", ["broker", pytest.param("worker", marks=pytest.mark.soak)])
-def test_a_killed_part_is_started_again(embedded: EmbeddedCommands, part: str) -> None:
+@pytest.mark.soak
+def test_a_killed_worker_is_started_again(embedded: EmbeddedCommands) -> None:
     embedded.ok("up")
+    _assert_replaced_when_killed(embedded, "worker")
+
+
+def test_killed_parts_and_supervisors_are_started_again(embedded: EmbeddedCommands) -> None:
+    embedded.ok("up")
+    before = _assert_replaced_when_killed(embedded, "broker")
+
+    processes = embedded.processes()
+    processes[0].signal(signal.SIGKILL)  # the supervisor, whose parts must not block the next start
+    after = json.loads(embedded.ok("up", "--json"))
+    assert after["started"] and after["cluster_id"] == before["cluster_id"]
+    _assert_gone(processes)
+
+    processes = embedded.processes()
+    for process in processes:
+        process.signal(signal.SIGKILL)
+    _assert_gone(processes)
+    starts = [
+        subprocess.Popen(embedded.command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded.env) for _ in range(3)
+    ]
+    answers = [json.loads(start.communicate(timeout=150)[0]) for start in starts]
+    assert sorted(answer["started"] for answer in answers) == [False, False, True]
+    assert {(answer["url"], answer["cluster_id"]) for answer in answers} == {(answers[0]["url"], before["cluster_id"])}
+    assert embedded.run("status").returncode == 0
+
+
+def _assert_replaced_when_killed(embedded: EmbeddedCommands, part: str) -> dict[str, Any]:
+    """Kills a part, which the supervisor starts again; returns the status before."""
     before = embedded.status()
     os.kill(before["parts"][part]["pid"], signal.SIGKILL)
 
@@ -73,38 +108,16 @@ def test_a_killed_part_is_started_again(embedded: EmbeddedCommands, part: str) -
     wait_until(is_back, 60)
     after = json.loads(embedded.ok("up", "--json"))
     assert (after["url"], after["cluster_id"], after["started"]) == (before["url"], before["cluster_id"], False)
+    return before
 
 
-def test_all_parts_killed_at_once_are_started_again(embedded: EmbeddedCommands) -> None:
-    embedded.ok("up")
-    before = embedded.status()
-    processes = embedded.processes()
-    for process in processes:
-        process.signal(signal.SIGKILL)
-    _assert_gone(processes)
-    after = json.loads(embedded.ok("up", "--json"))
-    assert after["started"] and after["cluster_id"] == before["cluster_id"]
-    assert embedded.run("status").returncode == 0
-
-
-def test_a_killed_supervisor_does_not_block_the_next_start(embedded: EmbeddedCommands) -> None:
-    embedded.ok("up")
-    before = embedded.status()
-    processes = embedded.processes()
-    processes[0].signal(signal.SIGKILL)
-    after = json.loads(embedded.ok("up", "--json"))
-    assert after["started"] and after["cluster_id"] == before["cluster_id"]
-    _assert_gone(processes)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_run_ends_all_its_processes_at_a_signal(embedded: EmbeddedCommands, number: signal.Signals) -> None:
+def test_run_ends_all_its_processes_at_a_signal(embedded: EmbeddedCommands) -> None:
     with embedded.start("run") as run:
         try:
             _read_until_ready(run)
             processes = embedded.processes()
             assert len(processes) >= 3
-            run.send_signal(number)
+            run.send_signal(signal.SIGINT)
             assert run.wait(45) == 0
         finally:
             run.kill()
@@ -145,23 +158,6 @@ def test_detaching_the_last_console_ends_the_cluster_at_once(embedded: EmbeddedC
     processes = embedded.processes()
     embedded.ok("detach", "--pid", str(os.getpid()))
     _assert_gone(processes, 0.5)
-
-
-def test_a_cluster_that_the_operator_started_stays_up(embedded: EmbeddedCommands) -> None:
-    embedded.ok("up", "--attach", str(os.getpid()))
-    embedded.ok("up")
-    embedded.ok("detach", "--pid", str(os.getpid()))
-    assert embedded.status()["kept"] is True
-    assert embedded.run("up", "--attach", str(2**22 + 1)).returncode == 2
-
-
-def test_concurrent_starts_result_in_one_cluster(embedded: EmbeddedCommands) -> None:
-    commands = [
-        subprocess.Popen(embedded.command(["up", "--json"]), stdout=subprocess.PIPE, env=embedded.env) for _ in range(3)
-    ]
-    answers = [json.loads(command.communicate(timeout=150)[0]) for command in commands]
-    assert sorted(answer["started"] for answer in answers) == [False, False, True]
-    assert len({answer["url"] for answer in answers}) == 1
 
 
 def test_a_missing_java_is_reported(
