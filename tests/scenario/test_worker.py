@@ -16,8 +16,9 @@ import pytest
 from tests.support import plugins, rest, topics
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.pipeline import records
 from tests.support.processes import alive, children, command_line, is_slot
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess
 
 PLUGINS = str(Path(plugins.__path__[0]))
@@ -41,7 +42,7 @@ def test_rest_listens_early_and_answers_503_until_ready(worker: StartWorker, bro
         config = {"connector.class": "FileStreamSource", "file": "/nowhere/x", "topic": "t"}
         connect.create(f"c{i}", config, initial_state="STOPPED")
     times, codes = [], set()
-    for _ in range(5):
+    for _ in range(3):
         process.stop()
         started = time.monotonic()
         process.start(wait=False)
@@ -51,8 +52,8 @@ def test_rest_listens_early_and_answers_503_until_ready(worker: StartWorker, bro
         codes.add(code)
         process.wait_healthy()
         assert len(connect.ask("GET", "/connectors")) == 10
-    print(f"\nREST listens after {statistics.median(times):.2f} s (median of 5); first answers {sorted(codes)}")
-    assert statistics.median(times) <= 1.5
+    print(f"\nREST listens after {statistics.median(times):.2f} s (median of 3); first answers {sorted(codes)}")
+    assert statistics.median(times) <= soon(1.5)
     assert codes <= {200, 503}
 
 
@@ -98,15 +99,15 @@ def test_resume_runs_within_100_ms(connect: Connect, broker: KafkaBroker) -> Non
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
     times = []
-    for _ in range(40):
+    for _ in range(20):
         connect.stop("count")
         started = time.monotonic()
         connect.put("count", "resume")
         wait_until(lambda: connect.states("count") == ("RUNNING", ["RUNNING"]), every=0.002)
         times.append(time.monotonic() - started)
-    p95 = sorted(times)[37]
+    p95 = sorted(times)[18]
     print(f"\nresume → RUNNING: p50 {statistics.median(times) * 1000:.0f} ms, p95 {p95 * 1000:.0f} ms")
-    assert p95 <= 0.1
+    assert p95 <= soon(0.1)
 
 
 def test_a_task_fails_alone(connect: Connect, broker: KafkaBroker) -> None:
@@ -185,19 +186,20 @@ def test_killed_processes_are_replaced(victim: str, connect: Connect, broker: Ka
     connect.wait("count", "RUNNING", ["RUNNING"])
     print(f"\n{victim}: data flows on {time.monotonic() - started:.1f} s after the kill")
     connect.stop("count")
-    numbers = [int(v) for v in topics.values(broker.bootstrap, config["topic"], 10**9, 2) if v is not None]
-    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+    _assert_no_number_is_missing(broker, config["topic"])
 
 
 def test_a_killed_slot_is_replaced_within_five_seconds(connect: Connect, broker: KafkaBroker) -> None:
-    connect.create("count", counting(broker))
+    config = counting(broker)
+    connect.create("count", config)
     connect.wait("count", "RUNNING", ["RUNNING"])
+    wait_until(lambda: topics.count(broker.bootstrap, config["topic"]) > 0)
     for slot in [p for p in children(connect.worker.pid) if is_slot(p)]:
         os.kill(slot, signal.SIGKILL)
-    started = time.monotonic()
-    wait_until(lambda: connect.states("count")[1] != ["RUNNING"], 5, every=0.005)
-    connect.wait("count", "RUNNING", ["RUNNING"], timeout=5)
-    print(f"\nRUNNING again {time.monotonic() - started:.2f} s after the slots were killed")
+    started, before = time.monotonic(), topics.count(broker.bootstrap, config["topic"])
+    wait_until(lambda: topics.count(broker.bootstrap, config["topic"]) > before + 100, soon(5))
+    connect.wait("count", "RUNNING", ["RUNNING"])
+    print(f"\nrecords again {time.monotonic() - started:.2f} s after the slots were killed")
 
 
 def test_nothing_is_lost_while_the_broker_is_unavailable(worker: StartWorker, own_broker: EmbeddedBroker) -> None:
@@ -213,8 +215,7 @@ def test_nothing_is_lost_while_the_broker_is_unavailable(worker: StartWorker, ow
     before = topics.count(own_broker.bootstrap, config["topic"])
     wait_until(lambda: topics.count(own_broker.bootstrap, config["topic"]) > before + 100, 60)
     connect.stop("count")
-    numbers = [int(v) for v in topics.values(own_broker.bootstrap, config["topic"], 10**9, 2) if v is not None]
-    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
+    _assert_no_number_is_missing(own_broker, config["topic"])
 
 
 def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -236,6 +237,11 @@ def test_sigterm_leaves_no_process_and_unassigned_states(connect: Connect, broke
     family = children(connect.worker.pid)
     assert connect.worker.stop(20) == 0
     wait_until(lambda: not any(alive(p) for p in family), 5, "all children end with the worker")
+
+
+def _assert_no_number_is_missing(broker: KafkaBroker, topic: str) -> None:
+    numbers = [int(value) for _, value in records(broker, topic) if value is not None]
+    assert sorted(set(numbers)) == list(range(max(numbers) + 1))
 
 
 def _topic(connect: Connect, name: str) -> str:

@@ -5,38 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from runtime.model.task_spec import SourceOffset, TaskSpec
-from tests.support.broker import KafkaBroker, unique
+from tests.support import topics
+from tests.support.broker import KafkaBroker
 
 
 def committed(broker: KafkaBroker, topic: str, isolation: str = "read_committed") -> list[Any]:
     """The messages of all partitions that a consumer with this isolation level can read now."""
-    settings = {
-        "bootstrap.servers": broker.bootstrap,
-        "group.id": unique("reader"),
-        "isolation.level": isolation,
-        "enable.partition.eof": True,
-        "log_level": 0,
-    }
-    reader = Consumer(settings)
-    found: list[Any] = []
-    try:
-        left = set(reader.list_topics(topic, timeout=10).topics[topic].partitions)
-        reader.assign([TopicPartition(topic, p, 0) for p in left])
-        while left:
-            for message in reader.consume(10_000, 0.2):
-                error = message.error()
-                if error is None:
-                    found.append(message)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    left.discard(message.partition())
-                else:
-                    raise AssertionError(error)
-    finally:
-        reader.close()
-    return found
+    return topics.messages(broker.bootstrap, topic, isolation=isolation)
 
 
 def values(broker: KafkaBroker, topic: str, isolation: str = "read_committed") -> list[bytes | None]:

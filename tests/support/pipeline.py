@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ import orjson
 
 from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
+from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
-from tests.support.waiting import wait_until
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -55,49 +54,9 @@ def records(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes |
     return [(message.key(), message.value()) for message in messages(broker, topic)]
 
 
-def _end(reader: Any, partition: Any) -> int:
-    """The end of a partition; after a restart of the broker, the partition has no leader for a moment."""
-    from confluent_kafka import KafkaException
-
-    ends: list[int] = []
-
-    def known() -> bool:
-        try:
-            ends.append(reader.get_watermark_offsets(partition, 10)[1])
-        except KafkaException:
-            return False
-        return True
-
-    wait_until(known, 60, f"the end of {partition}")
-    return ends[-1]
-
-
 def messages(broker: KafkaBroker, topic: str) -> list[Any]:
     """All records of a topic, in order, without those of open and aborted transactions."""
-    from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-    settings = {"group.id": unique("reader"), "enable.partition.eof": True, "log_level": 0}
-    reader = Consumer({"bootstrap.servers": broker.bootstrap, **settings})
-    found: list[Any] = []
-    try:
-        partitions = set(reader.list_topics(topic, timeout=10).topics[topic].partitions)
-        # A topic that is being written has no end: records up to here are enough.
-        last = {p: _end(reader, TopicPartition(topic, p)) - 1 for p in partitions}
-        reader.assign([TopicPartition(topic, p, 0) for p in partitions])
-        deadline = time.monotonic() + 60
-        while partitions:
-            assert time.monotonic() < deadline, f"{topic} could not be read to its end"
-            for message in reader.consume(10_000, 0.2):
-                if (error := message.error()) is None:
-                    found.append(message)
-                    partition = message.partition() or 0
-                    if (message.offset() or 0) >= last[partition]:
-                        partitions.discard(partition)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    partitions.discard(message.partition() or 0)
-    finally:
-        reader.close()
-    return found
+    return topics.messages(broker.bootstrap, topic)
 
 
 def source_offsets(broker: KafkaBroker, spec: TaskSpec) -> list[SourceOffset]:

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException, Producer
 
 from runtime.config.exactly_once import leader_transactional_id
 from tests.support.broker import KafkaBroker, unique
-from tests.support.topics import pairs, values
+from tests.support.topics import pairs
 from tests.support.waiting import wait_until
 from tests.support.worker_group import WorkerGroup, worker_group
 
@@ -49,8 +49,8 @@ class Source:
     def check(self) -> None:
         """The topic has every line once, in order, for readers of committed records."""
         expected = [f"line {number}".encode() for number in range(self.written)]
-        wait_until(lambda: len(values(self.broker.bootstrap, self.topic, self.written, 2)) == self.written, SOON)
-        assert values(self.broker.bootstrap, self.topic, self.written + 1, 2) == expected
+        wait_until(lambda: len(pairs(self.broker.bootstrap, self.topic)) >= self.written, SOON)
+        assert [value for _, value in pairs(self.broker.bootstrap, self.topic)] == expected
 
     def zombie(self, position: int) -> Producer:
         """A producer with the id of the source's task, whose open transaction has a record and an offset."""

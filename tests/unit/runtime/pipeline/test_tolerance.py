@@ -16,7 +16,7 @@ from runtime.api.task import SinkTask, SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, group_offsets, task_spec
+from tests.support.pipeline import file_sink, group_offsets, messages, task_spec
 from tests.support.slot_host import RunningTask
 from tests.support.topics import count
 from tests.support.waiting import wait_until
@@ -43,21 +43,6 @@ def _sink(broker: KafkaBroker, file: Path, topic: str, config: dict[str, str], *
     return file_sink(
         broker, file, topic, config=config, producer=client, key_converter=JSON, value_converter=JSON, **more
     )
-
-
-def _messages(broker: KafkaBroker, topic: str) -> list[Any]:
-    from confluent_kafka import Consumer, TopicPartition
-
-    expected = count(broker.bootstrap, topic)
-    reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": unique("reader"), "log_level": 0})
-    found: list[Any] = []
-    try:
-        reader.assign([TopicPartition(topic, 0, 0)])
-        while len(found) < expected:
-            found += [m for m in reader.consume(10_000, 0.2) if m.error() is None]
-    finally:
-        reader.close()
-    return found
 
 
 def _broken(number: int) -> tuple[bytes | None, bytes, str | None]:
@@ -96,7 +81,7 @@ def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBro
     assert task.host.states == [State.RUNNING], task.host.trace
     good = [number for number, (_, _, stage) in enumerate(sent) if stage is None]
     assert copy.read_text().splitlines() == [f"{{n={number}}}" for number in good]
-    found = _messages(broker, letters)
+    found = messages(broker, letters)
     failed = [(number, *record) for number, record in enumerate(sent) if record[2] is not None]
     assert len(found) == len(failed) == 700
     assert [(m.key(), m.value()) for m in found] == [(key, value) for _, key, value, _ in failed]
@@ -176,7 +161,7 @@ def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> N
     task.stop()
     picky = sys.modules[HERE].Picky  # pytest imports this module under another name
     assert (picky.taken, picky.refusals) == (["good", "good"], 3)
-    (message,) = _messages(broker, letters)
+    (message,) = messages(broker, letters)
     letter = {name.removeprefix("__connect.errors."): value.decode() for name, value in message.headers()}
     assert (message.value(), letter["topic"], letter["offset"], letter["stage"]) == (b'"bad"', topic, "1", "TASK_PUT")
     assert letter["class.name"] == "org.apache.kafka.connect.sink.SinkTask"
@@ -212,8 +197,8 @@ def test_a_source_skips_a_failed_record_or_fails_at_it(broker: KafkaBroker, tole
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, offsets) == 1 or State.FAILED in task.host.states)
     task.stop()
-    values = [m.value() for m in _messages(broker, topic)]
-    offset = _messages(broker, offsets)[-1].value()
+    values = [m.value() for m in messages(broker, topic)]
+    offset = messages(broker, offsets)[-1].value()
     if tolerance == "all":
         assert task.host.states == [State.RUNNING], task.host.trace
         assert (values, offset) == ([b'{"m":1}', b'{"m":2}'], b'{"o":3}')
