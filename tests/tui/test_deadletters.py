@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.scenario.script_console import Console, ScriptResult
 from tests.support.broker import KafkaBroker, unique
 from tests.support.topics import values
 from tests.support.waiting import wait_until
@@ -101,13 +102,42 @@ async def test_browse_explain_replay_export(
         await seen.confirm("1", "enter")
         await seen.sees("1 record sent")
     assert b'{"fixed": 1}' in values(broker.bootstrap, topic, 6)
+    dead_letters_as_commands(Console(cluster.url, tmp_path / "config"), name, broker, topic)
     older = letters.newest(1, {0: 1})
     assert [one.offset for one in older.letters] == [0] and not older.has_older
 
 
-async def test_missing_settings_are_reported(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def dead_letters_as_commands(headrace: Console, name: str, broker: KafkaBroker, topic: str) -> None:
+    """Lists and replays the dead letters of the sink by scripts, with their exit codes."""
+    headrace(f"config set-context here {headrace.url} --bootstrap-servers {broker.bootstrap}")
+
+    def run(line: str, code: int = 0) -> ScriptResult:
+        return headrace.in_context("here", line, code=code)
+
+    table = run(f"get deadletters {name}").out
+    assert "COUNT" in table and "VALUE_CONVERTER: JsonParseException" in table
+    places = run(f"get dead letters {name} -o name").out.split()
+    assert len(places) >= 4 and {"0@0", "0@1"} <= set(places)
+    lines = [json.loads(line) for line in run(f"get deadletters {name} --error UNRECOGNIZED -o jsonl").out.splitlines()]
+    assert lines and all("Unrecognized" in line["error"] for line in lines), "filtered by error"
+    assert run(f"get deadletters {name} --since 2020-01-01T00:00:00Z --error nothing").out.strip() == "no dead letters"
+    run(f"replay deadletters {name}", code=2)
+    run(f"replay deadletters {name} 9@99", code=3)
+    run("replay deadletters nobody --all", code=3)
+    wanted = f"would be sent to {topic}-0"
+    assert wanted in run(f"replay deadletters {name} 0@0 --dry-run").err
+    file = headrace.environ["XDG_CONFIG_HOME"] + "/edited.jsonl"
+    Path(file).write_text(json.dumps({"partition": 0, "offset": 0, "value": {"by": "script"}}) + "\n")
+    assert f"{wanted} with the edited value" in run(f"replay deadletters {name} --edit @{file} --dry-run").err
+    assert "sent to" in run(f"replay deadletters {name} --edit @{file} -y").err
+    assert b'{"by":"script"}' in values(broker.bootstrap, topic, 7)
+
+
+async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "ANSWER_TIMEOUT", 1.0)
     plain = cluster.source()
+    headrace = Console(cluster.url, tmp_path)
+    assert "has no dead letter topic" in headrace(f"get deadletters {plain}", code=4).err
     name = cluster.sink("none", **{"errors.deadletterqueue.topic.name": "none-dead", "errors.tolerance": "all",
                                    "errors.deadletterqueue.topic.replication.factor": "1"})  # fmt: skip
     async with console(cluster.url) as seen:

@@ -19,6 +19,8 @@ VERBS = {
     "get topics": "cluster.topics:GetTopics",
     "topics": "cluster.cluster_topics:Topics",
     "records": "cluster.records:Records",
+    "get deadletters": "cluster.dead_letters:GetDeadLetters",
+    "replay deadletters": "cluster.dead_letters:ReplayDeadLetters",
     "get events": "cluster.events:GetEvents",
     "get offsets": "cluster.reading:GetOffsets",
     "get offset history": "offsets.history:GetOffsetHistory",
@@ -93,6 +95,9 @@ ALIASES = {
     "uncordon": "uncordon worker",
     "drain": "drain worker",
     "reload": "reload plugin",
+    "get dead letters": "get deadletters",
+    "replay dead letters": "replay deadletters",
+    "replay": "replay deadletters",
     "current-context": "config current-context",
     "set-context": "config set-context",
     "use-context": "config use-context",
@@ -100,7 +105,19 @@ ALIASES = {
     "config get-contexts": "get contexts",
 }
 
-_NOUNS = ("connector", "plugin", "offset", "context", "task", "topic", "logger", "event", "worker")
+_NOUNS = (
+    "connector",
+    "deadletter",
+    "letter",
+    "plugin",
+    "offset",
+    "context",
+    "task",
+    "topic",
+    "logger",
+    "event",
+    "worker",
+)
 
 
 def _key(words: tuple[str, ...]) -> str:

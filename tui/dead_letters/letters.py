@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from tui.topics.byte_views import plain_bytes
 
@@ -28,6 +29,11 @@ class DeadLetter(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.partition}/{self.offset}"
+
+    @property
+    def position(self) -> str:
+        """Partition and offset in the dead letter topic, as commands write them."""
+        return f"{self.partition}@{self.offset}"
 
     def error_header(self, name: str) -> str:
         """The value of the header `__connect.errors.NAME`; the last one if there are several."""
@@ -67,17 +73,27 @@ class DeadLetter(NamedTuple):
         return [(name, value) for name, value in self.headers if not name.startswith(PREFIX)]
 
 
+def original_topic(config: Mapping[str, str]) -> str:
+    """The original topic of letters whose headers do not name it: the sink's topic, if it reads only one."""
+    named = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
+    return named[0] if len(named) == 1 else ""
+
+
+def as_json(topic: str, letter: DeadLetter) -> dict[str, Any]:
+    """The dead letter with its stage and error; bytes other than UTF-8 become `{"base64": …}`."""
+    return {
+        "topic": topic,
+        "partition": letter.partition,
+        "offset": letter.offset,
+        "timestamp": letter.timestamp,
+        "stage": letter.error_header("stage"),
+        "error": letter.error,
+        "key": plain_bytes(letter.key),
+        "value": plain_bytes(letter.value),
+        "headers": [[name, plain_bytes(value)] for name, value in letter.headers],
+    }
+
+
 def exported(topic: str, letter: DeadLetter) -> str:
-    """The dead letter as one line of JSON; bytes other than UTF-8 become `{"base64": …}`."""
-    return json.dumps(
-        {
-            "topic": topic,
-            "partition": letter.partition,
-            "offset": letter.offset,
-            "timestamp": letter.timestamp,
-            "key": plain_bytes(letter.key),
-            "value": plain_bytes(letter.value),
-            "headers": [[name, plain_bytes(value)] for name, value in letter.headers],
-        },
-        ensure_ascii=False,
-    )
+    """The dead letter as one line of JSON."""
+    return json.dumps(as_json(topic, letter), ensure_ascii=False)

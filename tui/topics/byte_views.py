@@ -69,3 +69,13 @@ def plain_bytes(value: bytes | None) -> Any:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(value).decode("ascii")}
+
+
+def bytes_of(value: Any) -> bytes | None:
+    """The reverse of `plain_bytes`; other JSON values become their JSON text. Raises ValueError for invalid base64."""
+    if value is None:
+        return None
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        return base64.b64decode(value["base64"], validate=True)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogateescape")

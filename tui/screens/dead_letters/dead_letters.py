@@ -14,7 +14,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow, SendResult
-from tui.dead_letters.letters import TOPIC, DeadLetter, exported
+from tui.dead_letters.letters import TOPIC, DeadLetter, exported, original_topic
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
@@ -261,14 +261,9 @@ class DeadLettersScreen(Page):
         if letters and not self._busy and self.services.may_change("replaying dead letters", self.say):
             self.run_worker(self._replay(letters), exit_on_error=False)
 
-    @property
-    def only_topic(self) -> str:
-        """The original topic of letters without headers: the sink's topic, if it reads only one."""
-        named = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
-        return named[0] if len(named) == 1 else ""
-
     async def _replay(self, letters: list[DeadLetter]) -> None:
-        topics = sorted({one.origin[0] if one.origin else self.only_topic for one in letters} - {""})
+        instead = original_topic(self.connector.config)
+        topics = sorted({one.origin[0] if one.origin else instead for one in letters} - {""})
         if not topics:
             self.say("their headers do not name the original topic, and the sink reads several topics", "bad")
             return
@@ -288,7 +283,7 @@ class DeadLettersScreen(Page):
         self._busy = True
         try:
             sent = [one._replace(value=self.edited.get(one.id, one.value)) for one in letters]
-            outcomes = await self.services.replayed(self.connector.name, self.topic, sent, self.only_topic)
+            outcomes = await self.services.replayed(self.connector.name, self.topic, sent, instead)
         except HeadraceError as error:
             self.say(error_line(error), "bad")
             return

@@ -22,8 +22,8 @@ from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
 NOUNS = (
-    "connectors, plugins, loggers, topics, events, offsets, offset history, restarts, workers, contexts, unfinished, "
-    "config history, deleted connectors, orphans"
+    "connectors, plugins, loggers, topics, deadletters, events, offsets, offset history, restarts, workers, contexts, "
+    "unfinished, config history, deleted connectors, orphans"
 )
 
 
@@ -48,7 +48,7 @@ def run_command(line: str, *answers: Any) -> Result:
         ("get o", "did you mean get offsets or get offset history or get orphans?"),
         ("get widgets", f"unknown resource 'widgets'; choose from {NOUNS}"),
         ("list widgets", f"unknown resource 'widgets'; choose from {NOUNS}"),
-        ("get letters demo-sink", f"unknown resource 'letters'; choose from {NOUNS}"),
+        ("get letters demo-sink", "did you mean get deadletters?"),
         ("get connectors demo-snk", "did you mean demo-sink?"),
         ("get connectors widgets", ""),  # names that match exactly get no suggestion
     ],

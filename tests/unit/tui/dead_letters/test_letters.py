@@ -74,6 +74,8 @@ def test_the_export_contains_the_whole_record() -> None:
         "partition": 1,
         "offset": 2,
         "timestamp": 3,
+        "stage": "",
+        "error": "",
         "key": {"base64": "/w=="},
         "value": "ü",
         "headers": [["h", None]],

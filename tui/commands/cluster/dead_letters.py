@@ -1,0 +1,210 @@
+"""The verbs for dead letters of sinks: listing them by error, and replaying them, with edited values if needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from tui.commands.arguments import flag, integer, option, positional, positionals
+from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.result import Result, Table, TargetOutcome, confirmation
+from tui.commands.targets import require_confirmation
+from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
+from tui.dead_letters.letters import TOPIC, DeadLetter, as_json, original_topic
+from tui.errors import FAILED, NOT_FOUND, UsageError, WrongState
+from tui.formatting import counted
+from tui.offsets import positions
+from tui.offsets.positions import TimePosition
+from tui.offsets.seek import in_thread
+from tui.topics.byte_views import bytes_of
+
+Json = Any
+MAX_LETTERS = 10_000
+DEFAULT_LETTERS = 1_000
+EXPORTED = "the output of `get deadletters -o jsonl` with other values"
+
+
+class _Selection(NamedTuple):
+    """The letters that a command reads, and those of them that its options select."""
+
+    topic: DeadLetterTopic
+    config: Mapping[str, str]
+    letters: tuple[DeadLetter, ...]
+
+
+class _OfDeadLetters(Command):
+    """Options that select dead letters."""
+
+    name = positional("NAME", "a sink")
+    error = option(
+        "--error", metavar="TEXT", help="only those whose stage or error contains the text, in any case", convert=str
+    )
+    since = option("--since", metavar="TIME", help="only those that failed since: a time, or `1h ago`", convert=str)
+    limit = option(
+        "-n",
+        "--limit",
+        metavar="N",
+        help=f"how many of the newest of each partition are read, by default {DEFAULT_LETTERS:,}",
+        convert=integer,
+    )
+
+    def check(self) -> None:
+        refuse(not 1 <= self._limit <= MAX_LETTERS, f"-n must be between 1 and {MAX_LETTERS:,}")
+        self._since()
+
+    @property
+    def _limit(self) -> int:
+        return DEFAULT_LETTERS if self.limit is None else self.limit
+
+    def _since(self) -> int:
+        """Milliseconds since 1970. Raises UsageError."""
+        if self.since is None:
+            return 0
+        found = positions.parse(self.since)
+        if not isinstance(found, TimePosition):
+            raise UsageError(f"--since {self.since}: expected a time, such as 2026-01-31T12:00:00Z or `1h ago`")
+        return found.milliseconds
+
+    async def selected(self, context: CommandContext) -> _Selection:
+        """Reads the letters. Raises WrongState if the connector has no dead letter topic."""
+        config = await context.connect.config(self.name)
+        name = config.get(TOPIC, "").strip()
+        if not name:
+            raise WrongState(f"{self.name} has no dead letter topic: {TOPIC} is not set", 409)
+        topic = DeadLetterTopic(name, context.kafka_settings())
+        window = await in_thread(lambda: topic.newest(self._limit))
+        _narrate_rest(context, window)
+        return _Selection(topic, config, tuple(filter(self._matches(), window.letters)))
+
+    def _matches(self) -> Callable[[DeadLetter], bool]:
+        text, since = (self.error or "").lower(), self._since()
+
+        def matches(one: DeadLetter) -> bool:
+            whole = f"{one.kind_of_error}\n{one.error}\n{one.error_header('exception.class.name')}"
+            return one.timestamp >= since and text in whole.lower()
+
+        return matches
+
+
+def _narrate_rest(context: CommandContext, window: DeadLetterWindow) -> None:
+    if window.has_older:
+        context.narrate(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
+
+
+class GetDeadLetters(_OfDeadLetters):
+    """List the dead letters of a sink, grouped by error; -o json, jsonl and name list each one.
+
+    The context must name its brokers. Nothing is committed and no group is joined.
+    """
+
+    verb = "get deadletters"
+
+    async def run(self, context: CommandContext) -> Result:
+        found = await self.selected(context)
+        groups: dict[str, list[DeadLetter]] = {}
+        for letter in found.letters:
+            groups.setdefault(letter.kind_of_error, []).append(letter)
+        rows = tuple(_row(kind, some) for kind, some in sorted(groups.items(), key=lambda item: -len(item[1])))
+        columns = ("COUNT", "NEWEST", "ERROR", "OLDEST", "ORIGIN", "NEWEST AT")
+        return Result(
+            [as_json(found.topic.topic, one) for one in found.letters],
+            Table(columns, rows, frozenset({"OLDEST", "ORIGIN", "NEWEST AT"})) if rows else None,
+            "" if rows else "no dead letters",
+            tuple(one.position for one in found.letters),
+        )
+
+
+def _row(kind: str, some: Sequence[DeadLetter]) -> tuple[str | int, ...]:
+    """The row of the letters with the same kind of error, newest first."""
+    origins = sorted({one.origin[0] for one in some if one.origin})
+    times = [one.timestamp for one in some]
+    return len(some), _time(max(times)), kind, _time(min(times)), ", ".join(origins), some[0].position
+
+
+def _time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+class ReplayDeadLetters(_OfDeadLetters, ChangingCommand):
+    """Send dead letters of a sink to their original topics again: those at positions, by error, edited ones, or all.
+
+    Keys, values and the original headers are sent, to the original partition if headers name it. The dead letters
+    themselves remain in their topic.
+    """
+
+    verb = "replay deadletters"
+    danger = Danger.ASK
+    noun = "dead letter"
+
+    name = positional("NAME", "a sink")  # before the positions
+    places = positionals("PARTITION@OFFSET", "positions, as listed by `get deadletters -o name`", at_least=0)
+    edit = option("--edit", metavar="@FILE", help=f"send the values of this file: {EXPORTED}", convert=str)
+    all = flag("-a", "--all", help="all that were read")
+
+    def check(self) -> None:
+        super().check()
+        chosen = self.places or self.error or self.since or self.edit or self.all
+        refuse(not chosen, "choose dead letters: PARTITION@OFFSET, --error, --since, --edit or --all")
+
+    async def run(self, context: CommandContext) -> Result:
+        values = self._values(context)
+        found = await self.selected(context)
+        letters = {one.position: one for one in found.letters}
+        wanted = list(dict.fromkeys(self.places or values or letters))
+        missing = [place for place in wanted if place not in letters]
+        if missing:
+            return confirmation([TargetOutcome(place, "no such dead letter was read", NOT_FOUND) for place in missing])
+        if not wanted:
+            return Result([], text="no dead letters to replay")
+        instead = original_topic(found.config)
+        chosen = [letters[place]._replace(value=values.get(place, letters[place].value)) for place in wanted]
+        if self.dry_run:
+            return confirmation([_would(one, instead, one.position in values) for one in chosen])
+        topics = sorted({one.origin[0] if one.origin else instead for one in chosen} - {""})
+        question = f"send {counted(len(chosen), 'record')} of {self.name} again to"
+        require_confirmation(context, self.yes, question, topics)
+        outcomes = await in_thread(lambda: found.topic.replay(chosen, instead))
+        return confirmation(
+            [
+                TargetOutcome(one.letter.position, one.error, FAILED)
+                if one.error
+                else TargetOutcome(one.letter.position, f"sent to {one.where}")
+                for one in outcomes
+            ]
+        )
+
+    def _values(self, context: CommandContext) -> dict[str, bytes | None]:
+        """The edited values by position. Raises UsageError."""
+        if self.edit is None:
+            return {}
+        text = context.read(self.edit.removeprefix("@"))
+        return dict(_edited(text, self.edit))
+
+
+def _would(one: DeadLetter, instead: str, edited: bool) -> TargetOutcome:
+    topic = one.origin[0] if one.origin else instead
+    if not topic:
+        return TargetOutcome(one.position, "its headers do not name the original topic", FAILED)
+    where = f"{topic}-{one.origin[1]}" if one.origin else topic
+    return TargetOutcome(one.position, f"would be sent to {where}" + (" with the edited value" if edited else ""))
+
+
+def _edited(text: str, where: str) -> Iterable[tuple[str, bytes | None]]:
+    """Position and value of each object in a JSON array or in JSON lines."""
+    try:
+        whole = json.loads(text)
+        some = whole if isinstance(whole, list) else [whole]
+    except ValueError:
+        try:
+            some = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise UsageError(f"{where} is not JSON: {error}", f"expected {EXPORTED}") from None
+    for number, one in enumerate(some, 1):
+        try:
+            yield f"{int(one['partition'])}@{int(one['offset'])}", bytes_of(one["value"])
+        except (TypeError, KeyError, ValueError):
+            raise UsageError(
+                f"{where}: dead letter {number} needs partition, offset and value", f"expected {EXPORTED}"
+            ) from None
