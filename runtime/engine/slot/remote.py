@@ -75,7 +75,7 @@ def serve_remote(data: dict[str, Any], token: str) -> None:
 def _run(settings: SlotSettings, token: str) -> None:
     from pyspark import SparkFiles
 
-    folder = Path(SparkFiles.getRootDirectory(), "headrace")  # removed with the application
+    folder = Path(SparkFiles.getRootDirectory(), "headrace").absolute()  # "." here; removed with the application
     folder.mkdir(mode=0o700, exist_ok=True)
     settings = replace(settings, folder=str(folder))
     assert settings.access is not None
