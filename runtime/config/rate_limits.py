@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import at_least, optional
-from runtime.api.errors import ConfigError
+from runtime.config.own_keys import invalid_own_keys
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 
 PREFIX = "headrace.rate."
@@ -37,13 +37,4 @@ def rate_limit_of(config: Mapping[str, str]) -> RateLimit:
 
 def invalid_rates(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Each invalid or unknown key, with the error."""
-    for key, text in config.items():
-        if not key.startswith(PREFIX):
-            continue
-        if key not in _DEFINITION:
-            yield key, f"Unknown configuration {key}; choose from {', '.join(_DEFINITION.keys)}"
-            continue
-        try:
-            rate_limit_of({key: text})
-        except ConfigError as e:
-            yield key, str(e)
+    return invalid_own_keys(PREFIX, _DEFINITION, config)

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import at_least
 from runtime.api.errors import ConfigError
+from runtime.config.own_keys import invalid_own_keys
 
 PREFIX = "headrace.restart."
 
@@ -94,16 +95,7 @@ _OFF = RestartPolicy()
 
 def invalid_keys(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Each invalid or unknown key of a connector's policy, with the error."""
-    for key, text in config.items():
-        if not key.startswith(PREFIX):
-            continue
-        if key not in _DEFINITION.keys:
-            yield key, f"Unknown configuration {key}; choose from {', '.join(_DEFINITION.keys)}"
-            continue
-        try:
-            policy_of({key: text})
-        except ConfigError as e:
-            yield key, str(e)
+    return invalid_own_keys(PREFIX, _DEFINITION, config)
 
 
 def exception_names(trace: str) -> Iterator[str]:

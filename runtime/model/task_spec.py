@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.model.environment import Environment
+from runtime.model.executor_size import ANY_SIZE, ExecutorSize
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import TaskId
 
@@ -72,6 +73,7 @@ class TaskSpec:
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
     connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`
     dedicated: bool = False  # the task needs a slot of its own
+    executor: ExecutorSize = ANY_SIZE  # on a cluster: of a dedicated slot
     transactional_id: str = ""  # of an exactly-once source (KIP-618); empty: records are not sent in transactions
     transaction_boundary: str = "poll"  # when a transaction is committed: "poll", "interval" or "connector"
     transaction_interval: float = 60.0  # seconds between commits with the boundary "interval"

@@ -120,11 +120,15 @@ def _soak(
 def _killed(connect: Connect, cluster: SparkCluster, victim: str, chance: random.Random) -> float | None:
     """Kill an executor or a slot's process. Returns the seconds until all tasks were RUNNING again; None if the process
     had no slot that the worker knew."""
-    with_slots = [pid for pid in cluster.executors() if cluster.slots(pid)]
-    processes = with_slots if victim == "executor" else cluster.slots()
+
+    def processes() -> list[int]:
+        with_slots = [pid for pid in cluster.executors() if cluster.slots(pid)]
+        return with_slots if victim == "executor" else cluster.slots()
+
+    candidates = wait_until(processes, RECOVERY, "the process of a slot")  # all may have been on one executor
     before = _losses(connect)
     killed = time.monotonic()
-    os.kill(chance.choice(processes), signal.SIGKILL)
+    os.kill(chance.choice(candidates), signal.SIGKILL)
     try:
         wait_until(lambda: _losses(connect) > before, MOST_LEASE, "the loss of a slot")
     except AssertionError:  # it was starting

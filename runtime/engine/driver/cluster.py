@@ -13,9 +13,11 @@ from typing import Any
 
 from runtime.engine.driver import launch
 from runtime.engine.driver.code_archive import write_code_archive
+from runtime.engine.driver.executor_profiles import ExecutorProfiles
 from runtime.engine.protocol.messages import ExecutorsMessage
 from runtime.engine.protocol.remote import Attempt
 from runtime.engine.protocol.settings import DriverSettings, SlotSettings
+from runtime.model.executor_size import ExecutorSize
 
 _log = logging.getLogger(__name__)
 
@@ -48,13 +50,17 @@ class ClusterJobs:
         cloudpickle.register_pickle_by_value(launch)  # executors do not have the module
         self._context, self._secret = context, settings.secret
         self._body = partial(launch.launch, archive.name)
+        self._profiles = ExecutorProfiles(settings.master, settings.conf)
 
-    def run(self, settings: SlotSettings) -> None:
-        """Run the job of a slot until it ends. The token travels in the job's data: Spark stores code and properties
-        of jobs, such as in event logs, but sends data with the task only."""
+    def run(self, settings: SlotSettings, size: ExecutorSize) -> None:
+        """Run the job of a slot until it ends, on an executor of this size. The token travels in the job's data: Spark
+        stores code and properties of jobs, such as in event logs, but sends data with the task only."""
         attempt = Attempt(settings.generation, settings.slot, settings.attempt)
         row = json.dumps({"settings": asdict(settings), "token": attempt.token(self._secret)})
-        self._context.parallelize([row], 1).foreachPartition(self._body)
+        job = self._context.parallelize([row], 1)
+        if (profile := self._profiles.of(size)) is not None:
+            job = job.withResources(profile)
+        job.foreachPartition(self._body)
 
 
 class ExecutorWatch:

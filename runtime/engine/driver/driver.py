@@ -26,6 +26,7 @@ from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
 from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of, is_first_run
 from runtime.engine.driver.daemon import PRELOAD
+from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
@@ -39,6 +40,7 @@ from runtime.engine.protocol.settings import DriverSettings, SlotSettings, sessi
 from runtime.engine.slot.slot import serve
 from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
+from runtime.model.executor_size import ANY_SIZE
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
@@ -64,8 +66,9 @@ class Driver:
         self._gateway: Any = None
         self._context: Any = None
         self._cluster: ClusterJobs | None = None  # None in local mode
-        self._slots = threading.Lock()  # guards the next two attributes
+        self._slots = threading.Lock()  # guards the next three attributes
         self._wanted = set(settings.slots)
+        self._executors = executor_sizes(settings.executors)
         self._kept: set[int] = set()  # slots with a thread
         self._guard = Guard(settings.folder)
 
@@ -202,7 +205,9 @@ class Driver:
         )  # fmt: skip
         try:
             if self._cluster is not None:
-                self._cluster.run(settings)
+                with self._slots:
+                    size = self._executors.get(slot, ANY_SIZE)
+                self._cluster.run(settings, size)
             else:
                 context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
         except Exception as error:  # Spark's and Py4J's errors have no common type
@@ -232,6 +237,7 @@ class Driver:
             message: SlotsMessage = json.loads(line)
             with self._slots:
                 self._wanted = set(message["slots"])
+                self._executors = executor_sizes(message["executors"])
             if self._context is not None:
                 self._start_keepers()
                 for slot in message["restart"]:

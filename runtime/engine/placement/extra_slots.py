@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from runtime.engine.protocol.settings import MAX_EXTRA_SLOTS
+from runtime.model.executor_size import ANY_SIZE, ExecutorSize
+from runtime.model.states import TaskId
 
 IDLE_TIMEOUT = 30.0  # seconds for which a slot without tasks is kept
+
+
+@dataclass(frozen=True, slots=True)
+class DedicatedCell:
+    """A task that has a slot of its own, on an executor of this size. With another size it gets another slot."""
+
+    task: TaskId
+    executor: ExecutorSize
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,12 @@ class ExtraSlots:
         """The slot that is reserved for a cell; None if there is none."""
         return next((extra.number for extra in self._extras.values() if extra.cell == cell), None)
 
+    @property
+    def executors(self) -> Mapping[int, ExecutorSize]:
+        """The slots that need an executor of a certain size."""
+        sizes = {extra.number: _size(extra.cell) for extra in self._extras.values()}
+        return {number: size for number, size in sizes.items() if size != ANY_SIZE}
+
     def sharing(self, environment: str) -> list[int]:
         """The slots that are reserved for several tasks of an environment."""
         return [
@@ -108,3 +124,8 @@ class ExtraSlots:
         for extra in late:
             extra.reported_missing = True
         return [extra.number for extra in late]
+
+
+def _size(cell: Hashable | None) -> ExecutorSize:
+    own = cell.part if isinstance(cell, EnvironmentCell) else cell
+    return own.executor if isinstance(own, DedicatedCell) else ANY_SIZE

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from runtime.api.errors import ConnectError
 from runtime.engine.placement.admission import Admission
-from runtime.engine.placement.extra_slots import EnvironmentCell, ExtraSlots
+from runtime.engine.placement.extra_slots import DedicatedCell, EnvironmentCell, ExtraSlots
 from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import MAX_LONELY_ENDS, Suspects, is_suspicion
@@ -239,6 +239,10 @@ class Roster:
         """The number of tasks that wait for a slot."""
         return len(self.waiting_tasks())
 
+    def archives(self) -> set[str]:
+        """The digests of the archives that tasks need on other machines."""
+        return {digest for task in self.tasks.values() for digest in (task.archives or {}).values()}
+
     def waiting_tasks(self) -> list[TaskRun]:
         """The tasks that wait for a slot, oldest first in each queue."""
         return [task for queue in self._queues for task in queue.values() if task.waiting]
@@ -290,7 +294,9 @@ class Roster:
 
     def _await_slot(self, task: TaskRun) -> None:
         """A waiting task has no slot that could die, so its cell does not change while it waits."""
-        cell: Hashable | None = task.spec.id if task.spec.dedicated else self.suspects.cell(task.spec.id, self._clock())
+        cell: Hashable | None = self.suspects.cell(task.spec.id, self._clock())
+        if task.spec.dedicated:
+            cell = DedicatedCell(task.spec.id, task.spec.executor)
         if task.spec.environment is not None:
             part = self._part(task.spec) if cell is None else cell
             cell = EnvironmentCell(task.spec.environment.id, part)

@@ -259,9 +259,11 @@ FromSlot = AliveMessage | LogMessage | TaskReport
 
 
 class SlotsMessage(TypedDict):
-    """To the driver: the numbers of the slots to keep, and of those to start again because they do not connect."""
+    """To the driver: the numbers of the slots to keep, and of those to start again because they do not connect.
+    `executors`: slot, MB of memory and cores of those that need an executor of a certain size."""
 
     slots: list[int]
+    executors: list[tuple[int, int, int]]
     restart: list[int]
 
 

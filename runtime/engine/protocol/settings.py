@@ -78,6 +78,7 @@ class DriverSettings:
 
     generation: int
     slots: list[int]  # numbers of the slots to keep, until the worker sends others
+    executors: list[tuple[int, int, int]]  # as in SlotsMessage
     master: str
     conf: dict[str, str]
     folder: str  # of this driver; removed at its end

@@ -6,6 +6,7 @@ from typing import Any
 
 from runtime.engine.protocol.messages import RunPart
 from runtime.model.environment import Environment
+from runtime.model.executor_size import ExecutorSize
 from runtime.model.rate_limit import RateLimit
 from runtime.model.states import TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec, TopicGroup
@@ -24,7 +25,13 @@ def spec_from_json(data: dict[str, Any]) -> TaskSpec:
     offsets = [SourceOffset(**offset) for offset in data["offsets"]]
     groups = [TopicGroup(**group) for group in data["topic_groups"]]
     environment = Environment.from_json(data["environment"])
-    more = {"offsets": offsets, "topic_groups": groups, "environment": environment, "limit": RateLimit(**data["limit"])}
+    more = {
+        "offsets": offsets,
+        "topic_groups": groups,
+        "environment": environment,
+        "limit": RateLimit(**data["limit"]),
+        "executor": ExecutorSize(*data["executor"]),
+    }
     return TaskSpec(**{**data, **converters, **more})
 
 

@@ -9,12 +9,13 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.logs.output import OutputLines
+from runtime.model.executor_size import ExecutorSize
 
 Report = Callable[[FromDriver], None]
 Line = Callable[[str], None]
@@ -65,10 +66,14 @@ class DriverProcess:
             pump.cancel()
         await asyncio.to_thread(shutil.rmtree, self._settings.folder, ignore_errors=True)  # may have many files
 
-    def request_slots(self, slots: Sequence[int], restart: Sequence[int] = ()) -> None:
-        """Tell the driver which slots to keep from now on, and which of them to start again."""
+    def request_slots(
+        self, slots: Sequence[int], executors: Mapping[int, ExecutorSize], restart: Sequence[int] = ()
+    ) -> None:
+        """Tell the driver which slots to keep from now on, on executors of which size, and which of them to start
+        again."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
-            message: SlotsMessage = {"slots": list(slots), "restart": list(restart)}
+            sizes = [(slot, *size) for slot, size in executors.items()]
+            message: SlotsMessage = {"slots": list(slots), "executors": sizes, "restart": list(restart)}
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def leave(self) -> None:

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import logging
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from runtime.engine.protocol.messages import ExecutorsMessage, FromDriver, SlotEndedMessage
 from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import DriverSettings, EngineSettings
 from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
+from runtime.model.executor_size import ExecutorSize
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +48,7 @@ class DriverKeeper:
         self._stale_archive = False  # the last start from the archive failed
         self._archive_missing = False
         self._slots: Sequence[int] = range(settings.slots)
+        self._executors: Mapping[int, ExecutorSize] = {}
         self.generation = 0
         self.folder = ""  # of the current driver
 
@@ -77,17 +79,17 @@ class DriverKeeper:
         if self._recorder is not None:
             await self._recorder
 
-    def request_slots(self, slots: Sequence[int]) -> None:
-        """Set the slots that this driver and its successors keep."""
-        if list(slots) != list(self._slots):
-            self._slots = slots
+    def request_slots(self, slots: Sequence[int], executors: Mapping[int, ExecutorSize]) -> None:
+        """Set the slots that this driver and its successors keep, and the sizes of executors that slots need."""
+        if list(slots) != list(self._slots) or executors != self._executors:
+            self._slots, self._executors = slots, executors
             if self._child is not None:
-                self._child.request_slots(slots)
+                self._child.request_slots(slots, executors)
 
     def restart_slots(self, slots: Sequence[int]) -> None:
         """Have slots that do not connect started again."""
         if self._child is not None:
-            self._child.request_slots(self._slots, slots)
+            self._child.request_slots(self._slots, self._executors, slots)
 
     def close(self) -> None:
         """Tell the driver to end; run() returns when it has ended."""
@@ -120,6 +122,7 @@ class DriverKeeper:
         return DriverSettings(
             generation=self.generation,
             slots=list(self._slots),
+            executors=[(slot, *size) for slot, size in self._executors.items()],
             master="local[2]" if record else settings.master,
             conf={} if record else dict(settings.spark_conf),
             folder=tempfile.mkdtemp(prefix="driver-", dir=self._worker_folder),

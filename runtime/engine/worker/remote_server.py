@@ -12,7 +12,9 @@ import contextlib
 import logging
 import math
 import socket
+import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,13 +28,17 @@ from runtime.engine.protocol.remote import Attempt, RemoteAccess, RemoteHello
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.certificate import make_certificate
 from runtime.engine.worker.server import CLOSE_REASONS, SlotLinkListener, refusal
+from runtime.logs.limited import LimitedWarnings
 from runtime.system.frames import FrameError
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 HELLO_TIMEOUT = 10.0
-MAX_STRANGERS = 64  # connections at a time that have not proved their identity
+MAX_STRANGERS = 256  # connections at a time that have not proved their identity; further ones are closed
+MAX_STRANGERS_OF_PEER = 64  # of these from one address, so that the others can connect
+_BACKLOG = 256  # connections that the system accepts before this process does
+_ACCEPT_RETRY = 0.5  # seconds after which accept() is tried again
 _BATCH = 64  # messages of a slot that wait for the event loop
 _CHUNK = 1 << 18
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # seconds, seconds, attempts
@@ -56,7 +62,9 @@ class RemoteServer:
         self._opened: concurrent.futures.Future[int] = concurrent.futures.Future()
         self._leases: dict[Attempt, RemoteLease] = {}
         self._last: dict[int, tuple[int, int]] = {}  # generation and attempt by slot: each token opens one channel
-        self._strangers = 0
+        self._strangers: Counter[str] = Counter()  # by address
+        self._serving: set[asyncio.Task[None]] = set()
+        self._refusals = LimitedWarnings(_log, clock)
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closing: asyncio.Event | None = None
@@ -76,23 +84,47 @@ class RemoteServer:
                 self._loop.call_soon_threadsafe(self._closing.set)
             await asyncio.to_thread(self._thread.join, 2 * HELLO_TIMEOUT)
 
-    async def _serve_all(self, bind: str, port: int, context: Any) -> None:
+    async def _serve_all(self, bind: str, port: int, context: ssl.SSLContext) -> None:
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         try:
-            server = await asyncio.start_server(
-                self._serve, bind, port, ssl=context, ssl_handshake_timeout=HELLO_TIMEOUT, ssl_shutdown_timeout=1.0
-            )
+            listener = await asyncio.to_thread(_listen, bind, port)
         except OSError as error:
             self._opened.set_exception(error)
             return
-        self._opened.set_result(server.sockets[0].getsockname()[1])
+        self._opened.set_result(listener.getsockname()[1])
+        accepting = asyncio.create_task(self._accept(listener, context))
         await self._closing.wait()
-        server.close()
+        accepting.cancel()
+        listener.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        _find_lost_peer(writer)
+    async def _accept(self, listener: socket.socket, context: ssl.SSLContext) -> None:
+        """Connections count as strangers before their handshake, which costs more than anything that follows."""
+        while True:
+            try:
+                connection, address = await asyncio.get_running_loop().sock_accept(listener)
+            except OSError as error:  # no free file descriptors; the client waits in the queue
+                self._refusals.warn("The port for slots cannot accept a connection: %s", error)
+                await asyncio.sleep(_ACCEPT_RETRY)
+                continue
+            peer = str(address[0])
+            if self._strangers[peer] >= MAX_STRANGERS_OF_PEER or self._strangers.total() >= MAX_STRANGERS:
+                connection.close()
+                self._refuse(peer, "too many connections at the same time have not been authenticated")
+                continue
+            self._strangers[peer] += 1
+            self._serving.add(serving := asyncio.create_task(self._serve(connection, peer, context)))
+            serving.add_done_callback(self._serving.discard)
+
+    async def _serve(self, connection: socket.socket, peer: str, context: ssl.SSLContext) -> None:
         try:
-            hello = await self._admit(reader, writer)
+            opened = await self._open(connection, context)
+            hello = None if opened is None else await self._admit(*opened, peer)
+        finally:
+            self._strangers -= Counter([peer])  # drops addresses without connections
+        if opened is None:
+            return
+        reader, writer = opened
+        try:
             if hello is not None:
                 attempt = Attempt(hello["generation"], hello["slot"], hello["attempt"])
                 match hello["kind"]:
@@ -109,10 +141,25 @@ class RemoteServer:
         finally:
             writer.close()
 
-    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> RemoteHello | None:
-        if self._strangers >= MAX_STRANGERS:
+    async def _open(
+        self, connection: socket.socket, context: ssl.SSLContext
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """The connection after its handshake; None if that fails."""
+        _find_lost_peer(connection)
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        try:
+            transport, _ = await loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=context,
+                ssl_handshake_timeout=HELLO_TIMEOUT, ssl_shutdown_timeout=1.0,
+            )  # fmt: skip
+        except OSError:  # also ssl.SSLError: not a slot
+            connection.close()
             return None
-        self._strangers += 1
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    async def _admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> RemoteHello | None:
         try:
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello = cast("RemoteHello", await read_message(reader, MAX_HELLO))
@@ -127,14 +174,12 @@ class RemoteServer:
             elif attempt not in self._leases:
                 raise FrameError(f"slot {attempt.slot} is not connected")
         except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            peer = (writer.get_extra_info("peername") or ("?",))[0]
-            _log.warning(
-                "A connection to the port for slots from %s was refused: %s", peer, error or type(error).__name__
-            )
+            self._refuse(peer, error or type(error).__name__)
             return None
-        finally:
-            self._strangers -= 1
         return hello
+
+    def _refuse(self, peer: str, reason: object) -> None:
+        self._refusals.warn("A connection to the port for slots from %s was refused: %s", peer, reason)
 
     def _use(self, attempt: Attempt) -> None:
         """A token opens one channel, and none after that of a later attempt."""
@@ -245,9 +290,16 @@ class _ThreadWriter:
             self._loop.call_soon_threadsafe(self._writer.close)
 
 
-def _find_lost_peer(writer: asyncio.StreamWriter) -> None:
+def _listen(bind: str, port: int) -> socket.socket:
+    """A socket that listens on an address. OSError if that is not possible."""
+    family, _, _, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.create_server(address, family=family, backlog=_BACKLOG)
+    listener.setblocking(False)
+    return listener
+
+
+def _find_lost_peer(connection: socket.socket) -> None:
     """Have the system end the connection to a machine that is gone, which closes nothing."""
-    connection: socket.socket = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):  # closed meanwhile
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _KEEPALIVE.items():

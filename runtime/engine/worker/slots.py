@@ -114,7 +114,7 @@ class Slots:
     def request_slots(self) -> None:
         """Tell the driver which slots to keep running."""
         if self.driver is not None:
-            self.driver.request_slots(self._roster.extras.numbers)
+            self.driver.request_slots(self._roster.extras.numbers, self._roster.extras.executors)
 
     # Lifecycle
 
@@ -134,7 +134,7 @@ class Slots:
 
     async def _open_port(self) -> RemoteAccess:
         folder, conf = Path(self._folder), self._settings.spark_conf
-        self._archives = WorkerArchives(folder / "archives")
+        self._archives = WorkerArchives(folder / "archives", self._roster.archives)
         self._remote = RemoteServer(
             self, self._clock, self._secret, self._archives,
             lambda generation: session_socket(socket_path(self._folder), generation),

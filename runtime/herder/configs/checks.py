@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.api.config.types import parse, to_text
 from runtime.api.errors import ConfigError
+from runtime.config.executor_size import invalid_executor_size
 from runtime.config.rate_limits import invalid_rates
 from runtime.config.restart_policy import invalid_keys
 from runtime.config.worker_config import WorkerConfig
@@ -65,7 +66,7 @@ class WorkerChecks:
         else:
             yield from self._offsets(config)
         yield from self._file(config)
-        for key, error in (*invalid_keys(config), *invalid_rates(config)):
+        for key, error in (*invalid_keys(config), *invalid_rates(config), *invalid_executor_size(config)):
             yield ConfigIssue(key, error)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
             values = f"must be one of: {SHARED}, {DEDICATED}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
+from runtime.config.executor_size import PREFIX, executor_size_of
 from runtime.config.providers import has_variables
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
@@ -15,6 +16,7 @@ from runtime.host.port import ConnectorInfo
 from runtime.java.target import JavaTarget, is_java_target
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import ClientConfigError
+from runtime.model.executor_size import ExecutorSize
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import ConnectorType
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
@@ -101,6 +103,7 @@ def spec(
         plugin_path=list(worker.plugin_path),
         connector_config=dict(config),
         dedicated=config.get(ISOLATION) == DEDICATED,
+        executor=_executor_size(worker, order),
         transactional_id=str(producer["transactional.id"]) if transactional else "",
         transaction_boundary=config.get("transaction.boundary", "poll").strip().lower(),
         transaction_interval=_transaction_interval(worker, config),
@@ -108,6 +111,13 @@ def spec(
         limit=limit,
         targets=dict(order.info.targets),
     )
+
+
+def _executor_size(worker: WorkerConfig, order: TaskRequest) -> ExecutorSize:
+    """A task with Java plugins needs memory for their JVM, too."""
+    is_java = any(map(is_java_target, (order.info.task_target, *order.info.targets.values())))
+    own = {key: text for key, text in order.connector_config.items() if key.startswith(PREFIX)}
+    return executor_size_of(own, worker.java_heap if is_java else 0)
 
 
 def _task_class(order: TaskRequest) -> str:

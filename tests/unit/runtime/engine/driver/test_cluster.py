@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.engine.driver.cluster import is_first_run
+from runtime.engine.driver.executor_profiles import ExecutorProfiles
+from runtime.model.executor_size import ANY_SIZE, ExecutorSize
 
 ERROR = (
     "An error occurred while calling z:org.apache.spark.api.python.PythonRDD.runJob.\n: "
@@ -17,3 +19,24 @@ ERROR = (
 @pytest.mark.parametrize(("run", "first"), [("0.0", True), ("0.1", False), ("0.10", False)])
 def test_only_the_end_of_the_first_run_is_the_end_of_the_slot(run: str, first: bool) -> None:
     assert is_first_run(ERROR.format(run=run)) is first
+
+
+def test_executors_have_one_size_without_dynamic_allocation(caplog: pytest.LogCaptureFixture) -> None:
+    profiles = ExecutorProfiles("spark://master:7077", {"spark.dynamicAllocation.enabled": "false"})
+    assert [profiles.of(ExecutorSize(512, 2)) for _ in range(2)] == [None, None]
+    assert len(caplog.records) == 1
+    assert profiles.of(ANY_SIZE) is None
+
+
+@pytest.mark.parametrize(
+    ("master", "executor"),
+    [("spark://master:7077", {"memory": 512}), ("yarn", {"memory": 2048, "memoryOverhead": 512})],
+)
+def test_a_profile_has_the_memory_of_the_slot(master: str, executor: dict[str, int]) -> None:
+    """Standalone executors have no memory beside their heap. Each size has one profile."""
+    conf = {"spark.dynamicAllocation.enabled": "true", "spark.executor.memory": "2g"}
+    profiles = ExecutorProfiles(master, conf)
+    found = profiles.of(ExecutorSize(512, 2))
+    assert {name: request.amount for name, request in found.executorResources.items()} == {"cores": 2, **executor}
+    assert {name: request.amount for name, request in found.taskResources.items()} == {"cpus": 2}
+    assert profiles.of(ExecutorSize(512, 2)) is found

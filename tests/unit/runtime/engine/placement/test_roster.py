@@ -13,6 +13,7 @@ from runtime.engine.placement.admission import Admission
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.placement.suspects import MAX_LONELY_ENDS
 from runtime.model.environment import Environment
+from runtime.model.executor_size import ExecutorSize
 from runtime.model.states import TaskId
 from runtime.system.scheduling import Delay
 from tests.support.engine_recorder import slot_link, task_spec
@@ -515,3 +516,17 @@ def test_a_jvm_that_is_killed_from_outside_delays_its_task_briefly_and_never_fai
             clock.now += 0.5
         rests.append(clock.now - since)
     assert rests == [0, 0, 1, 2, 4, 5, 5, 5, 5, 5]
+
+
+def test_a_dedicated_task_gets_another_slot_with_another_size_of_its_executor(roster: Roster, clock: Clock) -> None:
+    add_slot(roster, 0)
+    large, larger = ExecutorSize(512, 1), ExecutorSize(1024, 2)
+    roster.add(TaskRun(replace(task_spec("a"), dedicated=True, executor=large)))
+    assert not placed(roster)
+    assert roster.extras.executors == {2: large}
+    add_slot(roster, 2)
+    assert placed(roster) == {2: 1}
+    roster.add(TaskRun(replace(task_spec("a", epoch=2), dedicated=True, executor=larger)))
+    roster.add(TaskRun(replace(task_spec("b"), dedicated=True)))
+    assert not placed(roster)
+    assert roster.extras.executors == {2: large, 3: larger}

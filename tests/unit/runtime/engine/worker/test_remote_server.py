@@ -21,6 +21,7 @@ from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.messages import FromSlot
 from runtime.engine.protocol.remote import Attempt, RemoteAccess, SlotCaller
 from runtime.engine.slot.archives import SlotArchives
+from runtime.engine.worker import remote_server
 from runtime.engine.worker import server as local_server
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.remote_server import RemoteServer
@@ -280,6 +281,35 @@ async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -
     assert file is not None
     assert hashlib.sha256(file.read_bytes()).hexdigest() == after[str(tmp_path / "plugins")]
     assert archives.file("../secret") is None
+
+
+async def test_old_archives_are_removed_unless_a_task_may_need_them(tmp_path: Path) -> None:
+    in_use: list[str] = []
+    archives = WorkerArchives(tmp_path / "archives", lambda: in_use)
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    made: list[str] = []
+    for number in range(5):
+        (plugins / "a.py").write_text("A" * number)
+        made += (await archives.of(replace(task_spec("x"), plugin_path=[str(plugins)]))).values()
+        in_use = made[1:2]
+    assert [archives.file(digest) is not None for digest in made] == [False, True, False, True, True]
+
+
+async def test_connections_that_are_not_authenticated_do_not_block_those_from_other_addresses(
+    port: Port, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(remote_server, "MAX_STRANGERS_OF_PEER", 3)
+    address = port.access.host, port.access.port
+    idle = [socket.create_connection(address, 5, ("127.0.0.2", 0)) for _ in range(3)]
+    try:
+        with socket.create_connection(address, 5, ("127.0.0.2", 0)) as fourth:
+            assert await asyncio.to_thread(fourth.recv, 100) == b""
+        await until(lambda: "from 127.0.0.2 was refused: too many connections" in caplog.text)
+        (await port.slot()).close()
+    finally:
+        for connection in idle:
+            connection.close()
 
 
 async def test_the_session_is_reached_through_the_worker(port: Port, tmp_path: Path) -> None:

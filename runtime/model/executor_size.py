@@ -1,0 +1,16 @@
+"""The size of the executor that a dedicated slot needs on a Spark cluster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ExecutorSize(NamedTuple):
+    """`memory` in MB; 0 for either: that of every executor."""
+
+    memory: int = 0
+    cores: int = 0
+
+
+ANY_SIZE = ExecutorSize()
+"""An executor as all others."""
