@@ -10,7 +10,7 @@ import pytest
 from runtime.engine.driver.archive import MAX_ARCHIVES, keep
 from runtime.engine.driver.class_path import class_path
 from runtime.engine.driver.gateway import is_direct
-from runtime.engine.driver.jvm import java_options, spark_properties, write_properties
+from runtime.engine.driver.jvm import environment, java_options, spark_properties, write_properties
 from runtime.engine.protocol.settings import EngineSettings
 
 SPARK_ENVIRONMENT = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
@@ -36,6 +36,28 @@ def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> No
     assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
     assert len(java_options({}, False, tmp_path, ())) == 1, "the log configuration"
     assert not is_direct({}, local=False)
+
+
+@pytest.mark.parametrize("master", ["k8s://https://api:6443", "yarn"])
+def test_a_resource_manager_gets_the_operators_properties_and_no_secret_of_the_worker(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The image or archive with the executors' Python; each slot's token is data of its job."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    conf = {
+        "spark.driver.host": "connect.default.svc",
+        "spark.kubernetes.container.image": "registry/headrace:1",
+        "spark.archives": "headrace.tar.gz#environment",
+        "spark.pyspark.python": "./environment/bin/python",
+        "spark.authenticate": "true",
+        "spark.network.crypto.enabled": "true",
+    }
+    properties = spark_properties(conf, master, tmp_path)
+    assert properties == {**properties, **conf, "spark.master": master, "spark.task.maxFailures": "1"}
+    assert properties["spark.decommission.enabled"] == "true"
+    assert environment(conf, local=False)["PYSPARK_PYTHON"] == "./environment/bin/python"
+    names = " ".join((*properties, *environment(conf, local=False))).lower()
+    assert "headrace" not in names and "token" not in names
 
 
 @pytest.mark.parametrize("key", ["spark.jars.packages", "spark.driver.extraClassPath", "spark.submit.pyFiles"])
