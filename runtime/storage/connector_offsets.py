@@ -98,8 +98,10 @@ class ConnectorOffsets:
                 self._own[topic] = await self._open(topic)
             if self._own:
                 await self._close_unused(self._all_topics())
-        stores = [self._worker, *(self._own[topic].store for topic in wanted)]
-        await asyncio.gather(*(store.read_to_end(name, within) for store in stores))
+        await asyncio.gather(
+            self._worker.read_to_end(name, within),
+            *(self._read_own(topic, self._own[topic], name, within) for topic in wanted),
+        )
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
@@ -153,6 +155,16 @@ class ConnectorOffsets:
             return None
         return _OwnTopic(topic, frozenset((k, v) for k, v in config.items() if k.startswith(_OVERRIDES)))
 
+    async def _read_own(self, topic: _OwnTopic, own: _Own, name: str | None, within: float | None) -> None:
+        """A topic on which a right was withdrawn is opened again by the next call."""
+        try:
+            await own.store.read_to_end(name, within)
+        except NotAuthorizedError as e:
+            if self._own.get(topic) is own:
+                del self._own[topic]
+                await own.logs.close()
+            raise _unusable(topic, e) from None
+
     async def _open(self, topic: _OwnTopic) -> _Own:
         clients = await asyncio.to_thread(self._clients, dict(topic.overrides))
         logs = TopicLogs(clients, await_rights=False)
@@ -166,7 +178,7 @@ class ConnectorOffsets:
             raise BrokerUnavailable(f"offset topic {topic.name} cannot be read: {why}") from None
         except (NotAuthorizedError, StorageTopicError) as e:
             await logs.close()
-            raise OffsetTopicUnusable(f"offsets.storage.topic={topic.name} cannot be used: {e}") from None
+            raise _unusable(topic, e) from None
         except BaseException:
             await logs.close()
             raise
@@ -175,3 +187,7 @@ class ConnectorOffsets:
     async def _close_unused(self, used: set[_OwnTopic]) -> None:
         for topic in set(self._own) - used:
             await self._own.pop(topic).logs.close()
+
+
+def _unusable(topic: _OwnTopic, why: KafkaProblem) -> OffsetTopicUnusable:
+    return OffsetTopicUnusable(f"offsets.storage.topic={topic.name} cannot be used: {why}")

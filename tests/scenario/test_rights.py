@@ -29,7 +29,7 @@ from runtime.pipeline.sink.dead_letters import DeadLetters
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.task.trace import trace_of
-from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.offsets import OffsetStore
 from tests.support.broker import unique
 from tests.support.group_members import Participant
@@ -358,6 +358,17 @@ async def test_a_connector_uses_its_own_offset_topic_with_its_own_principal(secu
             await offsets.alter("c", [({"p": 1}, {"n": 1})])
         secured.grant([("TOPIC", own, "WRITE")], CONNECTOR)
         await offsets.alter("c", [({"p": 1}, {"n": 1})])
+        await offsets.read_to_end("c")
+        assert [o.offset for o in offsets.offsets("c")] == [{"n": 1}]
+
+        secured.withdraw(
+            [("TOPIC", own, "READ")], CONNECTOR
+        )  # from a topic in use: Java's task fails at its next start
+        with pytest.raises(OffsetTopicUnusable, match=f"User:connector is not authorized to READ topic {own}"):
+            async with asyncio.timeout(20):
+                while True:
+                    await offsets.read_to_end("c")
+        secured.grant([("TOPIC", own, "READ")], CONNECTOR)
         await offsets.read_to_end("c")
         assert [o.offset for o in offsets.offsets("c")] == [{"n": 1}]
     finally:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes import ports
@@ -55,20 +56,33 @@ class SecuredBroker(KafkaBroker):
     def grant(self, rights: Iterable[Right], user: str = CONNECT) -> None:
         """Grants rights by prefix of resource names."""
         from confluent_kafka.admin import AdminClient
-        from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
-        from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+        from confluent_kafka.admin._acl import AclBinding
 
-        bindings = [
-            AclBinding(
-                ResourceType[kind if kind != "CLUSTER" else "BROKER"], name,
-                ResourcePatternType.PREFIXED if kind != "CLUSTER" else ResourcePatternType.LITERAL,
-                f"User:{user}", "*", AclOperation[operation], AclPermissionType.ALLOW,
-            )
-            for kind, name, operation in rights
-        ]  # fmt: skip
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        for future in admin.create_acls(bindings).values():
+        for future in admin.create_acls([AclBinding(*right) for right in _entries(rights, user)]).values():
             future.result(20)
+
+    def withdraw(self, rights: Iterable[Right], user: str = CONNECT) -> None:
+        """Withdraws rights that grant() has granted."""
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.admin._acl import AclBindingFilter
+
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.delete_acls([AclBindingFilter(*right) for right in _entries(rights, user)]).values():
+            assert future.result(20), "these rights were not granted"
+
+
+def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
+    """The arguments of AclBinding and AclBindingFilter."""
+    from confluent_kafka.admin._acl import AclOperation, AclPermissionType
+    from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+    for kind, name, operation in rights:
+        yield (
+            ResourceType[kind if kind != "CLUSTER" else "BROKER"], name,
+            ResourcePatternType.PREFIXED if kind != "CLUSTER" else ResourcePatternType.LITERAL,
+            f"User:{user}", "*", AclOperation[operation], AclPermissionType.ALLOW,
+        )  # fmt: skip
 
 
 class _Secured(Broker):

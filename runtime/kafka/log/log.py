@@ -50,7 +50,8 @@ class TopicLogs:
     `settings` are librdkafka settings that reach the cluster (`bootstrap.servers`, security), of all clients or of each
     kind. `watch_every`: seconds between two checks whether a topic was deleted. `fetch_wait`: milliseconds for which a
     fetch waits for records (FETCH_WAIT, or FETCH_WAIT_TRANSACTIONS for topics that are written in transactions).
-    `await_rights`: start() waits for rights that are missing instead of failing with RightMissing."""
+    `await_rights`: wait for rights that are missing. Otherwise start() fails with RightMissing, and so does each
+    read_to_end() after a right has been withdrawn: these logs then have to be closed and opened again."""
 
     def __init__(
         self, settings: Mapping[str, Any] | LogClients, timeout: float = _TIMEOUT, watch_every: float = CHECK_INTERVAL,
@@ -75,6 +76,7 @@ class TopicLogs:
         self.cluster_id = ""
         self.lost = ""  # the reason why a topic in use was lost; permanent
         self._broker = ""
+        self._failed: KafkaProblem | None = None  # the reader has ended
         self._denied: dict[str, str] = {}  # by topic, while the right to write is missing
 
     @property
@@ -127,6 +129,8 @@ class TopicLogs:
         self._ends.close()
 
     async def _read_to_end(self, topic: str, awaited: Awaited | None = None) -> None:
+        if self._failed is not None:
+            raise self._failed
         try:
             async with asyncio.timeout(self._timeout):
                 if awaited is None:
@@ -244,6 +248,11 @@ class TopicLogs:
         self._broker = str(error)
         if not self._loaded.done():
             self._loaded.set_exception(error)
+        if isinstance(error, KafkaProblem):
+            self._failed = error
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_exception(error)
 
 
 class TopicLog:

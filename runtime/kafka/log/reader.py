@@ -76,7 +76,7 @@ class Reader:
         await_rights: bool = True,
     ) -> None:
         """`watch_every`: seconds between two checks of the topics' ids. `fetch_wait`: milliseconds. `await_rights`:
-        wait for rights that are missing at the start instead of failing with RightMissing."""
+        wait for rights that are missing instead of failing with RightMissing."""
         self._watch_every, self._fetch_wait, self._await_rights = watch_every, fetch_wait, await_rights
         self._settings, self._consumer_settings = dict(clients.admin), dict(clients.consumer)
         self._specs = list(specs)
@@ -184,8 +184,6 @@ class Reader:
         consumer = self._retried(lambda: self._consumer(wait=10))
         while consumer is not None and left and not self._closing.is_set():
             left -= self._step(consumer)
-            if self._denied and not self._await_rights:
-                raise RightMissing(next(iter(self._denied.values())))
         if consumer is not None:
             consumer.close()
 
@@ -209,6 +207,8 @@ class Reader:
         self.watched = watch.complete
         if watch.lost and not lost:
             self._events.lost(watch.lost)
+        if watch.denied and not self._await_rights:
+            raise RightMissing(watch.denied)
         if watch.denied:
             self._report(watch.denied)
         elif denied:
@@ -259,6 +259,8 @@ class Reader:
             self._suspect.set()
         if positions:
             self._pass_on(ReadBatch(records, positions))
+        if self._denied and not self._await_rights:
+            raise RightMissing(next(iter(self._denied.values())))
         return ended
 
     def _pass_on(self, read: ReadBatch) -> None:
