@@ -238,6 +238,12 @@ class SinkTask(Task):
     """Seconds after which put() is called with an empty batch while there are no records, so that a task that keeps
     records back can write them; None: never. May change at any time."""
 
+    puts_on_thread: ClassVar[bool] = False
+    """Whether put() may run on a second thread, while the worker fetches and converts the next records: faster for a
+    task that spends most of put() waiting for another system. No two methods run at the same time, but resources of the
+    task must not be bound to one thread; a put() that is repeated runs on the thread of the other methods. An addition
+    to Connect's API."""
+
     context: SinkTaskContext
 
     @abstractmethod

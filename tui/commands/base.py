@@ -125,7 +125,8 @@ class CommandContext:
             self._emit(item, form, row)
 
     def write(self, path: str, text: str, private: bool = False) -> None:
-        """Writes a file atomically; a private one can be read by its owner only. Raises HeadraceError."""
+        """Writes a file atomically: after a crash there is the old or the new one. A private one can be read by its
+        owner only. Raises HeadraceError."""
         file = Path(path).expanduser()
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
@@ -133,6 +134,8 @@ class CommandContext:
             number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
             with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as opened:
                 opened.write(text)
+                opened.flush()
+                os.fsync(opened.fileno())
             draft.replace(file)
         except OSError as error:
             with suppress(OSError):  # it may hold secrets

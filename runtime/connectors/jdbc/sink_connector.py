@@ -33,6 +33,7 @@ class JdbcSinkTask(SinkTask):
 
     java_name = "headrace.JdbcSinkTask"
     takes_batches = True
+    puts_on_thread = True  # most of put() is spent waiting for the database
     _writes: SinkWrites | None = None
 
     def start(self, config: Mapping[str, str]) -> None:

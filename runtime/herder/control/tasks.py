@@ -86,6 +86,7 @@ class Tasks:
         self._stale_members: set[str] = set()
         self._unreported: set[int] = set()  # lost before they reported their member ids
         self._checked: set[int] = set()  # tasks whose earlier consumers have been removed from the group
+        self._last_limit = UNLIMITED
         self.version: str | None = None
 
     async def run(
@@ -122,8 +123,10 @@ class Tasks:
         self._pause(True)
 
     def limit(self, stored: StoredConnector) -> RateLimit:
-        """The rate limit of all tasks of the connector together."""
-        return connector_limit(stored, self._services.worker.providers)
+        """The rate limit of all tasks of the connector together. While a config provider fails, the last limit remains:
+        it protects other systems."""
+        self._last_limit = connector_limit(stored, self._services.worker.providers, self._last_limit)
+        return self._last_limit
 
     def check(self, info: ConnectorInfo, config: Mapping[str, str]) -> None:
         """Raises ConfigError for errors that Connect reports when a connector starts, not when it is created."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from runtime.api.data.record import SinkRecord
 from runtime.pipeline.sink.convert_sink import Positions
+from runtime.pipeline.sink.put_thread import PutThread
 
 if TYPE_CHECKING:
     from runtime.api.task import SinkTask
@@ -53,11 +54,17 @@ class PutAhead:
         self, task: SinkTask, call: Callable[[Callable[[], None]], None], done: Callable[[FetchedBatch], None]
     ) -> None:
         """`call` executes a call of the task; `done` is called with each batch that has been put."""
-        self._task = cast("RemoteSinkTask", task) if hasattr(task, "begin_put") else None
+        self._thread = PutThread(task) if task.puts_on_thread else None
+        self._task = cast("RemoteSinkTask", task) if hasattr(task, "begin_put") else self._thread
         self._call, self._done = call, done
         self._batch: FetchedBatch | None = None
         self._error: Exception | None = None
         self._alone = 0
+
+    @property
+    def stack(self) -> Callable[[], str] | None:
+        """Where the put under way is, if that is not the task's thread."""
+        return self._thread.stack if self._thread is not None and self.pending else None
 
     @property
     def enabled(self) -> bool:
@@ -102,6 +109,11 @@ class PutAhead:
         failed = self._batch, self._error
         self._batch = self._error = None
         return failed
+
+    def close(self) -> None:
+        """The task is about to be stopped."""
+        if self._thread is not None:
+            self._thread.close()
 
     def given_back(self) -> None:
         """A batch is fetched again since the put before it has sought or paused: the next ones are not fetched in

@@ -5,9 +5,9 @@ flush the task rewinds to the committed offsets, or to the position at which rea
 earlier offsets are committed, and the task's seeks, pauses and commit requests take effect; records of a partition in
 which the task seeks are dropped from the batch. A stop during retries leaves the batch as if it had not been read.
 
-If the task is executed elsewhere, the next batch is fetched and converted during a put (see put_ahead.py). The worker
-does nothing else with it before that put has succeeded: no failed record is reported, and the requests that the task
-has made in its put take effect first.
+If put() is executed elsewhere, in a JVM or on a second thread, the next batch is fetched and converted during a put
+(see put_ahead.py). The worker does nothing else with it before that put has succeeded: no failed record is reported,
+and the requests that the task has made in its put take effect first.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ class SinkWorker:
     def _end(self) -> None:
         """Other tasks get the partitions after stop(), as in Connect."""
         try:
+            self._puts.close()
             with self._control.calling("stop"):
                 self._task.stop()
         finally:
@@ -310,7 +311,7 @@ class SinkWorker:
 
     def _put_once(self, call: Callable[[], None]) -> None:
         try:
-            with self._control.calling("put"):
+            with self._control.calling("put", self._puts.stack):
                 call()
         except RetriableError:
             self._check_errors()

@@ -94,9 +94,9 @@ class Control:
         self._check_lease()
 
     @contextmanager
-    def calling(self, method: str) -> Iterator[None]:
-        """Wraps every call of the connector that may hang, for the watchdog."""
-        self.call = PluginCall(method, time.monotonic(), self.plugin_stack)
+    def calling(self, method: str, stack: Callable[[], str] | None = None) -> Iterator[None]:
+        """Wraps every call of the connector that may hang, for the watchdog. `stack`: of a call on another thread."""
+        self.call = PluginCall(method, time.monotonic(), stack or self.plugin_stack)
         try:
             yield
         finally:

@@ -85,3 +85,8 @@ async def test_a_limit_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.Mon
     monkeypatch.setenv("HEADRACE_TEST_RATE", "12")
     await rig.create("a", headrace_rate_records="${env:HEADRACE_TEST_RATE}")
     await rig.until(lambda: limits(rig) == [RateLimit(12)])
+    monkeypatch.delenv("HEADRACE_TEST_RATE")
+    await change(rig, headrace_rate_bytes="1000")
+    await rig.herder.restart_task("a", 0)
+    await rig.until(lambda: rig.engine.started.count(FIRST) == 2)
+    assert limits(rig) == [RateLimit(12)], "the last one, since the limit protects other systems"

@@ -19,7 +19,6 @@ from runtime.model.states import State
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.remote_puts import RemotePuts
 from tests.support.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -85,8 +84,10 @@ class Sink(SinkTask):
         self.taken = []
 
 
-class RemoteSink(Sink, RemotePuts):
+class RemoteSink(Sink):
     """The same with puts on another thread."""
+
+    puts_on_thread = True
 
 
 @pytest.fixture

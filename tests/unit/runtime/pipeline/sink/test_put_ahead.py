@@ -1,9 +1,11 @@
-"""Sink tasks whose puts are executed elsewhere: the next batch is fetched meanwhile, and nothing else happens to it."""
+"""Sink tasks whose puts run on a second thread: the next batch is fetched meanwhile, and nothing else happens to it."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +18,9 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import SinkTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.pipeline.sink.put_thread import PutThread
 from tests.support.broker import KafkaBroker
 from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.remote_puts import RemotePuts
 from tests.support.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -26,11 +28,14 @@ HERE = "tests.unit.runtime.pipeline.sink.test_put_ahead"
 JSON = ConverterSpec("JsonConverter", {"schemas.enable": "false"})
 BATCH = 5
 TEN = [str(n).encode() for n in range(2 * BATCH)]
+_log = logging.getLogger(__name__)
 
 
-class RemoteSink(RemotePuts):
-    """Executes put() on another thread. The first put waits until the second batch has been prepared."""
+class RemoteSink(SinkTask):
+    """The first put waits until the second batch has been prepared."""
 
+    puts_on_thread = True
+    stopped_in_put: ClassVar[bool] = False
     puts: ClassVar[list[int]] = []
     first: ClassVar[Callable[[SinkTask], None] | None] = None
     """What the first put does, instead of taking its records."""
@@ -38,31 +43,42 @@ class RemoteSink(RemotePuts):
     release = threading.Event()
     prepared: ClassVar[int] = 0
 
-    def prepare_put(self, records: Sequence[SinkRecord]) -> list[SinkRecord]:
-        cls = type(self)
-        cls.prepared += 1
-        if cls.prepared > 1:
-            cls.second_prepared.set()
-        return super().prepare_put(records)
+    def start(self, config: object) -> None:
+        self._in_put = False
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         cls = type(self)
+        self._in_put = True
+        _log.warning("writing %d records", len(records))
         cls.second_prepared.wait(30)
         cls.release.wait(30)
+        self._in_put = False
         if (act := cls.first) is not None:
             cls.first = None
             act(self)
         cls.puts += [record.original_kafka_offset for record in records]
 
+    def stop(self) -> None:
+        type(self).stopped_in_put |= self._in_put
+
 
 @pytest.fixture
-def sink() -> Iterator[Any]:
+def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The class under the name that tasks import; pytest imports this module under another name."""
     __import__(HERE)
     found = sys.modules[HERE].RemoteSink
     found.puts, found.first, found.prepared = [], None, 0
     found.second_prepared.clear()
     found.release.set()
+    prepare = PutThread.prepare_put
+
+    def prepared(thread: PutThread, records: Sequence[SinkRecord]) -> Sequence[SinkRecord]:
+        found.prepared += 1
+        if found.prepared > 1:
+            found.second_prepared.set()
+        return prepare(thread, records)
+
+    monkeypatch.setattr(PutThread, "prepare_put", prepared)
     yield found
     found.second_prepared.set()
     found.release.set()
@@ -144,7 +160,27 @@ def test_a_stop_waits_for_the_put_and_leaves_the_next_batch(broker: KafkaBroker,
     task = RunningTask(spec)
     assert sink.second_prepared.wait(30)
     assert group_offsets(broker, spec) == {}
+
+    def stack() -> str:
+        call = task.runner.call
+        return call.stack() if call is not None and call.stack is not None else ""
+
+    wait_until(lambda: "release.wait" in stack(), 10, "the stack of put()")
+    assert [line for line in task.host.lines if f"[{spec.connector}|task-0]" in line and "writing 5 records" in line]
     task.runner.stop()
     sink.release.set()
     task.join()
     assert sink.puts == list(range(5)) and group_offsets(broker, spec) == {(topic, 0): 5}
+
+
+def test_a_task_that_is_revoked_is_not_stopped_during_its_put(broker: KafkaBroker, sink: Any) -> None:
+    sink.release.clear()
+    spec, _ = _spec(broker)
+    task = RunningTask(spec)
+    assert sink.second_prepared.wait(30)
+    task.runner.revoke()
+    time.sleep(0.3)
+    assert task.alive
+    sink.release.set()
+    task.join()
+    assert not sink.stopped_in_put
