@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.postgres import Postgres, started_postgres
 from tests.support.stores import MakeStores, opened_stores
@@ -84,6 +85,16 @@ def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) 
         yield WorkerProcess([], urlsplit(there).port or 8083, tmp_path_factory.mktemp("java-connect") / "log", {})
         return
     process = java_worker(tmp_path_factory.mktemp("java-connect"), broker.bootstrap, {})
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """One of our workers for the whole run, with the test plugins; `worker` is for tests that end it."""
+    folder = str(Path(plugins.__path__[0]))
+    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": folder})
     process.start()
     yield process
     process.stop()

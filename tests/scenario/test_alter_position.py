@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
@@ -14,11 +12,6 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 DEFINITE = "The offsets for this connector have been altered successfully"
-
-
-@pytest.fixture
-def connect(worker: Callable[..., WorkerProcess]) -> Connect:
-    return Connect(worker())
 
 
 def test_a_source_continues_with_exactly_the_altered_line(

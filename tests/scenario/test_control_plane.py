@@ -21,11 +21,6 @@ T = "topic.creation."
 DEFAULT = {f"{T}default.partitions": "2", f"{T}default.replication.factor": "1"}
 
 
-@pytest.fixture
-def connect(worker: StartWorker) -> Connect:
-    return Connect(worker())
-
-
 def source(file: Path, topic: str, **more: str) -> dict[str, str]:
     file.write_text("a\nb\n")
     return {"connector.class": "FileStreamSource", "file": str(file), "topic": topic, **STRINGS, **more}

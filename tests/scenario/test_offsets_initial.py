@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import plugins, topics
+from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
-PLUGINS = str(Path(plugins.__path__[0]))
 DEFINITE = "The offsets for this connector have been set successfully"
 POSSIBLE = (
     "The framework-managed offsets for this connector have been set successfully. However, if this connector manages "
     "offsets externally, they will need to be manually set in the system that the connector uses."
 )
-
-
-@pytest.fixture
-def connect(worker: Callable[..., WorkerProcess]) -> Connect:
-    return Connect(worker({"plugin.path": PLUGINS}))
 
 
 def _post(connect: Connect, name: str, config: dict[str, str], offsets: Any, **more: Any) -> tuple[int, Any]:
@@ -114,7 +106,7 @@ def test_a_wrong_format_is_refused_with_400(connect: Connect, broker: KafkaBroke
     status, answer = _post(connect, "c", _counting("t"), offsets)
     assert status == 400
     assert "initial_offsets" in answer["message"]
-    assert connect.ask("GET", "/connectors") == []
+    assert "c" not in connect.ask("GET", "/connectors")
 
 
 def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Connect, broker: KafkaBroker) -> None:
@@ -130,7 +122,7 @@ def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Conn
     status, answer = _post(connect, "c", _counting(topic, "FixedOffsetsConnector"), [entry])
     assert status == 400
     assert "these offsets cannot be altered" in answer["message"]
-    assert connect.ask("GET", "/connectors") == []
+    assert "c" not in connect.ask("GET", "/connectors")
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []
 
@@ -227,7 +219,7 @@ def test_offsets_of_deleted_connectors_are_listed(connect: Connect, broker: Kafk
     for name in ("gone", snk):
         connect.ask("DELETE", f"/connectors/{name}")
     found = connect.ask("GET", "/orphaned-offsets")
-    assert found["sources"] == [{"connector": "gone", "partitions": 2}]
+    assert {"connector": "gone", "partitions": 2} in found["sources"]
     assert {"connector": snk, "group": f"connect-{snk}", "partitions": 1} in found["sinks"]
     assert connect.worker.request("DELETE", "/orphaned-offsets/here")[0] == 409
     assert connect.worker.request("DELETE", f"/orphaned-offsets/{snk}?group=connect-nobody-{snk}")[0] == 409
@@ -235,8 +227,7 @@ def test_offsets_of_deleted_connectors_are_listed(connect: Connect, broker: Kafk
     connect.ask("DELETE", "/orphaned-offsets/gone")
     connect.ask("DELETE", f"/orphaned-offsets/{snk}?group=connect-{snk}")
     found = connect.ask("GET", "/orphaned-offsets")
-    assert found["sources"] == []
-    assert snk not in {orphan["connector"] for orphan in found["sinks"]}
+    assert not {"gone", snk} & {orphan["connector"] for orphan in (*found["sources"], *found["sinks"])}
     assert connect.ask("GET", "/connectors/gone/offsets/history")["history"][0]["action"] == "reset"
     connect.create("gone", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("gone") == []

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import plugins, topics
+from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
 
 ALTERED = "The offsets for this connector have been altered successfully"
 RESET = "The offsets for this connector have been reset successfully"
 MAYBE = "if this connector manages offsets externally, they will need to be manually"
 A, B = {"counter": "a"}, {"counter": "b"}
-
-
-@pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
-    process.start()
-    yield Connect(process)
-    process.stop()
 
 
 def new_source(connect: Connect, cls: str, **config: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,10 +34,20 @@ class Tool:
     config: Path
 
     def run(self, *words: str, given: Any = None) -> tuple[int, str, str]:
-        text = None if given is None else json.dumps(given).encode()
+        """Runs the tool in this process; returns its exit code, standard output and standard error."""
+        given_text = "" if given is None else json.dumps(given)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", _stream(given_text))
+            with redirect_stdout(_stream()) as out, redirect_stderr(io.StringIO()) as err:
+                code = cli.main([f"--config={self.config}", *words])
+                out.flush()
+        return code, out.buffer.getvalue().decode(), err.getvalue()
+
+    def run_process(self, *words: str, given: Any = None) -> tuple[int, str, str]:
+        """As run(), in a process of its own."""
         command = [sys.executable, "-m", "runtime", "offsets", f"--config={self.config}", *words]
-        done = subprocess.run(command, input=text, capture_output=True, timeout=180)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+        done = subprocess.run(command, input=json.dumps(given), capture_output=True, timeout=180, text=True)
+        return done.returncode, done.stdout, done.stderr
 
     def export(self, *words: str) -> Any:
         code, out, err = self.run("--export", *words)
@@ -45,6 +58,21 @@ class Tool:
         code, out, err = self.run("--import", *words, given=document)
         assert code == 0, err
         return out
+
+
+class _Stream(io.TextIOWrapper):
+    buffer: io.BytesIO
+
+
+def _stream(text: str = "") -> _Stream:
+    return _Stream(io.BytesIO(text.encode()), "utf-8")
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """The tool, which usually has a process of its own, disables the garbage collector."""
+    yield
+    gc.enable()
 
 
 @pytest.fixture
@@ -121,10 +149,12 @@ def test_from_beginning_includes_overwritten_offsets(cluster: Tool) -> None:
 
 def test_files_and_standard_streams(cluster: Tool, tmp_path: Path) -> None:
     target = tmp_path / "offsets.json"
-    code, out, err = cluster.run("--export", str(target))
+    code, out, err = cluster.run_process("--export", str(target))
     assert (code, out, err) == (0, "", f"3 offsets of 1 connectors written to {target}\n")
-    assert json.loads(target.read_text()) == cluster.export()
+    exported = json.loads(target.read_text())
+    assert json.loads(cluster.run_process("--export")[1]) == cluster.export() == exported
     assert cluster.run("--import", str(target))[2] == "0 offsets changed\n"
+    assert cluster.run_process("--import", given=exported)[2] == "0 offsets changed\n"
 
 
 @pytest.mark.parametrize(

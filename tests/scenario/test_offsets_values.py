@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support import plugins
-from tests.support.broker import KafkaBroker
 from tests.support.connect import STRINGS, Connect
-from tests.support.workers import our_worker
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 _LEAVES = (
@@ -30,16 +25,10 @@ _VALUES = st.recursive(
 _OBJECTS = st.dictionaries(_TEXT, _VALUES, max_size=5)
 
 
-@pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
-    process.start()
-    connect = Connect(process)
+@pytest.fixture(autouse=True)
+def connector(connect: Connect) -> None:
     config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": "t", "tasks.max": "1", **STRINGS}
     connect.create("c", config, initial_state="STOPPED")
-    yield connect
-    process.stop()
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

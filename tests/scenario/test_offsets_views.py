@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
@@ -17,11 +15,6 @@ from tests.support.workers import WorkerProcess
 
 PLUGINS = str(Path(plugins.__path__[0]))
 HOUR = 3_600_000
-
-
-@pytest.fixture
-def connect(worker: Callable[..., WorkerProcess]) -> Connect:
-    return Connect(worker({"plugin.path": PLUGINS}))
 
 
 def test_lag_of_a_sink_and_age_of_a_source(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,16 +19,26 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.pipeline import records
 from tests.support.processes import alive, children, command_line, is_slot
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 PLUGINS = str(Path(plugins.__path__[0]))
 COUNTING = "headrace_test_plugins.CountingConnector"
 StartWorker = Callable[..., WorkerProcess]
 
 
+@pytest.fixture(scope="module")
+def own_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    """A worker whose processes, except itself, may be killed."""
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": PLUGINS})
+    process.start()
+    yield Connect(process)
+    process.stop()
+
+
 @pytest.fixture
-def connect(worker: StartWorker) -> Connect:
-    return Connect(worker({"plugin.path": PLUGINS}))
+def connect(own_connect: Connect) -> Iterator[Connect]:
+    yield own_connect
+    own_connect.delete_all()
 
 
 def counting(broker: KafkaBroker, cls: str = COUNTING, **more: str) -> dict[str, str]:
@@ -231,7 +241,8 @@ def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker:
     assert all(o["offset"]["kafka_offset"] == 0 for o in connect.offsets(snk))
 
 
-def test_sigterm_leaves_no_process_and_unassigned_states(connect: Connect, broker: KafkaBroker) -> None:
+def test_sigterm_leaves_no_process(worker: StartWorker, broker: KafkaBroker) -> None:
+    connect = Connect(worker({"plugin.path": PLUGINS}))
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
     family = children(connect.worker.pid)

@@ -64,6 +64,14 @@ class Connect:
         except AssertionError as e:
             raise AssertionError(f"{e}; now {self.request('GET', f'/connectors/{name}/status')}") from None
 
+    def delete_all(self) -> None:
+        """Deletes all connectors with their offsets, and the offsets of sources that were deleted before."""
+        for name in self.ask("GET", "/connectors"):
+            if self.request("DELETE", f"/connectors/{name}?offsets=true")[0] >= 300:
+                self.ask("DELETE", f"/connectors/{name}")  # its offsets cannot be reset
+        for orphan in self.ask("GET", "/orphaned-offsets")["sources"]:
+            self.ask("DELETE", f"/orphaned-offsets/{orphan['connector']}")
+
     def put(self, name: str, verb: str) -> None:
         """Sends pause, resume or stop."""
         self.ask("PUT", f"/connectors/{name}/{verb}")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins, rest
-from tests.support.broker import KafkaBroker, unique
+from tests.support import rest
+from tests.support.broker import unique
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import WorkerProcess
 
 STRINGS = {f"{kind}.converter": "org.apache.kafka.connect.storage.StringConverter" for kind in ("key", "value")}
 
@@ -123,10 +123,6 @@ def stopped_source(cluster: Cluster) -> str:
 
 
 @pytest.fixture(scope="session")
-def our_connect_url(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def our_connect_url(our_connect: WorkerProcess) -> str:
     """The URL of a Headrace worker with the test plugins."""
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": folder})
-    process.start()
-    yield process.url
-    process.stop()
+    return our_connect.url

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -68,6 +69,19 @@ def test_a_fault_of_a_source_is_found(connector: type[SourceConnector], check: s
     assert outcome.result is Result.FAILED
     assert problem in outcome.detail
     assert outcome.advice
+
+
+def test_a_file_left_open_is_found_while_others_close_theirs() -> None:
+    others = [socket.socket() for _ in range(20)]
+
+    class ClosesOthers(faulty.LeavesFile):
+        def start(self, config: Config) -> None:
+            super().start(config)
+            others.pop().close()
+
+    assert _outcome(_source(ClosesOthers), "leaks").result is Result.FAILED
+    for one in others:
+        one.close()
 
 
 @pytest.mark.parametrize(("connector", "check", "problem"), SINK_FAULTS)
