@@ -18,9 +18,9 @@ from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
 from tests.support.pipeline import records
-from tests.support.processes import is_slot
+from tests.support.processes import child_refs, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import children, our_worker
+from tests.support.workers import our_worker
 
 PAGE = Path(runtime.__path__[0]).parent / "docs" / "plugins.md"
 NAME, TOPIC, TOTAL = "river-levels", "measurements", 1000
@@ -70,7 +70,7 @@ def numbers(broker: KafkaBroker) -> list[int]:
 
 def slots(connect: Connect) -> list[ProcessRef]:
     """The processes of the worker's slots."""
-    return [process for process in children(connect.worker.pid) if is_slot(process.pid)]
+    return [process for process in child_refs(connect.worker.pid) if is_slot(process.pid)]
 
 
 @pytest.mark.slow

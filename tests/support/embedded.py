@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.embedded.processes.process import ProcessRef
-from tests.support.workers import children
+from tests.support.processes import child_refs
 
 
 class EmbeddedCommands:
@@ -45,7 +45,7 @@ class EmbeddedCommands:
     def processes(self) -> list[ProcessRef]:
         """The supervisor and all processes below it."""
         supervisor = int(self.status()["supervisor"])
-        return [ProcessRef.of(supervisor), *children(supervisor)]
+        return [ProcessRef.of(supervisor), *child_refs(supervisor)]
 
     @staticmethod
     def command(arguments: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import signal
 from pathlib import Path
 
+from runtime.embedded.processes.process import ProcessRef
 from tests.support.waiting import wait_until
 
 
@@ -18,6 +19,17 @@ def children(pid: int) -> list[int]:
             found.append(child)
             queue.append(child)
     return found
+
+
+def child_refs(pid: int) -> list[ProcessRef]:
+    """As children(), with their start times, so that a process that gets the id of an ended one is not mistaken."""
+    refs = []
+    for child in children(pid):
+        try:
+            refs.append(ProcessRef.of(child))
+        except ProcessLookupError:
+            continue
+    return refs
 
 
 def is_slot(pid: int) -> bool:

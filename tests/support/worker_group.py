@@ -13,9 +13,9 @@ from typing import Any
 from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
-from tests.support.processes import command_line
+from tests.support.processes import child_refs, command_line
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, children, java_worker, our_worker, storage_topics
+from tests.support.workers import WorkerProcess, java_worker, our_worker, storage_topics
 
 SESSION = 6.0
 """Seconds of the groups' session.timeout.ms, the least that a broker accepts unless configured otherwise."""
@@ -87,7 +87,7 @@ class WorkerGroup:
     def freeze(self, worker: WorkerProcess, whole: bool = False) -> None:
         """Sends SIGSTOP to the worker's process, or to the `whole` tree of its processes."""
         self.remember(worker)
-        frozen = [ProcessRef.of(worker.pid), *(children(worker.pid) if whole else [])]
+        frozen = [ProcessRef.of(worker.pid), *(child_refs(worker.pid) if whole else [])]
         self._frozen[worker] = frozen
         for process in frozen:
             process.signal(signal.SIGSTOP)
@@ -161,7 +161,7 @@ class WorkerGroup:
     def remember(self, worker: WorkerProcess) -> None:
         """Remembers the worker's current processes, for `close()`."""
         if worker.running():
-            self._started |= {ProcessRef.of(worker.pid), *children(worker.pid)}
+            self._started |= {ProcessRef.of(worker.pid), *child_refs(worker.pid)}
 
     def close(self) -> list[str]:
         """Ends all workers; returns the command lines of processes that outlived their workers, after killing them."""

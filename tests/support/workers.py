@@ -16,7 +16,7 @@ from runtime.embedded.broker import coordinates
 from runtime.embedded.broker.archive import ClassArchive
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.logs import last_error
-from runtime.embedded.processes.process import ProcessRef, spawn
+from runtime.embedded.processes.process import spawn
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support import rest
@@ -138,7 +138,7 @@ def java_worker(
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
         **storage_topics(group),
-        "offset.flush.interval.ms": "2000",
+        "offset.flush.interval.ms": "500",
         **java.properties,
         **overrides,
     }
@@ -179,28 +179,6 @@ def java_connect(folder: Path, jvm: Sequence[str] | None = None) -> JavaConnect:
         properties["plugin.discovery"] = "service_load"
     command = [str(java.program), *jvm, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     return JavaConnect([*command, "-cp", os.pathsep.join(map(str, class_path))], properties, archive)
-
-
-def children(pid: int) -> list[ProcessRef]:
-    """All processes below this one, deepest last."""
-    listing = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
-    by_parent: dict[int, list[int]] = {}
-    for line in listing.splitlines():
-        child, parent = map(int, line.split())
-        by_parent.setdefault(parent, []).append(child)
-    found: list[int] = []
-    todo = [pid]
-    while todo:
-        below = by_parent.get(todo.pop(0), [])
-        found += below
-        todo += below
-    refs = []
-    for child in found:
-        try:
-            refs.append(ProcessRef.of(child))
-        except ProcessLookupError:
-            continue
-    return refs
 
 
 def storage_topics(group: str) -> dict[str, str]:
