@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tests.support import offset_change_crasher, plugins, rest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import soon
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 PLUGINS = str(Path(plugins.__path__[0]))
 Entries = list[dict[str, Any]]
@@ -30,27 +30,43 @@ def _steps(*steps: int, soak: Sequence[int]) -> pytest.MarkDecorator:
 
 @dataclass
 class CrashingWorker:
-    """A worker that can be replaced by one with the same properties file that dies at a step."""
+    """A worker that dies at a step of a change of offsets, once it is ordered to."""
 
     whole: WorkerProcess
+    orders: Path
 
     def request_and_crash(self, step: int, method: str, path: str, body: Any = None) -> None:
         """Sends a request during which the worker dies at the step."""
-        command = self.whole._command
-        self.whole.stop()
-        self.whole._command = [sys.executable, offset_change_crasher.__file__, str(step), command[-1]]
-        self.whole.start()
+        self.orders.write_text(str(step))
         with pytest.raises(OSError):
             rest.request(self.whole.url + path, method, body)
         assert self.whole._process is not None
         self.whole._process.wait(10)
-        self.whole._command = command
+        self.orders.unlink()
+
+
+@pytest.fixture(scope="module")
+def crashing_worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CrashingWorker]:
+    folder = tmp_path_factory.mktemp("crashing")
+    process = our_worker(folder, broker.bootstrap, {"plugin.path": PLUGINS, "headrace.slots": "1"})
+    orders = folder / "orders"
+    process._command = [sys.executable, offset_change_crasher.__file__, str(orders), process._command[-1]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path.cwd()))
+        yield CrashingWorker(process, orders)
+        if process.running():
+            process.stop()
 
 
 @pytest.fixture
-def crashing(worker: Callable[..., WorkerProcess], monkeypatch: pytest.MonkeyPatch) -> Iterator[CrashingWorker]:
-    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
-    yield CrashingWorker(worker({"plugin.path": PLUGINS}))
+def crashing(crashing_worker: CrashingWorker) -> Iterator[CrashingWorker]:
+    """The same worker for each test, without connectors."""
+    crashing_worker.orders.unlink(missing_ok=True)
+    if not crashing_worker.whole.running():
+        crashing_worker.whole.start()
+    yield crashing_worker
+    if crashing_worker.whole.running():
+        Connect(crashing_worker.whole).delete_all()
 
 
 def _restarted(crashing: CrashingWorker) -> Connect:
@@ -132,7 +148,7 @@ def test_deleting_with_offsets(crashing: CrashingWorker, broker: KafkaBroker, st
     connect.alter("c", ({"counter": "old"}, {"n": 1}))
     crashing.request_and_crash(step, "DELETE", "/connectors/c?offsets=true")
     connect = _restarted(crashing)
-    assert connect.ask("GET", "/connectors") == []
+    assert "c" not in connect.ask("GET", "/connectors")
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []
 

@@ -28,32 +28,35 @@ def worker(broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     file = tmp_path / "c.json"
     file.write_text(json.dumps({"name": "c", "config": config, "initial_state": "STOPPED"}))
     process = standalone.ours(tmp_path, broker.bootstrap, file, **{"plugin.path": PLUGINS})
+    process._command = [
+        sys.executable,
+        offset_change_crasher.__file__,
+        str(tmp_path / "orders"),
+        *process._command[-2:],
+    ]
     process.start()
     yield process
     if process.running():
         process.stop()
 
 
-def die_at(process: WorkerProcess, step: int, method: str, body: Any) -> None:
-    """Sends a request to a worker with the same files that kills itself at a step."""
-    command = process._command
-    process.stop()
-    process._command = [sys.executable, offset_change_crasher.__file__, str(step), *command[-2:]]
-    process.start()
+def die_at(process: WorkerProcess, orders: Path, step: int, method: str, body: Any) -> None:
+    """Sends a request during which the worker kills itself at a step, and starts it again."""
+    orders.write_text(str(step))
     with pytest.raises(OSError):
         rest.request(f"{process.url}/connectors/c/offsets", method, body)
     assert process._process is not None
     process._process.wait(20)
-    process._command = command
+    orders.unlink()
     process.start()
 
 
-def test_a_change_that_was_interrupted_is_finished_by_the_next_worker(worker: WorkerProcess) -> None:
+def test_a_change_that_was_interrupted_is_finished_by_the_next_worker(worker: WorkerProcess, tmp_path: Path) -> None:
     connect = Connect(worker)
     connect.ask("PATCH", "/connectors/c/offsets", {"offsets": OLD})
-    die_at(worker, 1, "PATCH", {"offsets": NEW})  # recorded, not applied yet
+    die_at(worker, tmp_path / "orders", 1, "PATCH", {"offsets": NEW})  # recorded, not applied yet
     assert _sorted(connect.offsets("c")) == _sorted([*NEW, *OLD[10:]])
-    die_at(worker, 2, "DELETE", None)  # applied, still recorded
+    die_at(worker, tmp_path / "orders", 2, "DELETE", None)  # applied, still recorded
     assert connect.offsets("c") == []
     history = connect.ask("GET", "/connectors/c/offsets/history")["history"]
     assert [past["action"] for past in history] == ["reset", "alter", "alter"]

@@ -1,8 +1,8 @@
 """A worker that kills itself (SIGKILL) at a step of an offset change.
 
-`offset_change_crasher.py STEP FILE`; for a standalone worker: `offset_change_crasher.py STEP FILE CONNECTOR…`. STEP
-counts the steps of a change: 1 writes the intent, 2 takes the first step, and so on; the last one precedes the removal
-of the intent."""
+`offset_change_crasher.py ORDERS FILE`; for a standalone worker: `offset_change_crasher.py ORDERS FILE CONNECTOR…`. The
+file ORDERS, which may not exist yet, holds the step, counted since the file exists: 1 writes the intent, 2 takes the
+first step, and so on; the last one precedes the removal of the intent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
-def main(step: int, file: str, connectors: Sequence[str]) -> int:
+def main(orders: Path, file: str, connectors: Sequence[str]) -> int:
     from runtime.herder.offsets.offset_change import OffsetChanges
     from runtime.storage.journal import OffsetJournal, PlannedChange
     from runtime.worker import standalone, worker
@@ -22,7 +23,7 @@ def main(step: int, file: str, connectors: Sequence[str]) -> int:
     count = itertools.count(1)
 
     def one_more() -> None:
-        if next(count) == step:
+        if orders.exists() and next(count) == int(orders.read_text()):
             os.kill(os.getpid(), signal.SIGKILL)
 
     begin, drop, steps = OffsetJournal.begin, OffsetJournal.drop, OffsetChanges._steps
@@ -52,4 +53,4 @@ def _then(after: Any, call: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))

@@ -121,12 +121,13 @@ def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.soak), 3])
 def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
-    group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch
+    group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The leader dies between two steps of the change, after which a follower leads."""
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     leader, follower = group.ours(), group.ours()
-    leader._command = [sys.executable, offset_change_crasher.__file__, str(step), leader._command[-1]]
+    (orders := tmp_path / "orders").write_text(str(step))
+    leader._command = [sys.executable, offset_change_crasher.__file__, str(orders), leader._command[-1]]
     group.start(leader)
     group.start(follower)
     name, topic = unique("counting"), group.broker.create_topic()
