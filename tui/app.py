@@ -122,6 +122,11 @@ class HeadraceApp(App[int]):
         """Shows a text in the status line of the main screen."""
         self.home.say(text, kind)
 
+    def get_key_display(self, binding: Binding) -> str:
+        """Function keys in capitals, as they are printed on keyboards."""
+        key = super().get_key_display(binding)
+        return key.upper() if key[:1] == "f" and key[1:].isdecimal() else key
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Under NO_COLOR, Textual's own filter would show grey tones; this one shows none."""
         if not self.no_color:

@@ -17,11 +17,13 @@ def joined_lines(text: str) -> str:
 
 
 def short(number: int) -> str:
-    """A number in at most three significant digits: `999`, `12.3k`, `4.5M`."""
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+    """A number in at most five characters: `1,234`, `12.3k`, `123k`, `4.5M`."""
+    if number < 10**4:
+        return f"{number:,}"
+    for size, unit in ((10**12, "T"), (10**9, "G"), (10**6, "M")):
         if number >= size:
-            return f"{number / size:.1f}{unit}" if number < 100 * size else f"{number // size}{unit}"
-    return str(number)
+            return f"{number / size:.1f}{unit}" if number < 100 * size else f"{number // size:,}{unit}"
+    return f"{number / 1000:.1f}k" if number < 10**5 else f"{number // 1000}k"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

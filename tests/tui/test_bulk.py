@@ -67,7 +67,7 @@ async def test_bulk_operations_on_a_filter_skip_connectors_that_would_not_change
         await filtered(seen, prefix, *names)
         await seen.press("b")
         await seen.until(lambda: isinstance(seen.app.screen, BulkMenu))
-        await seen.sees(f"3 connectors: those shown by /{prefix}", "s stop", "D delete")
+        await seen.sees(f"3 connectors shown by /{prefix}", "s stop", "D delete")
         await seen.press("s")
         await question(seen)
         await seen.sees("stop 2 connectors? type 2", "left out: 1 connector", f"{names[1]} is already STOPPED")

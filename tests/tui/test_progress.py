@@ -41,7 +41,7 @@ def test_progress_from_the_answer_about_offsets() -> None:
 
 def test_large_numbers_are_abbreviated() -> None:
     assert [short(number) for number in (0, 999, 1000, 12_345, 999_999, 4_500_000)] == [
-        *("0", "999", "1.0k", "12.3k", "999k", "4.5M")
+        *("0", "999", "1,000", "12.3k", "999k", "4.5M")
     ]
 
 
@@ -134,10 +134,14 @@ async def test_lag_and_throughput_on_apaches_worker_come_from_the_brokers(
     async with console(cluster.url, 130, 30, bootstrap=broker.bootstrap) as seen:
         await seen.go(sink)
         await seen.sees("LAG", "REC/S", "at the end")
+        progress = seen.home.progress
+        assert progress is not None
+        await seen.until(lambda: source in progress.rate_histories, "the end offsets of the source's topic")
         cluster.request("PUT", f"/connectors/{sink}/stop")
         with (cluster.folder / f"{source}.txt").open("a") as file:
             file.write("more\n" * 40)
         await seen.sees("40 behind")
+        await seen.until(lambda: seen.home.connector_list.rate(source, time.time()), "the throughput of the source")
         seen.home.run_line("sort lag")
         await seen.until(lambda: seen.home.connector_list.keys[0] == sink)
 
@@ -147,7 +151,7 @@ async def test_unreachable_brokers_are_reported_once(cluster: Cluster, monkeypat
     source = cluster.source()
     cluster.sink(source)
     async with console(cluster.url, 130, 30, bootstrap="127.0.0.1:1") as seen:
-        await seen.sees("no lag in the list: the brokers 127.0.0.1:1")
+        await seen.sees("no lag and throughput in the list: the brokers 127.0.0.1:1")
 
 
 async def test_plots_begin_before_the_console_was_opened(ours: Cluster) -> None:

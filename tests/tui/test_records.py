@@ -61,7 +61,7 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
         seen.home.run_line("topics")
         await seen.until(lambda: topic in getattr(seen.app.screen, "topics", ()), topic)
         await seen.press("slash", *topic, "enter", "v")
-        await seen.sees("200 of about 1.7k")
+        await seen.sees("200 of about 1,700")
         screen = seen.app.screen
         assert isinstance(screen, records_screen.RecordsScreen)
         for count in (400, 600, 800, 1000, 1000, 1000):

@@ -69,7 +69,7 @@ def test_without_a_reported_group_units_belong_to_the_worker_of_their_status() -
     assert states(found) == {
         "w:8083": [("a", 1, "FAILED"), ("a", -1, "RUNNING"), ("a", 0, "RUNNING"), ("b", -1, "PAUSED")]
     }
-    assert in_glyphs(counted_states(found["w:8083"], tasks=True)) == "✗ 1  ● 1"
+    assert in_glyphs(counted_states(found["w:8083"], tasks=True)).text == "✗ 1  ● 1"
 
 
 def test_units_that_change_workers_are_shown_as_moving() -> None:

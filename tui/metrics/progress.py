@@ -73,7 +73,7 @@ class ProgressMonitor:
     def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
         self.known: dict[str, ConnectorProgress] = {}
         self.rate_histories: dict[str, RateHistory] = {}
-        self._connect, self._changed, self._clock = connect, changed, clock
+        self.connect, self._changed, self._clock = connect, changed, clock
         self._counted: dict[str, RecordCounts] = {}
         self._requested_at: dict[str, float] = {}
         self._busy = self._has_events = False
@@ -87,12 +87,14 @@ class ProgressMonitor:
             self.rate_histories.setdefault(name, RateHistory()).add(now, float(one.get("written") or 0), lag)
         self._changed()
 
-    def sampled(self, positions: Mapping[str, tuple[float, int]]) -> None:
-        """Takes the sums of committed offsets and the lags of sinks, by name, as regular samples."""
+    def sampled(self, positions: Mapping[str, tuple[float, int | None]]) -> None:
+        """Takes regular samples by name: the sum of committed offsets and the lag of a sink, or the number of written
+        records of a source and None."""
         now = self._clock()
-        for name, (committed, lag) in positions.items():
-            self.known[name] = ConnectorProgress(lag=lag)
-            self.rate_histories.setdefault(name, RateHistory()).add(now, committed, lag, sampled=True)
+        for name, (position, lag) in positions.items():
+            if lag is not None:
+                self.known[name] = ConnectorProgress(lag=lag)
+            self.rate_histories.setdefault(name, RateHistory()).add(now, position, lag, sampled=True)
         if positions:
             self._changed()
 
@@ -131,13 +133,13 @@ class ProgressMonitor:
     async def _request(self, name: str) -> None:
         self._requested_at[name] = self._clock()
         try:
-            self.known[name] = of_offsets(await self._connect.offsets_in_detail(name))
+            self.known[name] = of_offsets(await self.connect.offsets_in_detail(name))
         except HeadraceError:
             self.known.pop(name, None)  # optional in the list; the connector's page shows the error
 
     def forget(self, there: Iterable[str]) -> None:
         """Forgets connectors that no longer exist."""
-        for name in self.known.keys() - set(there):
+        for name in (self.known.keys() | self.rate_histories.keys()) - set(there):
             self.known.pop(name, None)
             self.rate_histories.pop(name, None)
             self._requested_at.pop(name, None)

@@ -98,9 +98,11 @@ class RecordDecoder:
 
     @property
     def name(self) -> str:
-        """The converters in a few words: `String, Avro`; empty if the form is guessed."""
-        names = [cls.rpartition(".")[2].removesuffix("Converter") or "guessed" for cls in self.classes]
-        return "" if not any(self.classes) else ", ".join(names)
+        """The converters in a few words: `String`, or `key String, value Avro`; empty if the form is guessed."""
+        key, value = (cls.rpartition(".")[2].removesuffix("Converter") or "guessed" for cls in self.classes)
+        if not any(self.classes):
+            return ""
+        return value if key == value else f"key {key}, value {value}"
 
 
 def decoder(

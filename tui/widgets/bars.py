@@ -92,15 +92,29 @@ class TitleBar(Bar):
 
     def draw(self) -> None:
         """Updates the bar."""
-        accent = "bold" if self._is_coloured else "bold $accent"
-        parts: list[str | Content | tuple[str, str]] = [("headrace", accent), "  ", visible(self.profile.label)]
-        if self.version:
-            parts.append((f"  Connect {visible(self.version)}", "" if self._is_coloured else "$text-muted"))
+        version = f"  Connect {visible(self.version)}" if self.version else ""
+        self.put(self._left(visible(self.profile.label), version), self.freshness())
+
+    def render(self) -> Content:
+        """The version is left out, then the name is cut, before any mark of the context is lost."""
+        room = self.content_size.width - self.end.cell_length - 1
+        if self.content.cell_length <= room:
+            return super().render()
+        label = visible(self.profile.label)
+        shown = room - (self._left("", "").cell_length)
+        left = self._left(fit(label, shown, middle=True).rstrip() if cell_len(label) > shown else label, "")
+        return joined(left, self.end, self.content_size.width)
+
+    def _left(self, label: str, version: str) -> Content:
+        is_coloured = self._is_coloured
+        parts: list[str | tuple[str, str]] = [("headrace", "bold" if is_coloured else "bold $accent"), "  ", label]
+        if version:
+            parts.append((version, "" if is_coloured else "$text-muted"))
         if self.profile.production:
             parts.append("  PRODUCTION")
         if self.profile.read_only:
-            parts.append(("  READ-ONLY", "bold" if self._is_coloured else "bold $warning"))
-        self.put(Content.assemble(*parts), self.freshness())
+            parts.append(("  READ-ONLY", "bold" if is_coloured else "bold $warning"))
+        return Content.assemble(*parts)
 
     def freshness(self) -> Content:
         """The connection state in short; the counters' bar shows the error."""
@@ -129,6 +143,8 @@ class ListCounts(NamedTuple):
 class Counters(Bar):
     """The number of connectors by state, failures first."""
 
+    short = EMPTY  # the numbers without the names of the states
+
     DEFAULT_CSS = """
     Counters { padding: 0 1; }
     Counters.-trouble { height: auto; max-height: 4; }
@@ -137,6 +153,7 @@ class Counters(Bar):
     def set_counts(self, counts: Counter[str], link: ClusterLink, shown: ListCounts) -> None:
         """Sets the counts, or the connection's error while the cluster is unreachable."""
         total = sum(counts.values())
+        self.short = EMPTY
         self.set_class(link.state is LinkState.LOST, "-trouble")
         if link.state is LinkState.LOST:
             away = link.trouble.startswith("cannot reach ")
@@ -147,13 +164,18 @@ class Counters(Bar):
         if link.state is LinkState.CONNECTING:
             self.put(Content.assemble(("connecting…", "$text-muted")))
             return
-        parts: list[str | Content | tuple[str, str]] = []
-        for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))):
-            if counts[state]:
-                parts += [(f"{states.glyph(state)} {counts[state]:,} {state.lower()}", states.ink(state)), "   "]
-        if not parts:
-            parts.append(("no connectors yet", "$text-muted"))
-        self.put(Content.assemble(*parts), self._right(total, shown))
+        found = [state for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))) if counts[state]]
+        numbers = [(f"{states.glyph(state)} {counts[state]:,}", states.ink(state)) for state in found]
+        words = [(f"{text} {state.lower()}", ink) for state, (text, ink) in zip(found, numbers, strict=True)]
+        self.short = Content("  ").join(Content.assemble(one) for one in numbers)
+        self.put(Content("   ").join(Content.assemble(one) for one in words), self._right(total, shown))
+
+    def render(self) -> Content:
+        """Without the names of the states where these do not fit."""
+        width = self.content_size.width
+        if self.short and self.content.cell_length + 2 + self.end.cell_length > width:
+            return joined(self.short, self.end, width)
+        return super().render()
 
     def _right(self, total: int, shown: ListCounts) -> Content:
         marked = f"{shown.marked:,} marked  " if shown.marked else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -20,10 +20,17 @@ from tui.widgets.text import fit, visible
 
 
 class Cell(NamedTuple):
-    """A cell's text, as sent by the server, and the component class of its colour."""
+    """A cell's text, as sent by the server, and the component class of its colour. With `parts`, these cells are shown
+    side by side, each in its own colour; `text` is their whole text."""
 
     text: str
     style: str = ""
+    parts: tuple[Cell, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[Cell]) -> Cell:
+        """A cell of these parts."""
+        return cls("".join(part.text for part in parts), "", tuple(parts))
 
 
 Cells = Callable[[str], Mapping[str, Cell]]
@@ -140,6 +147,7 @@ class Grid(ScrollView, can_focus=True):
         self._arranged_for = -1
         self._arranged_wanted: Mapping[str, int] = {}
         self._drawn: list[Hashable] = []  # the content of each drawn line
+        self._drawn_order = ("", "")  # the order in the drawn heading
         self._strips: dict[Hashable, Strip] = {}
 
     # Content
@@ -169,7 +177,7 @@ class Grid(ScrollView, can_focus=True):
         """Redraws only the lines whose content has changed."""
         height = self._body_height
         now = [self._content(y) for y in range(1, height + 1)]
-        if len(now) != len(self._drawn) or self._arranged_for < 0:
+        if len(now) != len(self._drawn) or self._arranged_for < 0 or self._drawn_order != self.sorted_by:
             self.refresh()
             return
         differing = [y for y, (one, other) in enumerate(zip(now, self._drawn, strict=True), 1) if one != other]
@@ -346,6 +354,7 @@ class Grid(ScrollView, can_focus=True):
         return self._strips[look]
 
     def _header(self, width: int, base: Style) -> Strip:
+        self._drawn_order = self.sorted_by
         style = base + self._style("grid--header")
         gap = Segment(" " * GAP, style)
         segments = [Segment(" " * self._gutter, style)]
@@ -370,9 +379,18 @@ class Grid(ScrollView, can_focus=True):
             cell = cells.get(column.key)
             text = fit(visible(cell.text), size, column.right, column.middle) if cell else " " * size
             ink = self._style("grid--muted" if self.stale else cell.style if cell else "")
-            if ink.reverse:  # the words, not the rest of the cell
+            if cell and cell.parts and not self.stale:
+                segments += [*self._parts(cell.parts, text, base, cursor), Segment(" " * GAP, fill)]
+            elif ink.reverse:  # the words, not the rest of the cell
                 words = text.rstrip()
                 segments += [Segment(words, base + ink + cursor), Segment(" " * (len(text) - len(words) + GAP), fill)]
             else:
                 segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
         return Strip(segments).adjust_cell_length(width, fill)
+
+    def _parts(self, parts: Sequence[Cell], text: str, base: Style, cursor: Style) -> Iterator[Segment]:
+        """The fitted text of a cell in the colours of its parts."""
+        for part in parts:
+            yield Segment(text[: len(part.text)], base + self._style(part.style) + cursor)
+            text = text[len(part.text) :]
+        yield Segment(text, base + cursor)

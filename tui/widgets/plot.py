@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui import formatting
+
 BLOCKS = " ▁▂▃▄▅▆▇█"
 UNKNOWN = "·"
 
@@ -39,12 +41,8 @@ def _cell(value: float | None, top: float, row: int, height: int) -> str:
 
 
 def short(number: float | None, unit: str = "") -> str:
-    """A number with its unit: `1.2k records`, `1 record`, or `?` if unknown."""
+    """A number with its unit: `12.3k records`, `1 record`, or `–` if unknown."""
     if number is None:
-        return "?"
-    text = f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}"
-    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if number >= size:
-            text = f"{number / (1e3 if letter == 'k' else size):.1f}{letter}"
-            break
+        return "–"
+    text = formatting.short(round(number)) if number >= 100 or number == int(number) else f"{number:.1f}"
     return f"{text} {unit.removesuffix('s') if text == '1' else unit}".rstrip()

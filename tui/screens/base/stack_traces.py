@@ -16,6 +16,7 @@ _FRAME = re.compile(
 _PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # frames of Headrace's worker
 _CAUSED = "Caused by: "
 FAILED = "FAILED"
+_PACKAGE = re.compile(r"^(?:[A-Za-z_]\w*\.)+(?=\w+(?:\$\w+)*(?::|$))")
 Part = str | tuple[str, str]
 
 
@@ -54,6 +55,11 @@ def chain(trace: str) -> list[str]:
     """The trace from its first line down to the root cause, one line each; further lines of a message are left out."""
     lines = visible_lines(trace)
     return [*lines[:1], *(line.removeprefix(_CAUSED) for line in lines[1:] if line.startswith(_CAUSED))]
+
+
+def cause_line(trace: str) -> str:
+    """The root cause in one line, without the package of its class; empty for an empty trace."""
+    return _PACKAGE.sub("", chain(trace)[-1]) if trace else ""
 
 
 def _way(chained: list[str]) -> list[str]:

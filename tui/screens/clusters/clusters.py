@@ -14,10 +14,11 @@ from textual.widgets import Static
 
 from tui import session
 from tui.client.client import Connect
-from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, Dial, severity
+from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, Dial
 from tui.cluster.snapshot import LinkState
 from tui.contexts.profiles import InvalidContext, Profile
 from tui.formatting import counted, span
+from tui.screens.clusters.worker_rows import in_glyphs
 from tui.scrubbing import without_user
 from tui.widgets import states
 from tui.widgets.bars import Bar, KeyBar
@@ -108,7 +109,7 @@ class ClustersScreen(Screen[Profile | None]):
         keys = sorted([*self.profiles, *self.wrong])
         widest = {
             "name": max(len(_name(key)) for key in keys),
-            "counts": max((len(_counts(one)) for one in summaries.values()), default=0),
+            "counts": max((len(_counts(one).text) for one in summaries.values()), default=0),
             "url": max((len(without_user(one.profile.url)) for one in summaries.values()), default=0),
         }
         self.query_one(Grid).show(keys, lambda key: self._row(key, summaries.get(key)), widest)
@@ -131,14 +132,13 @@ class ClustersScreen(Screen[Profile | None]):
             url = Cell(without_user(self.wrong[key].url), "grid--muted")
             return {"name": Cell(key, "grid--strong"), "worst": Cell("✗ INVALID", "grid--error"), "url": url}
         lost = one.link.state is LinkState.LOST
-        ink = "grid--muted" if lost else ""
         traits = ("PROD " if one.profile.production else "") + ("RO" if one.profile.read_only else "")
         return {
             "here": Cell("*" if one.profile.label == self.here.label else "", "grid--accent"),
             "name": Cell(_name(one.profile.label), "grid--error" if one.profile.production else "grid--strong"),
             "traits": Cell(traits, "grid--error" if one.profile.production else "grid--muted"),
             "worst": _worst(one),
-            "counts": Cell(_counts(one), ink),
+            "counts": _counts(one),
             "heard": Cell(_heard(one), "grid--error" if lost else "grid--muted"),
             "kind": Cell(one.kind, "grid--muted"),
             "version": Cell(one.version, "grid--muted"),
@@ -213,10 +213,12 @@ def _worst(one: ClusterSummary) -> Cell:
     return Cell(states.word(one.worst), states.style_class(one.worst))
 
 
-def _counts(one: ClusterSummary) -> str:
+def _counts(one: ClusterSummary) -> Cell:
     """For example `✗ 2  ● 31  ■ 1`."""
-    ranked = sorted(one.counts, key=severity)
-    return "  ".join(f"{states.glyph(state)} {one.counts[state]:,}" for state in ranked)
+    if not one.counts:
+        return Cell("")
+    found = in_glyphs(one.counts)
+    return Cell(found.text, "grid--muted") if one.link.state is LinkState.LOST else found
 
 
 def _heard(one: ClusterSummary) -> str:

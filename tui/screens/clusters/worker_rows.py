@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tui.client.workers import ACTIVE, CONNECTOR, DRAINED, DRAINING, ClusterWorkers
 from tui.cluster.cluster_overview import severity
 from tui.model import Connector
+from tui.screens.base.stack_traces import cause_line
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
@@ -39,7 +40,7 @@ UNIT_COLUMNS = (
     Column("unit", "UNIT", 10),
     Column("state", "STATE", 12),
     Column("type", "TYPE", 6, rank=2),
-    Column("trace", "TRACE", 12, rank=1, grows=True),
+    Column("cause", "CAUSE", 24, rank=1, grows=True),
 )
 
 # Glyph, word and colour, as for the states of connectors.
@@ -61,7 +62,7 @@ class Unit(NamedTuple):
     task: int
     state: str
     type: str = ""
-    trace: str = ""
+    cause: str = ""  # the root cause of a failure
 
     @property
     def key(self) -> str:
@@ -103,13 +104,9 @@ def _owners(group: ClusterWorkers) -> dict[tuple[str, int], str]:
 
 
 def _statuses(one: Connector) -> Iterable[tuple[Unit, str]]:
-    yield Unit(one.name, CONNECTOR, one.state, one.type, _first_line(one.trace)), one.worker
+    yield Unit(one.name, CONNECTOR, one.state, one.type, cause_line(one.trace)), one.worker
     for task in one.tasks:
-        yield Unit(one.name, task.id, task.state, one.type, _first_line(task.trace)), task.worker
-
-
-def _first_line(trace: str) -> str:
-    return trace.partition("\n")[0]
+        yield Unit(one.name, task.id, task.state, one.type, cause_line(task.trace)), task.worker
 
 
 def ranked(units: Iterable[Unit]) -> list[Unit]:
@@ -122,9 +119,13 @@ def counted_states(units: Iterable[Unit], *, tasks: bool) -> Counter[str]:
     return Counter(unit.state for unit in units if (unit.task != CONNECTOR) is tasks)
 
 
-def in_glyphs(counts: Mapping[str, int]) -> str:
-    """For example `✗ 2  ● 31`."""
-    return "  ".join(f"{_glyph(state)} {counts[state]:,}" for state in sorted(counts, key=severity))
+def in_glyphs(counts: Mapping[str, int]) -> Cell:
+    """For example `✗ 2  ● 31`, each in the colour of its state."""
+    parts: list[Cell] = []
+    for state in sorted(counts, key=severity):
+        ink = "grid--accent" if state == MOVING else states.style_class(state)
+        parts += [*[Cell("  ")] * bool(parts), Cell(f"{_glyph(state)} {counts[state]:,}", ink)]
+    return Cell.of(parts) if parts else Cell("–", "grid--muted")
 
 
 def _glyph(state: str) -> str:
@@ -138,8 +139,8 @@ def worker_cells(worker_id: str, group: ClusterWorkers | None, units: Sequence[U
     cells = {
         "worker": Cell(worker_id, "grid--strong"),
         "worst": Cell(f"{_glyph(worst)} {worst}" if worst else "–", states.style_class(worst)),
-        "connectors": Cell(in_glyphs(connectors) or "–", _ink(connectors)),
-        "tasks": Cell(in_glyphs(tasks) or "–", _ink(tasks)),
+        "connectors": in_glyphs(connectors),
+        "tasks": in_glyphs(tasks),
     }
     if group is None:
         return cells
@@ -159,10 +160,6 @@ def _word(state: str) -> str:
     return f"{_GLYPHS.get(state, '?')} {state}"
 
 
-def _ink(counts: Mapping[str, int]) -> str:
-    return states.style_class("FAILED") if counts.get("FAILED") else ""
-
-
 def unit_cells(unit: Unit) -> Mapping[str, Cell]:
     """The cells of a unit."""
     moving = Cell(f"{_MOVING_GLYPH} {MOVING}", "grid--accent")
@@ -171,5 +168,5 @@ def unit_cells(unit: Unit) -> Mapping[str, Cell]:
         "unit": Cell(unit.words),
         "state": moving if unit.state == MOVING else Cell(states.word(unit.state), states.style_class(unit.state)),
         "type": Cell(unit.type, "grid--muted"),
-        "trace": Cell(unit.trace, "grid--error"),
+        "cause": Cell(unit.cause, "grid--error"),
     }

@@ -55,7 +55,7 @@ class WorkerUnitsScreen(Screen[str | None]):
         grid.set_stale(stale)
         widest = {
             "connector": max((len(unit.connector) for unit in found), default=0),
-            "trace": max((len(unit.trace) for unit in found), default=0),
+            "cause": max((len(unit.cause) for unit in found), default=0),
         }
         grid.show(list(self._units), lambda key: unit_cells(self._units[key]), widest)
         self.query_one("#title", Bar).put(

@@ -167,7 +167,7 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         names = list(self.units)
         widest = {"worker": max(map(len, names), default=0)}
         for column, tasks in (("connectors", False), ("tasks", True)):
-            texts = (in_glyphs(counted_states(units, tasks=tasks)) for units in self.units.values())
+            texts = (in_glyphs(counted_states(units, tasks=tasks)).text for units in self.units.values())
             widest[column] = max(map(len, texts), default=0)
         grid.show(names, lambda name: worker_cells(name, group, self.units.get(name, ())), widest)
         workers = len(group.workers) if group is not None else len([name for name in names if name != NOWHERE])

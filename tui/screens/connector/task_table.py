@@ -1,10 +1,11 @@
-"""The tasks tab: a row for each task, with the first line of its stack trace."""
+"""The tasks tab: a row for each task, with the root cause of its failure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from tui.model import Connector, Task
+from tui.screens.base.stack_traces import cause_line
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -12,9 +13,9 @@ from tui.widgets.grid import Cell, Grid
 COLUMNS = (
     Column("id", "TASK", 4, right=True),
     Column("state", "STATE", 12),
-    Column("worker", "WORKER", 16, grows=True),
+    Column("worker", "WORKER", 16, grows=True, shrinks=True),
     Column("version", "VERSION", 8, rank=2),
-    Column("trace", "TRACE", 10, rank=1, grows=True),
+    Column("cause", "CAUSE", 10, rank=1, grows=True),
 )
 
 
@@ -23,14 +24,10 @@ def fill(grid: Grid, one: Connector) -> None:
     cells = {str(task.id): _cells(task) for task in one.tasks}
     widths = {
         "worker": max((len(task.worker) for task in one.tasks), default=0),
-        "trace": max((len(_first(task)) for task in one.tasks), default=0),
+        "cause": max((len(cause_line(task.trace)) for task in one.tasks), default=0),
     }
     instead = {"state": Cell("no tasks", "grid--muted")}
     grid.show(list(cells) or [""], lambda key: cells.get(key, instead), widths)
-
-
-def _first(task: Task) -> str:
-    return task.trace.partition("\n")[0]
 
 
 def _cells(task: Task) -> Mapping[str, Cell]:
@@ -39,5 +36,5 @@ def _cells(task: Task) -> Mapping[str, Cell]:
         "state": Cell(states.word(task.state), states.style_class(task.state)),
         "worker": Cell(task.worker, "grid--muted"),
         "version": Cell(task.version, "grid--muted"),
-        "trace": Cell(_first(task), "grid--error"),
+        "cause": Cell(cause_line(task.trace), "grid--error"),
     }

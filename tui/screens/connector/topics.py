@@ -20,7 +20,7 @@ from tui.topics.usage import DEAD_LETTER_ROLE, named_topics
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 
-COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "", 24, grows=True))
+COLUMNS = (Column("topic", "TOPIC", 30, grows=True), Column("use", "USE", 24, grows=True))
 
 
 class TopicsPane(Pane):

@@ -28,10 +28,13 @@ from tui.widgets.text import visible
 
 VALIDATE_DELAY = 0.3  # seconds after the last key
 COLUMNS = (
-    Column("key", "KEY", 24, grows=True),
+    Column("key", "KEY", 24, grows=True, shrinks=True),
     Column("value", "VALUE", 18, grows=True),
     Column("message", "", 20, rank=1, grows=True),
 )
+
+
+WIDEST = {"key": 46, "value": 60, "message": 90}  # cells of the columns
 
 
 class CreateScreen(Page):
@@ -102,7 +105,8 @@ class CreateScreen(Page):
     def draw(self) -> None:
         errors = self.errors
         rows = self.new.rows(self.keys, self.shows_all)
-        wide = {"key": min(44, max(map(len, rows))), "value": 40, "message": 60}
+        shown = [self._cells(key, errors.get(key, ())) for key in rows]
+        wide = {key: min(most, max(len(cells[key].text) for cells in shown)) for key, most in WIDEST.items()}
         self.query_one("#fields", Grid).show(rows, lambda key: self._cells(key, errors.get(key, ())), wide)
         text = self.validator.trouble or (f"{counted(len(errors), 'key')} to fix" if errors else "✓ valid")
         end = text if self.validator.settled else "… validating"

@@ -26,13 +26,12 @@ class BulkActions:
         return by_severity(connectors[name] for name in names if name in connectors)
 
     def described_targets(self) -> str:
-        """For example `3 connectors: those marked (1 hidden by the filter)`."""
-        count = counted(len(self.targets()), "connector")
+        """For example `3 marked connectors (1 hidden by the filter)`."""
+        count, text = len(self.targets()), self.home.filter_text
         if self.home.marks:
             hidden = len(set(self.home.marks) - set(self.home.connector_list.keys))
-            return f"{count}: those marked" + (f" ({hidden} hidden by the filter)" if hidden else "")
-        text = self.home.filter_text
-        return f"{count}: those shown by /{text}" if text else f"{count}: all of them"
+            return counted(count, "marked connector") + (f" ({hidden} hidden by the filter)" if hidden else "")
+        return f"{counted(count, 'connector')} shown by /{text}" if text else f"all {counted(count, 'connector')}"
 
     def menu(self) -> None:
         from tui.screens.operations.bulk_screen import BulkMenu

@@ -23,7 +23,7 @@ KEYS: list[BindingType] = [
     Binding("R", "act('restart')", "restart", id="restart"),
     Binding("space", "mark", "mark", id="mark"),
     Binding("asterisk", "mark_all", "mark all shown", id="mark-all", key_display="*", show=False),
-    Binding("b", "bulk", "bulk", id="bulk", tooltip="a verb for all marked connectors, or all shown"),
+    Binding("b", "bulk", "bulk", id="bulk", tooltip="an action for the marked connectors, or for all shown"),
     Binding(
         "M",
         "again",
@@ -91,7 +91,7 @@ Home ConnectorView { width: 1fr; display: none; }
 Home.-detail ConnectorView { display: block; }
 Home.-detail ConnectorList { display: none; }
 Home.-detail Counters { display: none; }
-Home.-broad.-detail ConnectorList { display: block; width: 55fr; max-width: 124; }
-Home.-broad.-detail ConnectorView { width: 45fr; min-width: 84; border-left: solid $border; }
+Home.-broad.-detail ConnectorList { display: block; width: 57fr; max-width: 124; }
+Home.-broad.-detail ConnectorView { width: 43fr; min-width: 84; border-left: solid $border; }
 Home.-broad.-detail Counters { display: block; }
 """

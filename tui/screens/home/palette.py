@@ -88,10 +88,10 @@ def _keys(home: Home) -> Iterator[PaletteEntry]:
             continue
         meaning = MEANINGS.get(binding.action) or MEANINGS.get(name, "")
         title = binding.description if name != "log" else "operations"
-        detail = f"key {home.app.get_key_display(binding)}"
-        if binding.tooltip and binding.tooltip != binding.description:
-            detail += f": {binding.tooltip}"
-        yield PaletteEntry(title, "key", detail, _runner(home, binding.action), meaning, _why_not(home, name))
+        kind = f"key {home.app.get_key_display(binding)}"
+        yield PaletteEntry(
+            title, kind, binding.tooltip or "", _runner(home, binding.action), meaning, _why_not(home, name)
+        )
 
 
 def _why_not(home: Home, action: str) -> str:
@@ -117,8 +117,8 @@ def _pages(home: Home) -> Iterator[PaletteEntry]:
         for number, page in enumerate(PAGES, 1):
             yield PaletteEntry(
                 f"{page} of {one.name}",
-                "page",
-                f"key {number} on the connector's page",
+                f"page {number}",
+                "of the connector under the cursor",
                 partial(home.open, one.name, page),
                 MEANINGS.get(page, ""),
             )

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("type", "TYPE", 6, rank=4),
     Column("state", "STATE", 13),
     Column("tasks", "TASKS", 14, shrinks=True, narrow=8),
-    Column("progress", "LAG", 11, rank=1, right=True),
+    Column("progress", "LAG", 12, rank=1, right=True),
     Column("rate", "REC/S", 6, rank=2, right=True),
     Column("trend", "LAST 2 MIN", 12, rank=5, floor=110),
     Column("since", "SINCE", 6, rank=3, right=True),
@@ -46,6 +46,11 @@ NO_CONNECTORS = """no connectors yet
 c                   choose a plugin and create a connector
 :apply -f FILE      create the connectors of a file or a folder
 ?                   all keys and commands"""
+NO_ANSWER = """no answer yet; this list appears as soon as there is one
+
+F5                  try again now
+C                   choose another cluster
+:config             show the URL and where it was set"""
 Known = tuple[Connector, str, str, Cell, str, str, int]  # from which the cells of a row follow
 ARROWS = {False: "↓", True: "↑"}
 
@@ -98,8 +103,8 @@ class ConnectorList(Grid):
     def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
         if snapshot.connectors:
             return f"nothing matches /{visible(filter_text)}; esc shows all"
-        known = snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
-        return NO_CONNECTORS if known else ""
+        texts = {LinkState.LIVE: NO_CONNECTORS, LinkState.POLLING: NO_CONNECTORS, LinkState.LOST: NO_ANSWER}
+        return texts.get(snapshot.link.state, "")
 
     def cells(self, name: str) -> Mapping[str, Cell]:
         one = self.snapshot.connectors.get(name)
@@ -142,7 +147,8 @@ class ConnectorList(Grid):
 
     def show_progress(self) -> None:
         """Shows new progress; its columns appear as soon as the progress of any connector is known."""
-        if self.columns != COLUMNS and any(one.is_known for one in self.progress.values()):
+        histories = self.monitor.rate_histories if self.monitor is not None else {}
+        if self.columns != COLUMNS and (histories or any(one.is_known for one in self.progress.values())):
             self.set_columns(COLUMNS)
         if self.order.by in ("lag", "throughput", "failures") and self.clock() - self._sorted_at >= RESORT_INTERVAL:
             self.update_rows(self.snapshot, self.filter_text)

@@ -36,7 +36,7 @@ class SortMenu(KeyMenu[ListOrder]):
             now = ("reversed; " if self.current.reverse else "") + "again reverses" if is_current else order.first
             lines += [
                 (f"  {order.key}", "bold $accent"),
-                (f"  {name:<11}", "bold" if is_current else ""),
+                (f"  {name:<12}", "bold" if is_current else ""),
                 (now, "$text-muted"),
                 "\n",
             ]

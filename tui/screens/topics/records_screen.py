@@ -17,7 +17,7 @@ from textual.content import Content
 
 from tui.contexts.secrets import resolved
 from tui.errors import HeadraceError, UsageError, error_line
-from tui.formatting import counted, one_line, short
+from tui.formatting import counted, one_line
 from tui.model import Connector
 from tui.offsets.positions import EXAMPLES, AbsolutePosition, EdgePosition
 from tui.screens.base.page import Page
@@ -269,9 +269,11 @@ class RecordsScreen(Page):
         return [key for key, one in self.records.items() if not text or one.contains(text)]
 
     def draw(self) -> None:
+        if self.records:
+            self.grid.empty = "no record shown here contains this text; enter searches the topic"
         self.grid.show(self.shown_keys, self._cells, words.widths(list(self.records.values())), follow=True)
         where = "all partitions" if self.partition is None else f"partition {self.partition}"
-        total = f"{len(self.records):,} of about {short(self.page.total)}, " if self.page else ""
+        total = f"{len(self.records):,} of about {self.page.total:,}, " if self.page else ""
         how = f", {self._decoder.name}" if self._decoder.name else ""
         search = f"  /{visible(self.text)}" if self.text else ""
         self.head(("records", "bold $accent"), f"  {visible(self.source.topic)}{search}", end=f"{total}{where}{how}")
