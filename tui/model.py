@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from sys import intern
 from typing import Any, NamedTuple
 
 from tui.errors import MalformedAnswer
@@ -121,10 +122,10 @@ def _connector(name: str, status: Mapping[str, Json], info: Mapping[str, Json]) 
     return Connector(
         name=name,
         type=(_text(status.get("type")) or _text(info.get("type")) or "unknown").lower(),
-        state=_text(own.get("state")) or "UNKNOWN",
+        state=intern(_text(own.get("state"))) or "UNKNOWN",
         tasks=tuple(sorted((_task(_object(entry)) for entry in tasks), key=lambda task: task.id)),
-        worker=_text(own.get("worker_id")),
-        version=_text(own.get("version")),
+        worker=intern(_text(own.get("worker_id"))),
+        version=intern(_text(own.get("version"))),
         trace=_text(own.get("trace")),
         config=config_text(_object(info.get("config"))),
     )
@@ -136,8 +137,8 @@ def _task(entry: Mapping[str, Json]) -> Task:
         raise _Misfit(f"expected the number of a task, got {number!r:.40}")
     # A RESTARTING task still has its old trace; for an UNASSIGNED one, Headrace reports why it does not start.
     trace = entry.get("trace") if state in ("FAILED", "UNASSIGNED") else ""
-    worker, version = _text(entry.get("worker_id")), _text(entry.get("version"))
-    return Task(number, state or "UNKNOWN", worker, version, _text(trace))
+    worker, version = intern(_text(entry.get("worker_id"))), intern(_text(entry.get("version")))
+    return Task(number, intern(state) or "UNKNOWN", worker, version, _text(trace))
 
 
 class _Misfit(Exception):
@@ -161,9 +162,10 @@ def _text(value: Json) -> str:
 
 
 def config_text(config: Mapping[str, Json]) -> dict[str, str]:
-    """A config with string values, as Connect stores it: without keys that are null, and other values as JSON."""
+    """A config with string values, as Connect stores it: without keys that are null, and other values as JSON. Values
+    are interned, since those of a thousand connectors are mostly the same."""
     if all(type(value) is str for value in config.values()):
-        return dict(config)
+        return {key: intern(value) for key, value in config.items()}
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
     return {key: text for key, text in texts.items() if config[key] is not None}
 

@@ -54,6 +54,8 @@ class SnapshotBuilder:
             self.remove(name)
         for (name, part), now in zip(raw.items(), found, strict=True):
             self._put(name, part, now)
+        # Also of unchanged connectors, so that nothing keeps parts of earlier answers, between which memory is lost.
+        self._raw = dict(raw)
         self._watching = True
 
     def _put(self, name: str, part: Any, now: model.Connector | None) -> None:

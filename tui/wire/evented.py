@@ -17,6 +17,7 @@ from tui.client.calls import ApiCall
 from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
+from tui.wire.list_decoder import ListDecoder
 
 # Without this httpx imports its command line (click, pygments), which delays the first paint.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # prevents the import
@@ -31,7 +32,7 @@ class AsyncTransport:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
-        self._last_list: tuple[bytes, Any] = (b"", None)
+        self._lists = ListDecoder(lambda body: decode(200, body, _loads))
         self._client = httpx.AsyncClient(
             base_url=endpoint.url.rstrip("/"),
             timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
@@ -53,7 +54,7 @@ class AsyncTransport:
             async with asyncio.timeout(self.endpoint.answer_timeout):
                 response = await self._sent(request, call.repeatable)
         if call.method == "GET" and call.path == EXPANDED_LIST and response.status_code == 200:
-            return self._list(response.content)
+            return await self._lists.decoded(response.content)
         return decode(response.status_code, response.content, body_decoder(call, _loads))
 
     async def _sent(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
@@ -63,14 +64,6 @@ class AsyncTransport:
             if not repeatable:
                 raise
             return await self._client.send(request)
-
-    def _list(self, body: bytes) -> Any:
-        """Decodes a list of connectors; returns the last one if the body is the same, as in a quiet cluster."""
-        before, found = self._last_list
-        if body != before:
-            found = decode(200, body, _loads)
-            self._last_list = (body, found)
-        return found
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for `lasting` seconds or until it closes. An empty

@@ -13,6 +13,7 @@ from tui.formatting import one_line
 from tui.model import Connector, Task
 
 MAX_EVENTS = 200  # of each connector
+MAX_TOTAL = 5_000  # of all connectors; beyond that, half as many of each are kept
 BAD, WARN, GOOD, PLAIN = "bad", "warn", "good", ""
 _KINDS = {"FAILED": BAD, "UNASSIGNED": WARN, "RUNNING": GOOD}
 _LEVELS = {"ERROR": BAD, "FATAL": BAD, "WARN": WARN, "WARNING": WARN}
@@ -34,6 +35,7 @@ class EventHistory:
         self._clock = clock
         self._before = Snapshot()
         self._events: dict[str, deque[Event]] = {}
+        self._limit, self._count = MAX_EVENTS, 0
 
     def of(self, name: str) -> tuple[Event, ...]:
         return tuple(self._events.get(name, ()))
@@ -56,7 +58,16 @@ class EventHistory:
         self._add(notice.connector, Event(self._clock(), about, one_line(notice.message), kind))
 
     def _add(self, name: str, event: Event) -> None:
-        self._events.setdefault(name, deque(maxlen=MAX_EVENTS)).append(event)
+        events = self._events.setdefault(name, deque())
+        events.append(event)
+        if len(events) > self._limit:
+            events.popleft()
+        else:
+            self._count += 1
+        if self._count > MAX_TOTAL and self._limit > 1:
+            self._limit //= 2
+            self._events = {known: deque(list(some)[-self._limit :]) for known, some in self._events.items()}
+            self._count = sum(map(len, self._events.values()))
 
     def _differences(self, old: Connector, new: Connector) -> Iterator[Event]:
         now = self._clock()

@@ -54,4 +54,4 @@ def test_charts_of_rates() -> None:
     assert spark([None, 0.0, 4.0, 8.0], 6) == "  ·▁▄█"
     assert plot([1.0, 2.0], 3, 2) == ["  █", " ██"]
     assert plot([], 4, 1) == ["    "] and peak([None]) == 0.0
-    assert [short(number) for number in (None, 0.25, 12, 12_345, 3_400_000)] == ["?", "0.2", "12", "12.3k", "3.4M"]
+    assert [short(number) for number in (None, 0.25, 12, 12_345, 3_400_000)] == ["–", "0.2", "12", "12.3k", "3.4M"]

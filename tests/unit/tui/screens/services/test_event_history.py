@@ -9,7 +9,7 @@ from tui import model
 from tui.cluster.snapshot import ClusterLink, LinkState, Notice, Snapshot
 from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
-from tui.screens.services.event_history import BAD, GOOD, MAX_EVENTS, EventHistory
+from tui.screens.services.event_history import BAD, GOOD, MAX_EVENTS, MAX_TOTAL, EventHistory
 
 
 def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Connector:
@@ -69,3 +69,13 @@ def test_only_the_newest_events_are_kept() -> None:
     kept = history.of("c")
     assert len(kept) == MAX_EVENTS and kept[-1].text == f"no {MAX_EVENTS + 4}"
     assert (kept[-1].about, kept[-1].kind) == ("task 3", BAD)
+
+
+def test_the_number_of_events_of_all_connectors_is_bounded() -> None:
+    history = EventHistory(lambda: 0.0)
+    for number in range(MAX_TOTAL * 3):
+        history.noticed(Notice("", "INFO", f"no {number}", f"c{number % 1000}"))
+        history.noticed(Notice("", "INFO", f"no {number}", "loud"))
+    kept = [len(history.of(f"c{number}")) for number in range(1000)]
+    assert sum(kept) <= MAX_TOTAL and min(kept) >= 1, "a loud connector leaves room for the others"
+    assert history.of("c999")[-1].text == f"no {MAX_TOTAL * 3 - 1}"
