@@ -12,7 +12,8 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterator
+import zipimport
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -46,10 +47,24 @@ def _prefer_compiled() -> None:
     directory each slot would read: 7 MB."""
     archives = [path for path in sys.path if path.endswith((".zip", ".jar")) and "pyspark" in Path(path).parts]
     sys.path[:] = [path for path in sys.path if path not in archives]
-    for path in archives:  # else each slot reads their directories again
-        sys.path_importer_cache.pop(path, None)
+    _forget(archives)
     if importlib.util.find_spec("pyspark") is None or importlib.util.find_spec("py4j") is None:
         sys.path.extend(archives)
+
+
+def _forget(archives: Sequence[str]) -> None:
+    """Forget the directories of the archives, 7,500 names, which each slot would read again: Spark invalidates the
+    caches of all finders. Python's pickle looks for Jython's `org.python`: the jar's `org` then counts as a package."""
+    prefixes = tuple(f"{archive}{os.sep}" for archive in archives)
+    for name, module in list(sys.modules.items()):
+        if any(str(path).startswith(prefixes) for path in getattr(module, "__path__", ())):
+            del sys.modules[name]
+    for path in list(sys.path_importer_cache):
+        if path in archives or path.startswith(prefixes):
+            del sys.path_importer_cache[path]
+    directories: dict[str, object] = getattr(zipimport, "_zip_directory_cache", {})
+    for archive in archives:
+        directories.pop(archive, None)
 
 
 def modules() -> Iterator[str]:

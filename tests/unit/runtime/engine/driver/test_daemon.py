@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 PROGRAM = """
@@ -23,3 +24,27 @@ def test_libraries_of_single_connectors_are_left_to_their_slots() -> None:
         [sys.executable, "-c", PROGRAM], env=environment, cwd=Path(__file__).parents[5], capture_output=True, check=True
     )
     assert done.stdout.decode().splitlines() == ["", "True"]
+
+
+FORGETTING = """
+import copy, sys  # copy looks for org.python, and so finds the folder in the archive
+assert sys.modules["org"].__path__, "the archive must have been read"
+from runtime.engine.driver import daemon
+daemon._prefer_compiled()
+import importlib, pickle
+importlib.invalidate_caches()  # as Spark does in each slot
+found = [*sys.path, *sys.path_importer_cache, *importlib.import_module("zipimport")._zip_directory_cache]
+print(*(path for path in found if "core.jar" in path))
+print("org" in sys.modules, "pyspark" in sys.modules)
+"""
+
+
+def test_archives_on_the_path_are_forgotten(tmp_path: Path) -> None:
+    jar = tmp_path / "pyspark" / "core.jar"
+    jar.parent.mkdir()
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.mkdir("org")
+    root = Path(__file__).parents[5]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(jar), str(root)])}
+    done = subprocess.run([sys.executable, "-c", FORGETTING], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ["", "False False"]
