@@ -3,14 +3,19 @@ restart it; in a real terminal, and the same as a script judged by its exit code
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.scenario.script_console import Console
+from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.terminal import Terminal
+from tui import session
+from tui.contexts.profiles import Profile
 
 WRONG, RIGHT = "json.JsonConverter", "storage.StringConverter"
 
@@ -49,6 +54,91 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
         terminal.press("q")
         assert terminal.exit_code(within=60) == 0
     assert cluster.request("GET", f"/connectors/{name}/config")[1]["value.converter"].endswith(RIGHT)
+
+
+@pytest.fixture
+def other(cluster: Cluster, connect_url: str, our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    """The worker that `cluster` is not."""
+    one = Cluster(our_connect_url if cluster.url == connect_url else connect_url, tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def contexts(cluster: Cluster, other: Cluster, broker: KafkaBroker) -> Iterator[None]:
+    file = session.profiles()
+    file.put(Profile(cluster.url, "here", bootstrap=broker.bootstrap))
+    file.put(Profile(other.url, "there", bootstrap=broker.bootstrap))
+    yield
+    file.path.unlink()
+
+
+def produce(broker: KafkaBroker, topic: str, count: int, word: str, hours_ago: float) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for number in range(count):
+        producer.produce(topic, f"{word} {number}", timestamp=int((time.time() - hours_ago * 3600) * 1000))
+    producer.flush(30)
+
+
+@pytest.mark.usefixtures("contexts")
+def test_find_the_lag_peek_rewind_drain_roll_back_and_promote(
+    cluster: Cluster, other: Cluster, broker: KafkaBroker
+) -> None:
+    topic = unique("tour")
+    produce(broker, topic, 30, "old", hours_ago=2)
+    produce(broker, topic, 20, "recent", hours_ago=0.5)
+    name = cluster.sink(topic, "tour")
+    wait_until(lambda: [o for _, o in cluster.offsets(name)] == [{"kafka_offset": 50}], 90, "50 records", every=0.1)
+    cluster.request("PUT", f"/connectors/{name}/pause")
+    cluster.wait(name, "PAUSED 0/1")
+    produce(broker, topic, 7, "new", hours_ago=0)
+    out = cluster.folder / f"{name}.out"
+    with Terminal("--context", "here") as terminal:
+        terminal.sees(name, "7 behind")
+        terminal.press("S", "l")
+        terminal.sees("LAG↓")
+        terminal.press("g", "5")
+        terminal.sees(name, "7 records to go", "offset 50")
+        terminal.press("v")
+        terminal.sees("records", "value as text", "new 0")
+        terminal.escape()
+        terminal.press("w", *"1h ago")
+        terminal.sees("offset 50 → offset 30")
+        terminal.press("enter")
+        terminal.sees("would change 1 partition")
+        terminal.press("ctrl+s")
+        terminal.sees("In one step: stop it", "y yes")
+        terminal.press("y")
+        terminal.sees("success", "27 records to go")
+        terminal.press("r")
+        terminal.sees("● RUNNING", "at the end")
+        terminal.press("3", ":", *f"patch {name} -s tasks.max=5", "enter")
+        terminal.sees("+ tasks.max=5", "y yes")
+        terminal.press("y")
+        terminal.sees("✓ patch")
+        terminal.press("H")
+        terminal.sees("config history", "+tasks.max")
+        terminal.press("R")
+        terminal.sees("rollback config", "y yes")
+        terminal.press("y")
+        path = f"/connectors/{name}/config"
+        terminal.until(lambda: "tasks.max" not in cluster.request("GET", path)[1], "the rollback")
+        terminal.press(">")
+        terminal.sees("promote to there", "1 to create STOPPED", "> promotes")
+        other.made.append(name)
+        terminal.press(">")
+        terminal.sees(f"create {name}", "y yes")
+        terminal.press("y")
+        terminal.sees("1 connector promoted")
+        terminal.escape()
+        terminal.escape()
+        terminal.press("q")
+        assert terminal.exit_code(within=60) == 0
+    assert out.read_text().splitlines().count("recent 3") == 2, "records of the last hour were written again"
+    assert "old 3" in out.read_text() and out.read_text().count("old 3\n") == 1
+    assert other.state(name) == "STOPPED 0/0"
 
 
 def test_the_same_tour_as_a_script(cluster: Cluster, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tui.client.answer_types import OffsetsAnswer, RecordedProgress
 
 POLL_INTERVAL = 8.0  # seconds between two requests for one connector
+HIDDEN_INTERVAL = 60.0  # the same for connectors that are not on the screen
 MAX_REQUESTS = 4  # concurrent requests
 
 Json = Any
@@ -67,8 +68,8 @@ def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> Connec
 
 
 class ProgressMonitor:
-    """The progress of connectors by name. `update` takes the worker's events; without events, `poll` is called each
-    second with the names on the screen."""
+    """The progress of connectors by name. `update` takes the worker's events; `poll` is called each second, since there
+    may be no events, and they never report the lag of paused and stopped sinks."""
 
     def __init__(self, connect: Connect, changed: Callable[[], None], clock: Callable[[], float] = time.time) -> None:
         self.known: dict[str, ConnectorProgress] = {}
@@ -116,19 +117,25 @@ class ProgressMonitor:
         nothing_new = before is not None and (before.read, before.failed) == (counts.read, counts.failed)
         return self.known[name].failing if nothing_new and name in self.known else counts.since(before)
 
-    async def poll(self, names: Iterable[str]) -> None:
-        """Requests the progress of connectors that are due, a few at a time."""
-        if self._busy or self._has_events:
+    async def poll(self, visible: Iterable[str], hidden: Iterable[str] = ()) -> None:
+        """Requests the progress of connectors that are due: a few of those on the screen, and one of the others."""
+        if self._busy:
             return
-        due = [name for name in names if self._clock() - self._requested_at.get(name, 0.0) >= POLL_INTERVAL]
-        due.sort(key=lambda name: self._requested_at.get(name, 0.0))
+        due = self._due(visible, POLL_INTERVAL)[:MAX_REQUESTS] + self._due(hidden, HIDDEN_INTERVAL)[:1]
         self._busy = True
         try:
-            await asyncio.gather(*(self._request(name) for name in due[:MAX_REQUESTS]))
+            await asyncio.gather(*(self._request(name) for name in due))
         finally:
             self._busy = False
         if due:
             self._changed()
+
+    def _due(self, names: Iterable[str], interval: float) -> list[str]:
+        """The names whose last request is at least `interval` seconds ago, the oldest request first."""
+        asked, now = self._requested_at, self._clock()
+        return sorted(
+            (name for name in names if now - asked.get(name, 0.0) >= interval), key=lambda n: asked.get(n, 0.0)
+        )
 
     async def _request(self, name: str) -> None:
         self._requested_at[name] = self._clock()

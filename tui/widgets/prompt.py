@@ -168,9 +168,9 @@ class Prompt(Horizontal):
         self.input.cursor_position = len(text)
 
     def catch(self, event: events.Key) -> bool:
-        """Inserts a key typed directly after `/` or `:` before the input had the focus; over SSH several keys may
-        arrive at once. Returns whether the key was inserted."""
-        if not (self.is_open and event.is_printable and event.character) or self.input.has_focus:
+        """Inserts a key typed directly after `/` or `:`, which was sent to the widget that had the focus before; over
+        SSH several keys may arrive at once. Returns whether the key was inserted."""
+        if not (self.is_open and event.is_printable and event.character):
             return False
         event.stop()
         event.prevent_default()

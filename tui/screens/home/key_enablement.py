@@ -42,8 +42,10 @@ class KeyEnablement:
             return home.connector_list.rows.counts["FAILED"]
         if action == "undo":
             return home.is_detail
-        if action in ("turn", "page"):
+        if action == "turn":
             return home.is_detail
+        if action == "page":
+            return home.is_detail or home.target()
         if action == "switch":
             return home.is_detail and home.is_broad
         if action == "back":

@@ -63,6 +63,11 @@ class ListAndPage(HomeBase):
         self.view.take_focus()
 
     def action_page(self, page: str) -> None:
+        """Turns to a page of the connector; from the list alone, opens it."""
+        if not self.is_detail:
+            if one := self.target():
+                self.open(one.name, page)
+            return
         self.follow_now()
         self.view.turn(page)
         self.view.take_focus()

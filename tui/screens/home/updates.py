@@ -117,7 +117,7 @@ class Updates:
             home.connector_list.show_progress()
         is_live = store.snapshot.link.state is LinkState.LIVE
         if home.progress is not None and is_live and home.connector_list.display:
-            home.do(home.progress.poll(self._visible_running()))
+            home.do(home.progress.poll(*self._to_poll(home.progress.has_events)))
         elif home.broker_lag is not None and store.snapshot.link.state is LinkState.POLLING:
             home.do(home.broker_lag.poll(list(home.snapshot.connectors.values()), home.connector_list.on_screen))
         status = home.status
@@ -125,7 +125,13 @@ class Updates:
         if status.kind and limit is not None and now - status.at > limit:
             home.say("")
 
-    def _visible_running(self) -> list[str]:
-        """The running connectors among the rows on the screen."""
-        connectors = self.home.snapshot.connectors
-        return [name for name in self.home.connector_list.on_screen if name in connectors and connectors[name].running]
+    def _to_poll(self, has_events: bool) -> tuple[list[str], list[str]]:
+        """The connectors on the screen and the others whose progress no event reports: all running ones if the worker
+        sends no events, and sinks that are paused or stopped."""
+        shown = set(self.home.connector_list.on_screen)
+        names = [
+            name
+            for name, one in self.home.snapshot.connectors.items()
+            if (one.running and not has_events and name in shown) or (one.type == "sink" and not one.running)
+        ]
+        return [name for name in names if name in shown], [name for name in names if name not in shown]

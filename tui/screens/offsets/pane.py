@@ -56,7 +56,7 @@ class OffsetsPane(Pane):
             "w", "travel", "set by time", id="offsets-travel", tooltip="set a sink to a time, earliest, latest, or ±N"
         ),
         Binding("v", "records", "records", id="offsets-records", tooltip="the records at this offset"),
-        Binding("f4", "record_here", "record", tooltip="the record at the offset in this line"),
+        Binding("f4", "record_here", "record", key_display="F4", tooltip="the record at the offset in this line"),
     ]
 
     def __init__(self, services: ClusterServices, id: str = "offsets") -> None:
