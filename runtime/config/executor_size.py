@@ -17,8 +17,8 @@ _JAVA_OVERHEAD = 256
 KEYS = (
     ConfigKey(
         _MEMORY, ConfigType.INT, 0, Importance.LOW,
-        "On a Spark cluster with dynamic allocation: memory of the executor of each dedicated slot; 0: that of all "
-        "executors, for Java plugins also that of their JVM.", at_least(0),
+        "On a Spark cluster with dynamic allocation: memory for each dedicated slot beside the heap of its executor; "
+        "0: as all executors, for Java plugins the memory of their JVM.", at_least(0),
     ),
     ConfigKey(
         _CORES, ConfigType.INT, 0, Importance.LOW,

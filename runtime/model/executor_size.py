@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ExecutorSize(NamedTuple):
-    """`memory` in MB; 0 for either: that of every executor."""
+    """`memory` in MB beside the heap of the executor; 0 for either: as every executor."""
 
     memory: int = 0
     cores: int = 0

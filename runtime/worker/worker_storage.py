@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import FileLogs
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.port import Logs
+from runtime.system.lease_clock import lease_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +82,4 @@ def lease_remaining(member: GroupMember | None) -> Callable[[], float]:
     """A function that returns the seconds for which slots may continue to run tasks."""
     if member is None:
         return lambda: math.inf
-    return lambda: member.confirmed_until - time.monotonic()
+    return lambda: member.confirmed_until - lease_time()

@@ -50,7 +50,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[DynamicRig]:
 async def test_a_dedicated_slot_gets_an_executor_of_its_size_and_returns_it(rig: DynamicRig) -> None:
     await until(lambda: rig.engine.has_slots, 240)
     shared = await rig.running("shared")
-    spec = replace(task_spec("large"), dedicated=True, executor=ExecutorSize(700, 2))
+    spec = replace(task_spec("large"), dedicated=True, executor=ExecutorSize(220, 2))
     rig.engine.start_task(spec)
     await until(lambda: rig.heard.has(spec.id, spec.epoch, State.RUNNING), 240)
     usual, large = (command_line(rig.cluster.executor_of(rig.slot_of(task).pid)) for task in (shared, spec.id))

@@ -13,6 +13,7 @@ _log = logging.getLogger(__name__)
 
 _DYNAMIC = "spark.dynamicAllocation.enabled"
 _DEFAULT_HEAP = "1g"  # Spark's, for spark.executor.memory
+_UNITS = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2}  # MB
 
 
 def executor_sizes(slots: Iterable[tuple[int, int, int]]) -> dict[int, ExecutorSize]:
@@ -51,9 +52,17 @@ class ExecutorProfiles:
 
         cores = size.cores or 1
         executor = ExecutorResourceRequests().cores(cores)
-        if size.memory and self._standalone:  # which has no other memory of an executor than its heap
-            executor = executor.memory(f"{size.memory}m")
-        elif size.memory:  # slots are not in the executor's heap
-            heap = self._conf.get("spark.executor.memory", _DEFAULT_HEAP)
-            executor = executor.memory(heap).memoryOverhead(f"{size.memory}m")
+        if size.memory:  # beside the heap of the executor
+            heap = _megabytes(self._conf.get("spark.executor.memory", _DEFAULT_HEAP))
+            if self._standalone:  # which counts the heap only
+                executor = executor.memory(f"{heap + size.memory}m")
+            else:
+                executor = executor.memory(f"{heap}m").memoryOverhead(f"{size.memory}m")
         return ResourceProfileBuilder().require(executor).require(TaskResourceRequests().cpus(cores)).build
+
+
+def _megabytes(text: str) -> int:
+    """Memory as Spark writes it, such as `480m` or `2gb`; without a unit in MB."""
+    found = text.strip().lower().removesuffix("b").removesuffix("i")
+    unit = _UNITS.get(found[-1:])
+    return int(found) if unit is None else int(int(found[:-1]) * unit)

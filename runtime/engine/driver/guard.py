@@ -16,6 +16,7 @@ from pathlib import Path
 
 from runtime.engine.protocol.lease import DUMP_SIGNAL
 from runtime.engine.protocol.lease_cell import granted, stack_of
+from runtime.system.lease_clock import lease_time
 from runtime.system.processes import is_below
 
 CHECK_INTERVAL = 0.2  # seconds between two checks
@@ -26,7 +27,7 @@ _DUMP_POLL = 0.02
 class Guard:
     """Checks the leases of all slots in a driver's folder. Only descendants of this process are killed."""
 
-    def __init__(self, folder: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, folder: str, clock: Callable[[], float] = lease_time) -> None:
         self._folder, self._clock = folder, clock
 
     def start(self) -> None:

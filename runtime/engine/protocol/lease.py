@@ -5,13 +5,13 @@ from __future__ import annotations
 import faulthandler
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
 from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, stack_of
 from runtime.pipeline.task.errors import RevokedError
+from runtime.system.lease_clock import lease_time
 
 DUMP_SIGNAL = signal.SIGUSR1
 """Signal that makes a slot write the stacks of its threads, even while a call holds its interpreter."""
@@ -27,7 +27,7 @@ class Lease:
     A lease that was found to be over stays over even if the worker grants it at the same moment: the task that asked
     has given up by then, and counts as lost only when its slot ends. Thread-safe."""
 
-    def __init__(self, cell: LeaseCell, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, cell: LeaseCell, clock: Callable[[], float] = lease_time) -> None:
         self._cell, self._clock = cell, clock
         self._lapsed = False
 

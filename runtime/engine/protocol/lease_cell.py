@@ -1,7 +1,7 @@
 """The deadline of a slot's lease, in memory shared by worker and slot.
 
 The worker writes it and the slot reads it, so that renewing a lease needs neither an answer nor the slot's interpreter.
-The cell is a file of 16 bytes in the driver's private folder, one for each slot process; its name holds the process id.
+The cell is a file of 24 bytes in the driver's private folder, one for each slot process; its name holds the process id.
 """
 
 from __future__ import annotations
@@ -13,17 +13,22 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from runtime.system.lease_clock import suspended
+
 NEVER = 0
 """The value of a cell before the first grant."""
 
 _REVOKED = 1
-_CELL = struct.Struct("@qq")  # nanoseconds of the monotonic clock, twice: one copy is always complete
+_CELL = struct.Struct("@qqq")
+"""Nanoseconds of the lease's clock, twice, so that one copy is always complete; and how far it is ahead of the clock of
+JVMs, which stands still while the machine is suspended."""
+
 _SUFFIX = ".lease"
 _TRIES = 100
 
 
 class LeaseCell:
-    """One slot's deadline. Times are seconds of time.monotonic(), one clock for all processes of a machine."""
+    """One slot's deadline. Times are seconds of lease_time(), one clock for all processes of a machine."""
 
     def __init__(self, memory: mmap.mmap) -> None:
         self._memory = memory
@@ -33,7 +38,7 @@ class LeaseCell:
         """The cell of a new slot process, not granted yet. OSError where the folder cannot be written."""
         path = cell_path(folder, slot, pid)
         draft = path.with_suffix(".draft")
-        draft.write_bytes(_CELL.pack(NEVER, NEVER))
+        draft.write_bytes(_CELL.pack(NEVER, NEVER, 0))
         draft.rename(path)
         return cls.open(folder, slot, pid)
 
@@ -61,6 +66,7 @@ class LeaseCell:
         return NEVER < self.deadline <= now
 
     def _write(self, nanoseconds: int) -> None:
+        struct.pack_into("@q", self._memory, 16, int(suspended() * 1e9))
         struct.pack_into("@q", self._memory, 0, nanoseconds)
         struct.pack_into("@q", self._memory, 8, nanoseconds)
 
@@ -78,7 +84,7 @@ def stack_of(cell: Path) -> Path:
 def _whole(read: Callable[[], bytes]) -> int:
     """The nanoseconds in a cell. Copies that differ are being written, and a partly written value could be any time."""
     for _ in range(_TRIES):
-        first, second = _CELL.unpack(read())
+        first, second, _ = _CELL.unpack(read())
         if first == second:
             return int(first)
     return int(min(first, second))

@@ -13,7 +13,6 @@ import faulthandler
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from typing import TextIO
 
@@ -21,6 +20,7 @@ from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.messages import RenewMessage
 from runtime.system import frames
+from runtime.system.lease_clock import lease_time
 from runtime.system.tls_socket import TlsSocket
 
 _BACKSTOP = 0.2  # seconds after the lease at which the kernel ends a process that still runs
@@ -37,7 +37,7 @@ class LeaseRenewal:
         cell: LeaseCell,
         ttl: float,
         stacks: TextIO,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lease_time,
     ) -> None:
         """`stacks` gets the stacks of all threads if the lease ends."""
         self._connect, self._cell, self._ttl, self._stacks, self._clock = connect, cell, ttl, stacks, clock

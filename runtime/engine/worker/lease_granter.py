@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.protocol.lease_cell import NEVER, LeaseCell
+from runtime.system.lease_clock import lease_time
 
 Cell = LeaseCell | RemoteLease
 
@@ -15,7 +15,7 @@ Cell = LeaseCell | RemoteLease
 class LeaseGranter:
     """Extends every lease while the worker's membership in its group is confirmed. Thread-safe."""
 
-    def __init__(self, lease: Callable[[], float], ttl: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, lease: Callable[[], float], ttl: float, clock: Callable[[], float] = lease_time) -> None:
         """`lease`: returns the seconds for which the membership is confirmed; `ttl`: the maximum lease in seconds."""
         self._lease, self._ttl, self._clock = lease, ttl, clock
         self._lock = threading.Lock()

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
 from runtime.system.frames import FrameError
+from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class SparkEngine:
         settings: EngineSettings,
         listener: EngineListener,
         lease: Callable[[], float] = lambda: math.inf,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lease_time,
     ) -> None:
         """`lease` returns the seconds for which this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock

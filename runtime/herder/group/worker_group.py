@@ -14,7 +14,6 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +38,7 @@ from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
+from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
 
@@ -109,12 +109,12 @@ class WorkerGroup:
 
     @property
     def leads(self) -> bool:
-        confirmed = self._member.confirmed_until > time.monotonic()
+        confirmed = self._member.confirmed_until > lease_time()
         return self._place is not None and self._place.leads and confirmed and self._claim.held
 
     @property
     def leader_url(self) -> str | None:
-        if self._place is None or self._member.confirmed_until <= time.monotonic():
+        if self._place is None or self._member.confirmed_until <= lease_time():
             return None
         return None if self._place.leads and not self._claim.held else self._place.leader_url
 
@@ -137,7 +137,7 @@ class WorkerGroup:
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator certainly counts this worker as a member."""
+        """The lease_time() until which the coordinator certainly counts this worker as a member."""
         return self._member.confirmed_until
 
     @property

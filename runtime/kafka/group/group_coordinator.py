@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from runtime.kafka.group.protocol import (
     encode_metadata,
     refusals,
 )
+from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
 
@@ -41,10 +41,15 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
     """Records the time until which the coordinator certainly counts this worker as a member."""
 
     confirmed_until = 0.0
+    _sent = 0.0
+
+    def sent_heartbeat(self) -> None:
+        super().sent_heartbeat()
+        self._sent = lease_time()
 
     def received_heartbeat(self) -> None:
         super().received_heartbeat()
-        self.confirm(self.last_send)  # from the time of sending: the coordinator's timer started later
+        self.confirm(self._sent)  # from the time of sending: the coordinator's timer started later
 
     def confirm(self, since: float) -> None:
         self.confirmed_until = since + self.config["session_timeout_ms"] / 1000
@@ -63,7 +68,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         self._ownership, self._describe, self._lead, self._on_lost = ownership, describe, lead, on_lost
         self._join_answered = 0.0
         self.join_sent: float | None = None
-        """When the pending JoinGroup was sent (time.monotonic()); None while none is pending."""
+        """When the pending JoinGroup was sent (lease_time()); None while none is pending."""
         self.assignment: Assignment | None = None
 
     def protocol_type(self) -> str:
@@ -72,7 +77,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
     def group_protocols(self) -> list[tuple[str, bytes]]:
         """The metadata, once for each version offered. Called when JoinGroup is about to be sent."""
         described = self._describe()
-        self.join_sent = time.monotonic()
+        self.join_sent = lease_time()
         return [
             (
                 PROTOCOL_NAMES[version],
@@ -84,7 +89,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         ]
 
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
-        self._join_answered, self.join_sent = time.monotonic(), None
+        self._join_answered, self.join_sent = lease_time(), None
         return super()._process_join_group_response(response, send_time)
 
     async def _do_join_and_sync_async(self) -> Any:
@@ -150,7 +155,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator certainly counts the worker as a member."""
+        """The lease_time() until which the coordinator certainly counts the worker as a member."""
         return float(self.heartbeat.confirmed_until)
 
 

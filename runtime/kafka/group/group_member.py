@@ -29,6 +29,7 @@ from runtime.kafka.group.protocol import (
     decode_metadata,
 )
 from runtime.system import process_identity
+from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
 
@@ -114,7 +115,7 @@ class GroupMember:
 
     @property
     def confirmed_until(self) -> float:
-        """The time.monotonic() until which the coordinator certainly counts the worker as a member; 0 if it may not."""
+        """The lease_time() until which the coordinator certainly counts the worker as a member; 0 if it may not."""
         return self._coordinator.confirmed_until if self._coordinator is not None else 0.0
 
     @property
@@ -327,7 +328,7 @@ class GroupMember:
         while not self._closing.wait(interval / 2):
             coordinator = self._coordinator
             pending = coordinator.join_sent if coordinator is not None else None
-            if pending is None or time.monotonic() - pending < interval:
+            if pending is None or lease_time() - pending < interval:
                 continue
             current = coordinator.group_metadata()
             if not current.member_id:

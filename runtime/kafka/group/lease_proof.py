@@ -9,11 +9,11 @@ removes the worker when the rebalance timeout ends."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from runtime.kafka.clients.settings import kafka_python_config
+from runtime.system.lease_clock import lease_time
 
 _REQUEST_TIMEOUT = 2000
 """Milliseconds for one request; a later answer would not extend the lease."""
@@ -27,10 +27,10 @@ class MembershipProof:
         self._admin: Any = None
 
     def since(self, member_id: str, generation: int) -> float | None:
-        """The time.monotonic() at which the request was sent, if the coordinator confirms the membership; else None."""
+        """The lease_time() at which the request was sent, if the coordinator confirms the membership; else None."""
         from kafka import errors
 
-        sent = time.monotonic()
+        sent = lease_time()
         try:
             code = self._ask(member_id, generation)
         except errors.KafkaError:

@@ -6,7 +6,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The lease of the slot: a deadline in nanoseconds of the monotonic clock, in a file of 16 bytes that holds it twice.
+ * The lease of the slot: a deadline in nanoseconds, in a file of 24 bytes that holds it twice, and by how many nanoseconds
+ * its clock, which also runs while the machine is suspended, is ahead of System.nanoTime().
  * When it has passed, or was revoked, this process ends at once, so that no plugin writes after another worker has
  * taken over.
  */
@@ -14,6 +15,7 @@ final class Lease implements Runnable {
     private static final int GONE = 70;
     private static final int TRIES = 100;
     private static final long CHECK_MILLIS = 50;
+    private static final int SIZE = 24;
 
     private static volatile MappedByteBuffer cell;
 
@@ -22,7 +24,7 @@ final class Lease implements Runnable {
             return;
         }
         FileChannel file = FileChannel.open(new java.io.File(path).toPath(), new StandardOpenOption[] {StandardOpenOption.READ});
-        MappedByteBuffer mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, 16);
+        MappedByteBuffer mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, SIZE);
         mapped.order(ByteOrder.nativeOrder());
         cell = mapped;
         Thread watch = new Thread(new Lease(), "lease");
@@ -46,7 +48,7 @@ final class Lease implements Runnable {
             }
             deadline = Math.min(deadline, copy);
         }
-        if (deadline != 0 && System.nanoTime() >= deadline) {
+        if (deadline != 0 && System.nanoTime() >= deadline - memory.getLong(16)) {
             Runtime.getRuntime().halt(GONE);
         }
     }

@@ -30,10 +30,12 @@ def test_executors_have_one_size_without_dynamic_allocation(caplog: pytest.LogCa
 
 @pytest.mark.parametrize(
     ("master", "executor"),
-    [("spark://master:7077", {"memory": 512}), ("yarn", {"memory": 2048, "memoryOverhead": 512})],
+    [("spark://master:7077", {"memory": 2560}), ("yarn", {"memory": 2048, "memoryOverhead": 512})],
 )
-def test_a_profile_has_the_memory_of_the_slot(master: str, executor: dict[str, int]) -> None:
-    """Standalone executors have no memory beside their heap. Each size has one profile."""
+def test_a_profile_has_the_memory_of_the_slot_besides_that_of_the_executor(
+    master: str, executor: dict[str, int]
+) -> None:
+    """Standalone clusters count the heap of executors only. Each size has one profile."""
     conf = {"spark.dynamicAllocation.enabled": "true", "spark.executor.memory": "2g"}
     profiles = ExecutorProfiles(master, conf)
     found = profiles.of(ExecutorSize(512, 2))

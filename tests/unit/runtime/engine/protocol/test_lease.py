@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -12,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.driver.guard import Guard
+from runtime.engine.protocol import lease_cell
 from runtime.engine.protocol.lease import Lease, LeaseLostError, stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, granted
 from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.pipeline.task.errors import RevokedError
+from runtime.system import lease_clock
 from tests.support.waiting import wait_until
 
 
@@ -42,6 +45,19 @@ def test_a_lease_that_was_never_granted_counts_as_expired(cell: LeaseCell, clock
         lease.check()
     LeaseGranter(lambda: 8.0, 5.0, clock).add(cell)
     assert lease.over, "a task has ended without a report, so the slot must end too"
+
+
+def test_jvms_read_by_how_much_the_clock_of_the_lease_is_ahead_of_theirs(
+    tmp_path: Path, cell: LeaseCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_cell, "suspended", lambda: 300.0)
+    cell.grant(1000.5)
+    words = struct.unpack("@qqq", cell_path(str(tmp_path), 3, 4711).read_bytes())
+    assert words == (1000_500_000_000, 1000_500_000_000, 300_000_000_000)
+
+
+def test_the_clock_of_leases_counts_suspended_time() -> None:
+    assert lease_clock.suspended() == pytest.approx(time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic(), abs=1.0)
 
 
 def test_a_lease_holds_until_the_deadline_that_the_worker_wrote(tmp_path: Path, cell: LeaseCell, clock: Clock) -> None:

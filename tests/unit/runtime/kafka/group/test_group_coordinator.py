@@ -11,6 +11,7 @@ import pytest
 from kafka import errors
 
 from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.group import group_coordinator
 from runtime.kafka.group.group_coordinator import GroupCoordinator, connect
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import (
@@ -69,6 +70,18 @@ def test_an_unreadable_assignment_ends_no_worker(coordinator: GroupCoordinator, 
     with pytest.raises(KafkaProblem, match="the assignment of the leader is not Connect's"):  # the member tries again
         client._manager.run(complete)
     assert coordinator.rejoin_needed
+
+
+def test_a_heartbeat_confirms_nothing_for_the_time_of_a_suspended_machine(
+    coordinator: GroupCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer arrives after the machine continues; the session has ended meanwhile."""
+    now = 1000.0
+    monkeypatch.setattr(group_coordinator, "lease_time", lambda: now)
+    coordinator.heartbeat.sent_heartbeat()
+    now += 300.0
+    coordinator.heartbeat.received_heartbeat()
+    assert coordinator.confirmed_until == 1000.0 + coordinator.session < now
 
 
 def test_a_join_request_that_could_not_be_sent_is_not_pending(coordinator: GroupCoordinator, client: Any) -> None:
