@@ -12,7 +12,9 @@ from contextlib import closing
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import orc, parquet
@@ -25,6 +27,18 @@ from tests.support.workers import WorkerProcess
 
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 JDBC = {"spark.format": "jdbc", "spark.path": ""}
+OTHER_FORMATS = {
+    "avro": {},
+    "csv": {"spark.option.header": "true"},
+    "text": {"spark.sql": "SELECT name AS value FROM record"},
+    "xml": {"spark.option.rowTag": "order", "spark.option.declaration": "", "spark.sql": "SELECT id FROM record"},
+}
+CONTENTS = {
+    "avro": [{"id": 1, "name": "a"}, {"id": 3, "name": "c"}, {"id": 4, "name": "d"}],
+    "csv": "id,name1,a3,c4,d",
+    "text": "acd",
+    "xml": "<ROWS><order><id>1</id></order><order><id>3</id></order><order><id>4</id></order></ROWS>",
+}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -130,9 +144,15 @@ def test_formats_sql_columns_and_dead_letters(
         connection.execute("CREATE TABLE orders (id INTEGER, name TEXT)")
     jdbc = {"url": f"jdbc:sqlite:{database}", "dbtable": "orders", "driver": "org.sqlite.JDBC"}
     options = {f"spark.option.{key}": value for key, value in jdbc.items()}
+    others = {kind: tmp_path / kind for kind in OTHER_FORMATS}
+    for kind, keys in OTHER_FORMATS.items():
+        connect.create(unique(kind), _config(good, others[kind], **{**tolerant, **keys, "spark.format": kind}))
     connect.create(unique("jdbc"), _config(good, Path(), **{**tolerant, **options, **JDBC}))
     wait_until(lambda: _table(database), 60, "the rows of the table")
     assert _table(database) == [(1, "a"), (3, "c"), (4, "d")]
+    for kind, folder in others.items():
+        wait_until(partial(_named, folder, kind), 60, f"the {kind} file")
+        assert _contents(kind, _named(folder, kind)[0]) == CONTENTS[kind]
 
     _check_batches_of_killed_tasks(connect, broker, tmp_path / "killed")
 
@@ -165,6 +185,17 @@ def _check_batches_of_killed_tasks(connect: Connect, broker: KafkaBroker, folder
     assert (folder / "shop=a" / "0-committed.parquet").exists()
     assert sorted(_numbers(folder)) == [0, 1, 2, 3]
     wait_until(lambda: not _staged(folder), 10, "no staged batches")
+
+
+def _named(folder: Path, kind: str) -> list[Path]:
+    return list(folder.glob(f"*.{'txt' if kind == 'text' else kind}"))
+
+
+def _contents(kind: str, file: Path) -> Any:
+    if kind != "avro":
+        return "".join(file.read_text().split())
+    with file.open("rb") as stream:
+        return list(fastavro.reader(stream))
 
 
 def _table(database: Path) -> list[tuple[int, str]]:

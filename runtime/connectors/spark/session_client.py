@@ -44,6 +44,11 @@ class SparkRequestError(ConnectError):
         self.kind = kind
 
 
+class SessionLostError(SparkRequestError):
+    """The connection to the session failed, usually because the driver has ended. It is unknown whether the request has
+    been executed."""
+
+
 class SessionConnection(Protocol):
     """A connection to the session."""
 
@@ -118,14 +123,14 @@ class SessionClient:
             return answer
         except OSError as error:
             self._disconnect()
-            raise SparkRequestError(f"The connection to the Spark session failed: {error}") from error
+            raise SessionLostError(f"The connection to the Spark session failed: {error}") from error
 
     def _answer(self, connection: SessionConnection, request: Mapping[str, Any]) -> Any:
         connection.sendall(frames.encode(request))
         answer = frames.read(connection.stream)
         if answer is None:
             self._disconnect()
-            raise SparkRequestError("The driver has closed the connection to the Spark session")
+            raise SessionLostError("The driver has closed the connection to the Spark session")
         if (failure := answer[0].get("error")) is not None:
             raise SparkRequestError(failure, answer[0]["kind"])
         return answer[0]["result"]

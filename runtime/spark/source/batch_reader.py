@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from runtime.api.errors import ConnectError
+from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.model.states import ConnectorType
 from runtime.spark.columns import columns_of_names
 from runtime.spark.connector import PlannedTask, SparkConnector
@@ -43,7 +43,7 @@ class HeadraceReader(DataSourceReader):
         run = SourceTaskRun(connector, PlannedTask(partition.number, partition.config), StreamPosition())
         names = self._schema.names
         columns = self._options.columns or columns_of_names(names, connector.has_converter("value"))
-        rows = run.conversion.rows(columns, to_arrow_schema(self._schema, timezone="UTC"))
+        rows = run.conversion.rows(columns, arrow_schema(self._schema))
         try:
             run.start()
             for records in polls(run, self._options):

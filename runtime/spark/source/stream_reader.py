@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -26,6 +25,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.model.states import ConnectorType
 from runtime.spark.columns import columns_of_names
 from runtime.spark.connector import SparkConnector
@@ -106,7 +106,7 @@ class RunningStream:
         self._connector = SparkConnector(options, ConnectorType.SOURCE)
         converted = self._connector.has_converter("value")
         self._columns = options.columns or columns_of_names(schema.names, converted)
-        self._target = to_arrow_schema(schema, timezone="UTC")
+        self._target = arrow_schema(schema)
         self._spool = Spool(options.spool_path)
         self._feed: Feed | None = None
         self._position = StreamPosition()  # the end of the last batch

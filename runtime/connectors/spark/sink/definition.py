@@ -24,6 +24,7 @@ from runtime.connectors.spark.config_keys import (
     is_query,
     options_of,
 )
+from runtime.connectors.spark.staging import Staging
 
 PARTITION_BY, EVOLUTION = "spark.partition.by", "spark.schema.evolution"
 RECORDS, RETRIES = "spark.batch.records", "spark.write.retries"
@@ -33,12 +34,15 @@ TASK = "spark.task"
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro", "text", "xml")
 TYPED_FORMATS = ("parquet", "orc", "avro")
 """Formats of files that contain their types."""
+_TABLE_STAGING = {"delta": Staging.DELTA, "iceberg": Staging.ICEBERG}
+_MERGE_SCHEMA = "mergeSchema"
+"""Option with which both add new columns to a table."""
 
 _TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
 CONFIG = ConfigDef(
-    _key(FORMAT, ConfigType.STRING, "parquet", "Format of the target: parquet, orc, json, csv, jdbc, or another format "
-         "that Spark or one of its packages has.", _TARGET, 0, importance=Importance.HIGH,
-         validator=validators.non_empty),
+    _key(FORMAT, ConfigType.STRING, "parquet", "Format of the target: parquet, orc, json, csv, avro, jdbc, "
+         "delta, iceberg, or another format that Spark or one of its packages has.", _TARGET, 0,
+         importance=Importance.HIGH, validator=validators.non_empty),
     _key(PATH, ConfigType.STRING, "", "Folder for the files, on any file system that Spark's Hadoop supports.",
          _TARGET, 1, importance=Importance.HIGH),
     _key(TABLE, ConfigType.STRING, "", "Table of a catalog of Spark, instead of a path.", _TARGET, 2),
@@ -98,14 +102,18 @@ class SparkSinkSettings:
         )  # fmt: skip
 
     @property
-    def staged(self) -> bool:
-        """Whether batches are files that are staged and then published, each record exactly once."""
-        return self.format in FILE_FORMATS and self.mode == "append" and not self.table
+    def staging(self) -> Staging:
+        """How batches are staged before they are published, each record exactly once; NONE: they are not."""
+        if self.mode != "append":
+            return Staging.NONE
+        if self.format in FILE_FORMATS:
+            return Staging.NONE if self.table else Staging.FILES
+        return _TABLE_STAGING.get(self.format, Staging.NONE)
 
     @property
     def has_types(self) -> bool:
         """Whether the types of earlier batches can be read from the target."""
-        return bool(self.table) or self.format in TYPED_FORMATS
+        return bool(self.table) or self.format in TYPED_FORMATS or self.format in _TABLE_STAGING
 
     def target(self) -> dict[str, Any]:
         """The part of requests that names the target."""
@@ -115,9 +123,16 @@ class SparkSinkSettings:
             "table": self.table,
             "mode": self.mode,
             "partition_by": list(self.partition_by),
-            "options": dict(self.options),
+            "options": self._options(),
             "sql": self.sql,
         }
+
+    def _options(self) -> dict[str, str]:
+        options = dict(self.options)
+        given = {key.lower() for key in options}
+        if self.format in _TABLE_STAGING and self.evolution != "none" and _MERGE_SCHEMA.lower() not in given:
+            options[_MERGE_SCHEMA] = "true"
+        return options
 
 
 def target_problems(found: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -125,7 +140,9 @@ def target_problems(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     kind = str(found.get(FORMAT) or "").lower()
     if found.get(PATH) and found.get(TABLE):
         return [(TABLE, f"Set either {PATH} or {TABLE}, not both")]
-    if kind in FILE_FORMATS and not (found.get(PATH) or found.get(TABLE)):
+    if kind == Staging.ICEBERG and not found.get(TABLE):
+        return [(TABLE, f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog')]
+    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
         return [(PATH, f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})')]
     return []
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.data_source.ddl import parse_ddl
 
 
 def arrow_columns(ddl: str) -> Any:
     """The columns of a schema as Spark's DDL; ConfigError if it is not understood."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return to_arrow_schema(parse_ddl(ddl), timezone="UTC")
+    return arrow_schema(parse_ddl(ddl))
 
 
 def from_text(text: str) -> Any:

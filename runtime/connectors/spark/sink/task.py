@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, SinkTask
-from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
+from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
 from runtime.connectors.spark.sink.refused import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
@@ -30,6 +30,7 @@ _BUSY_PUT = 0.1  # seconds between two looks at a batch that is being written or
 _FULL_WAIT = 1.0  # seconds for which put() waits for Spark if the next batch is full
 _COMMIT_RETRY = 1.0  # seconds after which a commit without an answer is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
+_SESSION_LOST = 1.0  # seconds after which the task is started again if the driver has ended
 _STOP_WAIT = 5.0  # seconds for which stop() waits for the publication of committed files
 _DOUBT_WAIT = 60.0  # seconds for which the answer to the commit of lost partitions may be missing
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for a write that cannot be undone
@@ -64,7 +65,10 @@ class SparkSinkTask(SinkTask):
         settings = self._settings = SparkSinkSettings.of(config)
         name = config.get("name", "sink")
         self._client = self._connect(f"spark-{name}-{settings.task}")
-        self._common = {"connector": name, "task": settings.task, "target": settings.target()}
+        self._staging = settings.staging
+        self._common = {
+            "connector": name, "task": settings.task, "target": settings.target(), "staging": self._staging.value,
+        }  # fmt: skip
         fixed = arrow_columns(settings.schema) if settings.schema else None
         self._columns: TableColumns = TableColumns(Evolution(settings.evolution), fixed, fixed is not None)
         self._open: CollectedRows = CollectedRows()
@@ -83,7 +87,7 @@ class SparkSinkTask(SinkTask):
             committed = self.context.committed[tp]
             self._next[tp] = int(committed)
             positions.append([tp.topic, tp.partition, int(committed), getattr(committed, "metadata", "")])
-        if self._settings.staged:
+        if self._staging:
             live = [self._batch.id] if self._batch is not None else []
             self._checks.append(self._request("resolve", positions=positions, live=live))
         self._schedule()
@@ -163,7 +167,7 @@ class SparkSinkTask(SinkTask):
         if self._known is None:
             return
         _wait(self._known, _SESSION_WAIT)
-        found = self._known.result(0)
+        found = _result(self._known)
         self._known = None
         if found is not None:
             from runtime.connectors.spark.sink.spark_schema import from_text
@@ -201,9 +205,8 @@ class SparkSinkTask(SinkTask):
         self._next.update(rows.ends)
         if rows.count:
             assert self._client is not None
-            staged = {**self._common, "staged": self._settings.staged}
             self._batch = SparkBatch(
-                self._settings.task, rows, self._columns.schema, self._client, staged, self._request_commit,
+                self._settings.task, rows, self._columns.schema, self._client, self._common, self._request_commit,
                 query_failures(rows, self.context.errant_record_reporter),
             )  # fmt: skip
         self._columns.forget()
@@ -230,11 +233,11 @@ class SparkSinkTask(SinkTask):
 
         for check in [one for one in self._checks if one.done()]:
             self._checks.remove(check)
-            if (left := check.result()) and (left["published"] or left["discarded"]):
+            if (left := _result(check)) and (left["published"] or left["discarded"]):
                 _log.info("Found batches of an earlier run: %d published, %d discarded",
                           len(left["published"]), len(left["discarded"]))  # fmt: skip
         if self._published is not None and self._published[1].done():
-            self._published[1].result()
+            _result(self._published[1])
             self._published = None
         batch = self._batch
         if batch is None:
@@ -245,7 +248,7 @@ class SparkSinkTask(SinkTask):
             raise ConnectError(f"Spark could not write a batch of {batch.count} records: {error}") from error
         if batch.in_doubt_since is not None:
             self._follow_doubtful(batch, batch.in_doubt_since)
-        elif batch.state is BatchState.WRITTEN and not self._settings.staged:
+        elif batch.state is BatchState.WRITTEN and not self._staging:
             self._batch = None
             self._request_commit()
 
@@ -279,7 +282,7 @@ class SparkSinkTask(SinkTask):
     def _discard(self, batch: SparkBatch) -> None:
         """Drop a batch, and read its records again in the partitions that the task still has."""
         self._batch = None
-        if self._settings.staged:
+        if self._staging:
             self._checks.append(self._request("discard", batch=batch.id))
         else:
             batch.wait(_CLOSE_WAIT)
@@ -306,6 +309,14 @@ class SparkSinkTask(SinkTask):
             self.idle_put = max(self._open.opened + self._settings.trigger - self._clock(), 0.01)
         else:
             self.idle_put = None
+
+
+def _result(work: Future[Any]) -> Any:
+    """The result of a request that has ended. TaskLostError if the driver has: the task starts again, with it."""
+    try:
+        return work.result(0)
+    except SessionLostError as error:
+        raise TaskLostError(str(error), _SESSION_LOST) from error
 
 
 def _wait(work: Future[Any], seconds: float) -> None:

@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from runtime.connectors.data_source.arrow_schema import arrow_schema
+from runtime.connectors.spark.staging import Staging
+from runtime.engine.driver.session.formats import format_name
 from runtime.engine.driver.session.frames import selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.server import SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
-from runtime.engine.driver.session.staging import StagedFiles, StartPosition
+from runtime.engine.driver.session.staging import StagedBatches, StartPosition
+from runtime.engine.driver.session.targets import staged_batches, write_directly
 
 Request = Mapping[str, Any]
 
@@ -53,7 +57,7 @@ class SessionOperations:
         self._streams.close(connection)
 
     def _write(self, request: Request) -> dict[str, Any]:
-        """Write staged rows, either directly or to the staging folder of a batch. The answer has the seconds."""
+        """Write or stage the rows of a batch. The answer has the seconds."""
         with self._alone(request["id"]):
             return self._write_alone(request)
 
@@ -77,22 +81,14 @@ class SessionOperations:
         frame = staged_rows(session, request["files"])
         if target["sql"]:
             frame = selected(session, frame, target["sql"])
-        writer = frame.write.format(target["format"]).mode(target["mode"]).options(**target["options"])
-        if target["partition_by"]:
-            writer = writer.partitionBy(*target["partition_by"])
-        if request["staged"]:
-            staged, batch = self._staged(request), request["id"]
-            staged.begin(batch)
-            writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").save(staged.data_path(batch))
-            staged.complete(batch, request["ranges"])
-        elif target["table"]:
-            writer.saveAsTable(target["table"])
+        if request["staging"]:
+            self._staged(request).stage(request["id"], frame, request["ranges"])
         else:
-            writer.save(target["path"] or None)
+            write_directly(frame, target)
         return {"seconds": round(time.monotonic() - started, 3)}
 
-    def _publish(self, request: Request) -> dict[str, Any]:
-        return {"files": self._staged(request).publish(request["batch"])}
+    def _publish(self, request: Request) -> None:
+        self._staged(request).publish(request["batch"])
 
     def _discard(self, request: Request) -> None:
         self._staged(request).discard(request["batch"])
@@ -109,12 +105,13 @@ class SessionOperations:
         session, target = self._session.get(), request["target"]
         try:
             if target["table"]:
-                frame = session.read.table(target["table"])
+                schema = session.read.table(target["table"]).schema
             else:
-                if not self._staged(request).exists():
-                    return None
-                frame = session.read.format(target["format"]).options(**target["options"]).load(target["path"])
-            schema = frame.drop(*target["partition_by"]).schema
+                reader = session.read.format(format_name(target["format"])).options(**target["options"])
+                named = (
+                    target["partition_by"] if request["staging"] == Staging.FILES else []
+                )  # folders do not have types
+                schema = reader.load(target["path"]).drop(*named).schema
         except AnalysisException:  # nothing there yet, or no file from which to take the schema
             return None
         return base64.b64encode(_arrow_schema(schema)).decode() if len(schema) else None
@@ -127,12 +124,10 @@ class SessionOperations:
         """Whether `spark.sql` is a query."""
         check_query(self._session.get(), request["target"]["sql"])
 
-    def _staged(self, request: Request) -> StagedFiles:
-        return StagedFiles(self._session.get(), request["target"]["path"], request["connector"])
+    def _staged(self, request: Request) -> StagedBatches:
+        return staged_batches(self._session.get(), request["staging"], request["target"], request["connector"])
 
 
 def _arrow_schema(schema: Any) -> bytes:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    serialized: bytes = to_arrow_schema(schema, timezone="UTC").serialize().to_pybytes()
+    serialized: bytes = arrow_schema(schema).serialize().to_pybytes()
     return serialized

@@ -1,10 +1,12 @@
-"""Files of a sink that are staged first and published when the group has committed their offsets.
+"""Batches of a sink that are staged first and published when the group has committed their offsets.
+
+The consumer group decides: a complete batch whose id is the metadata of the committed offset has been committed. How
+batches are staged depends on the target; files are staged beside their place:
 
     <path>/.headrace/<connector>/<task>-<id>/data/…        files as Spark has written them
                                             /batch.json    written last: the offsets of the batch; the batch is complete
     <path>/…                                               published: the same files with the same names
 
-The consumer group decides: a complete batch whose id is the metadata of the committed offset has been committed.
 Publishing renames files and may be repeated. Works on every file system of Hadoop; readers ignore names that start with
 a dot.
 """
@@ -12,9 +14,12 @@ a dot.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
+
+from runtime.engine.driver.session.formats import format_name
 
 _FOLDER, _DATA, _MARKER = ".headrace", "data", "batch.json"
 
@@ -31,51 +36,28 @@ class StartPosition(NamedTuple):
     metadata: str
 
 
-class StagedFiles:
-    """The staged batches of a connector below a path."""
+class StagedBatches(ABC):
+    """The staged batches of a connector. Every method may be repeated, and run in several processes at once."""
 
-    def __init__(self, session: Any, path: str, connector: str) -> None:
-        self._jvm = session._jvm
-        self._root = self._path(path)
-        self._fs = self._root.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-        self._folder = self._path(f"{path.rstrip('/')}/{_FOLDER}/{quote(connector, safe='')}")
+    @abstractmethod
+    def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
+        """Write the rows of a batch so that readers do not see them, instead of what an earlier attempt has written."""
 
-    def exists(self) -> bool:
-        """Whether the path exists."""
-        return bool(self._fs.exists(self._root))
+    @abstractmethod
+    def publish(self, batch: str) -> None:
+        """Make a batch visible. Nothing happens if it is already."""
 
-    def data_path(self, batch: str) -> str:
-        """The folder to which Spark writes the files of a batch."""
-        return str(self._path(self._folder, batch, _DATA).toString())
-
-    def begin(self, batch: str) -> None:
-        """Remove what an earlier attempt has written."""
-        self._fs.delete(self._path(self._folder, batch), True)
-
-    def complete(self, batch: str, ranges: Ranges) -> None:
-        """Store that all files of a batch have been written. Atomic."""
-        marker = self._path(self._folder, batch, _MARKER)
-        written = self._path(self._folder, batch, f"{_MARKER}.tmp")
-        stream = self._fs.create(written, True)
-        try:
-            stream.write(bytearray(json.dumps(ranges).encode()))
-        finally:
-            stream.close()
-        self._fs.delete(marker, False)
-        if not self._fs.rename(written, marker):
-            raise OSError(f"Cannot rename {written.toString()} to {marker.toString()}")
-
-    def publish(self, batch: str) -> int:
-        """Move the files of a batch to their place, and return their number. Files that have been moved already are
-        skipped, so that it may be repeated and run twice at the same time."""
-        folder, data = self._path(self._folder, batch), self._path(self._folder, batch, _DATA)
-        moved = sum(self._move(data, file) for file in list(self._files(data)))
-        self._fs.delete(folder, True)
-        return moved
-
+    @abstractmethod
     def discard(self, batch: str) -> None:
         """Remove a batch that has not been committed."""
-        self._fs.delete(self._path(self._folder, batch), True)
+
+    @abstractmethod
+    def batches(self) -> list[str]:
+        """The batches that are staged, also incomplete ones."""
+
+    @abstractmethod
+    def ranges(self, batch: str) -> Ranges | None:
+        """The offsets of a complete batch; None if it is incomplete."""
 
     def resolve(
         self, task: int, positions: Sequence[StartPosition], live: Sequence[str]
@@ -85,10 +67,10 @@ class StagedFiles:
         discarded."""
         published: list[str] = []
         discarded: list[str] = []
-        for batch in self._batches():
+        for batch in self.batches():
             if batch in live:
                 continue
-            ranges = self._ranges(batch)
+            ranges = self.ranges(batch)
             if ranges is None:
                 verdict = False if batch.startswith(f"{task}-") else None
             else:
@@ -98,21 +80,73 @@ class StagedFiles:
                 (published if verdict else discarded).append(batch)
         return published, discarded
 
-    def _batches(self) -> list[str]:
+
+class StagedFiles(StagedBatches):
+    """Batches as files below the path of a target. `target` as in requests."""
+
+    def __init__(self, session: Any, target: Mapping[str, Any], connector: str) -> None:
+        self._session, self._jvm, self._target = session, session._jvm, target
+        path = target["path"]
+        self._root = self._path(path)
+        self._fs = self._root.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
+        self._folder = self._path(f"{path.rstrip('/')}/{_FOLDER}/{quote(connector, safe='')}")
+
+    def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
+        self.discard(batch)
+        writer = frame.write.format(format_name(self._target["format"])).options(**self._target["options"])
+        if self._target["partition_by"]:
+            writer = writer.partitionBy(*self._target["partition_by"])
+        writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").save(self.data_path(batch))
+        self.complete(batch, ranges)
+
+    def data_path(self, batch: str) -> str:
+        """The folder to which Spark writes the files of a batch."""
+        return str(self._path(self._folder, batch, _DATA).toString())
+
+    def store(self, batch: str, name: str, content: Any) -> None:
+        """Store JSON in the folder of a batch. Atomic."""
+        file, written = self._path(self._folder, batch, name), self._path(self._folder, batch, f"{name}.tmp")
+        stream = self._fs.create(written, True)
+        try:
+            stream.write(bytearray(json.dumps(content).encode()))
+        finally:
+            stream.close()
+        self._fs.delete(file, False)
+        if not self._fs.rename(written, file):
+            raise OSError(f"Cannot rename {written.toString()} to {file.toString()}")
+
+    def load(self, batch: str, name: str) -> Any:
+        """JSON from the folder of a batch; None if it does not exist."""
+        file = self._path(self._folder, batch, name)
+        if not self._fs.exists(file):
+            return None
+        stream = self._fs.open(file)
+        try:
+            return json.loads(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def complete(self, batch: str, ranges: Ranges) -> None:
+        """Store that all files of a batch have been written."""
+        self.store(batch, _MARKER, ranges)
+
+    def publish(self, batch: str) -> None:
+        """Move the files of a batch to their place. Files that have been moved already are skipped."""
+        data = self._path(self._folder, batch, _DATA)
+        for file in list(self._files(data)):
+            self._move(data, file)
+        self.discard(batch)
+
+    def discard(self, batch: str) -> None:
+        self._fs.delete(self._path(self._folder, batch), True)
+
+    def batches(self) -> list[str]:
         if not self._fs.exists(self._folder):
             return []
         return [str(status.getPath().getName()) for status in self._fs.listStatus(self._folder)]
 
-    def _ranges(self, batch: str) -> Ranges | None:
-        """The offsets of a complete batch; None if it is incomplete."""
-        marker = self._path(self._folder, batch, _MARKER)
-        if not self._fs.exists(marker):
-            return None
-        stream = self._fs.open(marker)
-        try:
-            found: Ranges = json.loads(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+    def ranges(self, batch: str) -> Ranges | None:
+        found: Ranges | None = self.load(batch, _MARKER)
         return found
 
     def _files(self, data: Any) -> Iterator[Any]:
@@ -124,7 +158,7 @@ class StagedFiles:
             if not path.getName().startswith(("_", ".")):
                 yield path
 
-    def _move(self, data: Any, file: Any) -> bool:
+    def _move(self, data: Any, file: Any) -> None:
         relative = str(file.toUri().getPath())[len(str(data.toUri().getPath())) + 1 :]
         target = self._path(self._root, relative)
         if "/" in relative:
@@ -132,11 +166,11 @@ class StagedFiles:
         failure: Exception | None = None
         try:
             if self._fs.rename(file, target):
-                return True
+                return
         except Exception as error:  # of Hadoop's file systems; another task may be moving the same file
             failure = error
         if self._fs.exists(target) and not self._fs.exists(file):
-            return False
+            return
         raise OSError(f"Cannot rename {file.toString()} to {target.toString()}") from failure
 
     def _path(self, first: Any, *names: str) -> Any:

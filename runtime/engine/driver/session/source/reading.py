@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.engine.driver.session.formats import format_name
 from runtime.engine.driver.session.frames import selected
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
 
@@ -39,7 +40,7 @@ def _read(reader: Any, source: Mapping[str, Any]) -> Any:
         return reader.table(source["table"])
     if not source["format"]:
         return None
-    reader = reader.format(source["format"])
+    reader = reader.format(format_name(source["format"]))
     if source["schema"]:
         reader = reader.schema(source["schema"])
     return reader.load(source["path"] or None)

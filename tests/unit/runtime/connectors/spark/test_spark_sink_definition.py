@@ -24,6 +24,8 @@ def test_triggers(text: str, seconds: float) -> None:
         ({"spark.path": "/t", "spark.table": "t"}, "spark.table", "not both"),
         ({"spark.path": "/t", "spark.trigger": "soon"}, "spark.trigger", "a number with a unit"),
         ({"spark.path": "/t", "spark.schema": "id BIGINTEGER"}, "spark.schema", "biginteger"),
+        ({"spark.format": "delta"}, "spark.path", "Missing required configuration"),
+        ({"spark.format": "iceberg", "spark.path": "/t"}, "spark.table", "belong to a catalog"),
         ({"spark.path": "/t", "spark.mode": "merge"}, "spark.mode", "merge"),
         ({"spark.path": "/t", "spark.sql": "SET a=b"}, "spark.sql", "Must be a query"),
         ({"spark.path": "/t", "spark.sql": "/* SELECT */ DROP TABLE t"}, "spark.sql", "Must be a query"),
@@ -40,7 +42,7 @@ def test_invalid_configurations(config: dict[str, str], key: str, message: str) 
 def test_a_table_or_another_format_needs_no_path() -> None:
     for config in ({"spark.table": "t"}, {"spark.format": "jdbc", "spark.option.url": "jdbc:x:y"}):
         assert not [value for value in SparkSinkConnector().validate(config) if value.errors]
-        assert not SparkSinkSettings.of(config).staged
+        assert not SparkSinkSettings.of(config).staging
 
 
 def test_queries() -> None:
@@ -54,4 +56,15 @@ def test_each_task_knows_its_number() -> None:
     first, second = map(SparkSinkSettings.of, connector.task_configs(2))
     assert (first.task, second.task) == (0, 1)
     assert first.options == {"compression": "zstd"}
-    assert first.staged
+    assert first.staging == "files"
+
+
+def test_lakehouse_tables_are_staged_and_get_new_columns() -> None:
+    delta = {"spark.format": "delta", "spark.path": "/t"}
+    found = SparkSinkSettings.of(delta)
+    assert (found.staging, found.has_types, found.target()["options"]) == ("delta", True, {"mergeSchema": "true"})
+    assert SparkSinkSettings.of({**delta, "spark.schema.evolution": "none"}).target()["options"] == {}
+    given = SparkSinkSettings.of({**delta, "spark.option.mergeschema": "false"})
+    assert given.target()["options"] == {"mergeschema": "false"}
+    assert not SparkSinkSettings.of({**delta, "spark.mode": "overwrite"}).staging
+    assert SparkSinkSettings.of({"spark.format": "Iceberg", "spark.table": "lake.t"}).staging == "iceberg"

@@ -246,7 +246,7 @@ def test_other_targets_are_committed_when_they_have_been_written() -> None:
     rig.put(ZERO, ROW)
     rig.pass_time(10)
     assert rig.pre_commit() == {ONE: 100}
-    assert rig.session.take("write")["staged"] is False
+    assert rig.session.take("write")["staging"] == ""
     assert rig.pre_commit() == {ZERO: 101, ONE: 100}
     assert rig.operations() == []
 
@@ -255,4 +255,20 @@ def test_a_text_that_is_no_query_ends_the_task_before_any_batch() -> None:
     rig = SparkSinkRig({"spark.sql": "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"}, refused="no query")
     assert rig.task.idle_put is not None  # put() is called also if no records come
     with pytest.raises(ConnectError, match="no query"):
+        rig.pass_time(0)
+
+
+@pytest.mark.parametrize("operation", ["resolve", "publish"])
+def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
+    rig = SparkSinkRig()
+    if operation == "resolve":
+        rig.task.open([ZERO])
+    else:
+        rig.put(ZERO, ROW)
+        rig.pass_time(10)
+        rig.session.take("write")
+        rig.task.committed(rig.pre_commit())
+    assert rig.operations() == [operation]
+    rig.session.requests.pop()[1].set_exception(session_client.SessionLostError("The driver has closed the connection"))
+    with pytest.raises(TaskLostError, match="driver has closed"):
         rig.pass_time(0)

@@ -1,0 +1,70 @@
+"""Batches for a Delta table: staged as Parquet files below the table, and published by one transaction of Delta.
+
+    <table>/.headrace/<connector>/<task>-<id>/data/…             rows
+                                             /transaction.json   application and version of the transaction
+                                             /batch.json         written last: the offsets of the batch
+
+Delta has no commits that readers do not see, hence a batch is written twice: as files before its offsets are committed,
+and to the table after that. Delta executes a version of an application once and ignores it when it is repeated, as long
+as the versions of an application rise. An application is a partition of the connector, the first one of the batch:
+whoever consumes it has published its earlier batches. The version is the next version of the table at the time when the
+batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.engine.driver.session.staging import Ranges, StagedFiles
+
+_TRANSACTION = "transaction.json"
+
+
+class DeltaBatches(StagedFiles):
+    """Batches for the Delta table at a path, or for one of a catalog."""
+
+    def __init__(self, session: Any, target: Mapping[str, Any], connector: str) -> None:
+        self._table, self._connector = target, connector
+        path = _location(session, target["table"]) if target["table"] else target["path"]
+        super().__init__(session, {"format": "parquet", "options": {}, "partition_by": [], "path": path}, connector)
+
+    def complete(self, batch: str, ranges: Ranges) -> None:
+        topic = min(ranges)
+        application = f"headrace/{self._connector}/{topic}/{min(ranges[topic], key=int)}"
+        self.store(batch, _TRANSACTION, {"txnAppId": application, "txnVersion": self._next_version()})
+        super().complete(batch, ranges)
+
+    def publish(self, batch: str) -> None:
+        """Write the staged rows to the table."""
+        transaction = self.load(batch, _TRANSACTION)
+        if transaction is None:  # published by another task
+            return
+        try:
+            frame = self._session.read.parquet(self.data_path(batch))
+            writer = frame.write.format("delta").mode("append").options(**self._table["options"], **transaction)
+            if self._table["partition_by"]:
+                writer = writer.partitionBy(*self._table["partition_by"])
+            if self._table["table"]:
+                writer.saveAsTable(self._table["table"])
+            else:
+                writer.save(self._table["path"])
+        except Exception:
+            if self.ranges(batch) is not None:
+                raise  # else another task has published it meanwhile
+        self.discard(batch)
+
+    def _next_version(self) -> int:
+        """The version that the table would have after a commit."""
+        tables, session = self._jvm.io.delta.tables.DeltaTable, self._session._jsparkSession
+        path = str(self._root.toString())
+        if not tables.isDeltaTable(session, path):
+            return 0
+        last = tables.forPath(session, path).history(1).first()
+        return int(last.getLong(last.fieldIndex("version"))) + 1
+
+
+def _location(session: Any, table: str) -> str:
+    """The path of a table of a catalog. AnalysisException if it does not exist or belongs to another format."""
+    found = session._jvm.io.delta.tables.DeltaTable.forName(session._jsparkSession, table).detail().first()
+    return str(found.getString(found.fieldIndex("location")))

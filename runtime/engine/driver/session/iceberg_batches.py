@@ -1,0 +1,94 @@
+"""Batches for an Iceberg table: each is staged as a branch with one snapshot, and published by cherry-picking it.
+
+    branch headrace/<connector>/<task>-<id>      its snapshot has the offsets of the batch among its properties
+    branch main                                  published: the files of the snapshot; the branch is dropped in the
+                                                 same commit of Iceberg
+
+Iceberg refuses to pick a snapshot twice, so that publishing may be repeated. A branch keeps its snapshot from being
+expired.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from runtime.engine.driver.session.staging import Ranges, StagedBatches
+
+_BATCH, _RANGES = "headrace.batch", "headrace.offsets"
+_CREATED = {"write.spark.accept-any-schema": "true"}
+"""Properties of tables that are created here: needed for new columns."""
+
+
+class IcebergBranches(StagedBatches):
+    """Batches for a table of one of Spark's catalogs."""
+
+    def __init__(self, session: Any, target: Mapping[str, Any], connector: str) -> None:
+        self._session, self._target = session, target
+        self._prefix = f"headrace/{quote(connector, safe='')}/"
+
+    def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
+        table = self._loaded() or self._created(frame)
+        branch = self._prefix + batch
+        if table.refs().get(branch) is not None:
+            table.manageSnapshots().removeBranch(branch).commit()
+        table.manageSnapshots().createBranch(branch).commit()
+        writer = frame.writeTo(f"{self._target['table']}.`branch_{branch}`").options(**self._target["options"])
+        properties = {_BATCH: batch, _RANGES: json.dumps(ranges)}
+        writer.options(**{f"snapshot-property.{key}": value for key, value in properties.items()}).append()
+
+    def publish(self, batch: str) -> None:
+        """Make the snapshot of the branch a part of the table."""
+        table, branch = self._loaded(), self._prefix + batch
+        if table is None or (reference := table.refs().get(branch)) is None:
+            return
+        snapshot = reference.snapshotId()
+        try:
+            table.manageSnapshots().cherrypick(snapshot).removeBranch(branch).commit()
+        except Exception:
+            table.refresh()
+            if table.refs().get(branch) is not None:
+                raise  # else another task has published it meanwhile
+
+    def discard(self, batch: str) -> None:
+        table, branch = self._loaded(), self._prefix + batch
+        if table is not None and table.refs().get(branch) is not None:
+            table.manageSnapshots().removeBranch(branch).commit()
+
+    def batches(self) -> list[str]:
+        table = self._loaded()
+        names = [] if table is None else [str(name) for name in table.refs()]
+        return [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
+
+    def ranges(self, batch: str) -> Ranges | None:
+        table = self._loaded()
+        snapshot = None if table is None else table.snapshot(self._prefix + batch)
+        if snapshot is None or snapshot.summary().get(_BATCH) != batch:  # the one from which the branch was created
+            return None
+        found: Ranges = json.loads(snapshot.summary()[_RANGES])
+        return found
+
+    def _loaded(self) -> Any:
+        """The table as it is now; None if it does not exist."""
+        from pyspark.errors import AnalysisException
+
+        spark = self._session._jvm.org.apache.iceberg.spark.Spark3Util
+        try:
+            table = spark.loadIcebergTable(self._session._jsparkSession, self._target["table"])
+        except AnalysisException:
+            return None
+        table.refresh()
+        return table
+
+    def _created(self, frame: Any) -> Any:
+        from pyspark.sql.functions import col
+
+        writer = frame.limit(0).writeTo(self._target["table"]).using("iceberg")
+        for key, value in _CREATED.items():
+            writer = writer.tableProperty(key, value)
+        if columns := [col(f"`{name}`") for name in self._target["partition_by"]]:
+            writer = writer.partitionedBy(*columns)
+        writer.create()
+        return self._loaded()
