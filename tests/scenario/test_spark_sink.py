@@ -28,7 +28,7 @@ from tests.support.workers import WorkerProcess
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 JDBC = {"spark.format": "jdbc", "spark.path": ""}
 OTHER_FORMATS = {
-    "avro": {},
+    "avro": {"spark.option.compression": "deflate"},
     "csv": {"spark.option.header": "true"},
     "text": {"spark.sql": "SELECT name AS value FROM record"},
     "xml": {"spark.option.rowTag": "order", "spark.option.declaration": "", "spark.sql": "SELECT id FROM record"},
