@@ -36,10 +36,15 @@ class DeltaBatches(StagedFiles):
         super().complete(batch, ranges)
 
     def publish(self, batch: str) -> None:
-        """Write the staged rows to the table."""
+        """Write the staged rows to the table. Then the file of the transaction is removed before all others: a kill
+        must not leave a batch that is still to be published and has lost its rows."""
         transaction = self.load(batch, _TRANSACTION)
-        if transaction is None:  # published by another task
-            return
+        if transaction is not None:
+            self._write(batch, transaction)
+            self.remove(batch, _TRANSACTION)
+        self.discard(batch)
+
+    def _write(self, batch: str, transaction: Mapping[str, Any]) -> None:
         try:
             frame = self._session.read.parquet(self.data_path(batch))
             writer = frame.write.format("delta").mode("append").options(**self._table["options"], **transaction)
@@ -50,9 +55,8 @@ class DeltaBatches(StagedFiles):
             else:
                 writer.save(self._table["path"])
         except Exception:
-            if self.ranges(batch) is not None:
+            if self.load(batch, _TRANSACTION) is not None:
                 raise  # else another task has published it meanwhile
-        self.discard(batch)
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""

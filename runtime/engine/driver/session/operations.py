@@ -108,9 +108,8 @@ class SessionOperations:
                 schema = session.read.table(target["table"]).schema
             else:
                 reader = session.read.format(format_name(target["format"])).options(**target["options"])
-                named = (
-                    target["partition_by"] if request["staging"] == Staging.FILES else []
-                )  # folders do not have types
+                # Names of folders have no types.
+                named = target["partition_by"] if request["staging"] == Staging.FILES else []
                 schema = reader.load(target["path"]).drop(*named).schema
         except AnalysisException:  # nothing there yet, or no file from which to take the schema
             return None

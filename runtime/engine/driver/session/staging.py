@@ -126,6 +126,10 @@ class StagedFiles(StagedBatches):
         finally:
             stream.close()
 
+    def remove(self, batch: str, name: str) -> None:
+        """Remove a file from the folder of a batch."""
+        self._fs.delete(self._path(self._folder, batch, name), False)
+
     def complete(self, batch: str, ranges: Ranges) -> None:
         """Store that all files of a batch have been written."""
         self.store(batch, _MARKER, ranges)
