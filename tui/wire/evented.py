@@ -52,18 +52,27 @@ class AsyncTransport:
         with self._our_errors():
             # The client's own timeout applies to each read: a server that sends single bytes would never exceed it.
             async with asyncio.timeout(self.endpoint.answer_timeout):
-                response = await self._sent(request, call.repeatable)
-        if call.method == "GET" and call.path == EXPANDED_LIST and response.status_code == 200:
-            return await self._lists.decoded(response.content)
-        return decode(response.status_code, response.content, body_decoder(call, _loads))
+                status, body = await self._answered(request, call.repeatable)
+        if call.method == "GET" and call.path == EXPANDED_LIST and status == 200:
+            return await self._lists.decoded(body)
+        return decode(status, body, body_decoder(call, _loads))
 
-    async def _sent(self, request: httpx.Request, repeatable: bool) -> httpx.Response:
+    async def _answered(self, request: httpx.Request, repeatable: bool) -> tuple[int, bytes]:
+        """The status and the body of the answer."""
         try:
-            return await self._client.send(request)
+            return await self._read(request)
         except httpx.RemoteProtocolError:  # such as an idle connection closed by the server
             if not repeatable:
                 raise
-            return await self._client.send(request)
+            return await self._read(request)
+
+    async def _read(self, request: httpx.Request) -> tuple[int, bytes]:
+        """Reads the body here: a response that held it would be in a reference cycle until the next collection."""
+        response = await self._client.send(request, stream=True)
+        try:
+            return response.status_code, b"".join([part async for part in response.aiter_bytes()])
+        finally:
+            await response.aclose()
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for `lasting` seconds or until it closes. An empty
