@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from confluent_kafka import Producer
 
+from tests.support import topics
 from tests.support.broker import KafkaBroker
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
-from tests.tui.console import console
+from tests.tui.console import Console, console
 from tui.screens.topics import records_screen
+from tui.screens.topics.topics_screen import TopicsScreen
 
 
 def filled(broker: KafkaBroker, partitions: int = 2, count: int = 600) -> str:
@@ -19,7 +21,17 @@ def filled(broker: KafkaBroker, partitions: int = 2, count: int = 600) -> str:
         at = 1_700_000_000_000 + number * 1000
         producer.produce(topic, f'{{"n": {number}}}', f"key-{number}", number % partitions, timestamp=at)
     assert producer.flush(30) == 0
+    wait_until(lambda: topics.count(broker.bootstrap, topic) == count, 30, f"{count} records in {topic}")
     return topic
+
+
+async def filtered(seen: Console, topic: str) -> None:
+    """Leaves only this topic in the list, with the cursor on it."""
+    await seen.press("slash", *topic, "enter")
+    screen = seen.app.screen
+    assert isinstance(screen, TopicsScreen)
+    await seen.until(lambda: (screen.grid.keys, screen.grid.current) == ([topic], topic), f"the cursor on {topic}")
+    await seen.until(lambda: screen.grid.has_focus, "the focus on the list")
 
 
 async def test_from_the_list_of_topics_to_a_record(cluster: Cluster, broker: KafkaBroker) -> None:
@@ -29,7 +41,7 @@ async def test_from_the_list_of_topics_to_a_record(cluster: Cluster, broker: Kaf
         await seen.go(sink)
         await seen.press("T")
         await seen.sees("USED BY", "PARTS")
-        await seen.press("slash", *topic, "enter")
+        await filtered(seen, topic)
         await seen.sees("1 topic", "600", sink)
         await seen.press("v")
         await seen.sees("200 of about 600, all partitions", "key-599", '"n": 599', "partition 1, offset 299")
@@ -60,7 +72,8 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
         await seen.until(lambda: seen.home.services, "the screen")
         seen.home.run_line("topics")
         await seen.until(lambda: topic in getattr(seen.app.screen, "topics", ()), topic)
-        await seen.press("slash", *topic, "enter", "v")
+        await filtered(seen, topic)
+        await seen.press("v")
         await seen.sees("200 of about 1,700")
         screen = seen.app.screen
         assert isinstance(screen, records_screen.RecordsScreen)
