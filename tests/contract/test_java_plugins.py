@@ -17,14 +17,12 @@ from tests.contract.java_configs import Config, further, large, small
 from tests.support import rest
 from tests.support.broker import KafkaBroker
 from tests.support.java_connectors import (
-    DEBEZIUM_JDBC,
     DEBEZIUM_MONGO,
     DEBEZIUM_MYSQL,
-    DEBEZIUM_POSTGRES,
     DEBEZIUM_SQL_SERVER,
     FILE,
+    MAIN,
     MIRROR,
-    MONGO,
     PREFER_FILE,
     PUBSUB,
     plugin_path,
@@ -62,8 +60,7 @@ def test_mirror_maker_and_file_connectors_answer_as_in_apaches_worker(
 def test_all_connectors_answer_as_in_apaches_worker(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    coordinates = (DEBEZIUM_POSTGRES, DEBEZIUM_JDBC, MIRROR, MONGO, FILE)
-    _compare_all(worker, broker, tmp_path, coordinates, [*small(broker.bootstrap), *large()])
+    _compare_all(worker, broker, tmp_path, MAIN, [*small(broker.bootstrap), *large()])
 
 
 @pytest.mark.soak

@@ -19,6 +19,9 @@ MIRROR = "org.apache.kafka:connect-mirror:4.3.0"
 MONGO = "org.mongodb.kafka:mongo-kafka-connect:2.0.1"
 FILE = "org.apache.kafka:connect-file:4.3.0"
 
+MAIN = (DEBEZIUM_POSTGRES, DEBEZIUM_JDBC, MIRROR, MONGO, FILE)
+"""Those whose systems the tests can start."""
+
 PREFER_FILE = {"headrace.java.prefer": "org.apache.kafka.connect.file.*"}
 """The worker property with which Kafka's file connectors in `plugin.path` are used instead of the bundled ones."""
 

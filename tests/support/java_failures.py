@@ -9,6 +9,7 @@ from pathlib import Path
 
 from runtime.java.host.glue import compile_sources
 from tests.support.java_host import settings
+from tests.support.java_slots import APPENDING
 
 _SOURCES = {
     "failures/Orders.java": """
@@ -156,18 +157,9 @@ import org.apache.kafka.connect.sink.*;
 /** Obeys orders for "put" in values, reports records as "report:WHAT" says, and appends the others to a file. */
 public class FailingSinkTask extends SinkTask {
     private final Orders orders = new Orders();
-    private OutputStream out;
-
-    public String version() { return "1"; }
-    public void start(Map config) {
-        try { out = new FileOutputStream((String) config.get("file"), true); } catch (IOException e) {
-            throw new RuntimeException(e);
-        }
-    }
-    public void stop() {
-        try { out.close(); } catch (IOException e) { throw new RuntimeException(e); }
-    }
-    public void put(Collection records) {
+"""
+    + APPENDING
+    + """    public void put(Collection records) {
         for (Iterator all = records.iterator(); all.hasNext();) {
             SinkRecord record = (SinkRecord) all.next();
             String value = String.valueOf(record.value());

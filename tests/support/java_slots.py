@@ -32,6 +32,21 @@ T = TypeVar("T")
 LEASE = 6.0
 """Seconds, of the slots."""
 
+APPENDING = """
+    private OutputStream out;
+
+    public String version() { return "1"; }
+    public void start(Map config) {
+        try { out = new FileOutputStream((String) config.get("file"), true); } catch (IOException e) {
+            throw new RuntimeException(e);
+        }
+    }
+    public void stop() {
+        try { out.close(); } catch (IOException e) { throw new RuntimeException(e); }
+    }
+"""
+"""The life of a sink task that appends to `file`."""
+
 _SOURCES = {
     "slots/Orders.java": """
 package slots;
@@ -74,18 +89,9 @@ import org.slf4j.*;
 /** Appends values to the file in its configuration, and obeys them first; reports values that begin with "?". */
 public class OrderSink extends SinkTask {
     private static final Logger LOG = LoggerFactory.getLogger(OrderSink.class);
-    private OutputStream out;
-
-    public String version() { return "1"; }
-    public void start(Map config) {
-        try { out = new FileOutputStream((String) config.get("file"), true); } catch (IOException e) {
-            throw new RuntimeException(e);
-        }
-    }
-    public void stop() {
-        try { out.close(); } catch (IOException e) { throw new RuntimeException(e); }
-    }
-    public void put(Collection records) {
+"""
+    + APPENDING
+    + """    public void put(Collection records) {
         for (Iterator all = records.iterator(); all.hasNext();) {
             SinkRecord record = (SinkRecord) all.next();
             String value = (String) record.value();
