@@ -237,7 +237,13 @@ class SparkSinkTask(SinkTask):
                 _log.info("Found batches of an earlier run: %d published, %d discarded",
                           len(left["published"]), len(left["discarded"]))  # fmt: skip
         if self._published is not None and self._published[1].done():
-            _result(self._published[1])
+            try:
+                _result(self._published[1])
+            except SparkRequestError as error:
+                raise ConnectError(
+                    f"Spark could not publish a batch whose offsets have been committed: {error}. "
+                    f"It is published when the task is restarted"
+                ) from error
             self._published = None
         batch = self._batch
         if batch is None:

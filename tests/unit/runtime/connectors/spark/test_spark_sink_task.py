@@ -258,6 +258,17 @@ def test_a_text_that_is_no_query_ends_the_task_before_any_batch() -> None:
         rig.pass_time(0)
 
 
+def test_a_committed_batch_that_cannot_be_published_fails_the_task() -> None:
+    rig = SparkSinkRig()
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.session.take("write")
+    rig.task.committed(rig.pre_commit())
+    rig.session.refuse("a constraint of the table is violated")
+    with pytest.raises(ConnectError, match=r"constraint of the table .* published when the task is restarted"):
+        rig.pass_time(0)
+
+
 @pytest.mark.parametrize("operation", ["resolve", "publish"])
 def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
     rig = SparkSinkRig()
