@@ -295,6 +295,8 @@ class PromoteScreen(Page):
     async def _promote(self, some: list[Promotion]) -> None:
         """One connector after the other; then plans again, so that the rest remains. An unreachable cluster ends it."""
         down = False
+        for one in some:
+            one.outcome, one.failed = "", False
         try:
             async with self.services.context().dialled(self.other) as other:
                 for number, one in enumerate(some, 1):
@@ -305,8 +307,12 @@ class PromoteScreen(Page):
                         down = await self._try(one, other)
                 if not down:
                     await self._plan_steps(other)
-        except HeadraceError:
-            pass  # the outcomes are known; only the new plan is missing
+        except (
+            HeadraceError
+        ) as error:  # those without an outcome were not tried; otherwise only the new plan is missing
+            for one in some:
+                if not one.outcome:
+                    one.outcome, one.failed = error_line(error), True
         finally:
             self._busy = False
         self._finish(some)
