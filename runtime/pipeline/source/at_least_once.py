@@ -81,7 +81,6 @@ class AtLeastOnceDelivery:
     def tend(self) -> None:
         self._take_requests()
         self._acknowledge()
-        self._commits.make_up()
         self._commit_when_due()
 
     def pause(self) -> None:
@@ -193,8 +192,10 @@ class AtLeastOnceDelivery:
 
     def _commit_when_due(self) -> None:
         self._check_commit()
-        if not self._ready and not self._writer.busy:
-            self._commits.when_due()
+        if not self._acks.pending:  # otherwise the task might discard records that Kafka may still refuse
+            self._commits.make_up()
+            if not self._ready and not self._writer.busy:
+                self._commits.when_due()
         now = time.monotonic()
         if now < self._next_commit:
             if self._is_commit_requested() and not self._writer.busy:
