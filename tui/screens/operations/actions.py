@@ -63,7 +63,7 @@ ACTIONS = {
     for action in (
         ConnectorAction("stop", Stop, "STOPPED", "stopping", "Tasks end. Offsets are kept and can be edited."),
         ConnectorAction("pause", Pause, "PAUSED", "pausing", "Tasks keep their resources but process no records."),
-        ConnectorAction("resume", Resume, "RUNNING", "resuming", "Tasks start again from the committed offsets."),
+        ConnectorAction("resume", Resume, "RUNNING", "resuming", "Tasks continue from the committed offsets."),
         ConnectorAction(
             "restart", Restart, "RUNNING", "restarting", "Restarts connector and tasks; if any FAILED, only those."
         ),
@@ -72,8 +72,8 @@ ACTIONS = {
             Delete,
             "DELETED",
             "deleting",
-            "Deletes the config for good; keeps committed offsets.",
-            "`:delete NAME --with-offsets` resets them too.",
+            "Deletes the connector; keeps its committed offsets.",
+            "`:delete NAME --with-offsets` resets them too; `:undo delete NAME` restores the connector.",
         ),
     )
 }
