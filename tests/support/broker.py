@@ -18,12 +18,15 @@ class KafkaBroker:
         self.bootstrap = bootstrap
 
     def create_topic(self, name: str | None = None, partitions: int = 1, **config: str) -> str:
-        """Creates a topic, with a unique name unless given; config keys with `_` for dots."""
+        """Creates a topic, with a unique name unless given; config keys with `_` for dots.
+
+        Records are kept: the broker checks every five minutes for those older than a week, which tests also write.
+        """
         from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         topic = name or unique("topic")
-        settings = {key.replace("_", "."): value for key, value in config.items()}
+        settings = {key.replace("_", "."): value for key, value in {"retention_ms": "-1", **config}.items()}
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for future in admin.create_topics([NewTopic(topic, partitions, 1, config=settings)]).values():
             future.result(20)
