@@ -1,6 +1,8 @@
 """Thousands of running connectors on one worker: creation, lists, request times, memory, restarts.
 
-python -m tests.bench.many [--connectors 10000] [--dry]
+python -m tests.bench.many [--connectors 10000] [--side ours|java] [--limit 1200] [--dry]
+
+`--limit` bounds each step: connectors that have not been created after so many seconds are left out.
 """
 
 from __future__ import annotations
@@ -13,29 +15,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.bench import report
-from tests.bench.sides import median
+from tests.bench.sides import JAVA, OURS, Bench, median
 from tests.soak.storm import Storm
 from tests.support.broker import EmbeddedBroker
 from tests.support.connect import Connect
 from tests.support.process_usage import usage
-from tests.support.workers import our_worker
 
 LISTS, REQUESTS = 5, 400
-TIMEOUT = 1200.0  # seconds for all connectors to run
 _LIST = "/connectors?expand=status&expand=info"
 
 
-def many(folder: Path, connectors: int) -> dict[str, str]:
-    """The figures, by their description."""
+def many(folder: Path, side: str, connectors: int, limit: float) -> dict[str, str]:
+    """The figures, by their description. `limit`: seconds for the connectors to be created and to run."""
     broker = EmbeddedBroker(folder / "broker")
     broker.start()
-    worker = our_worker(folder, broker.bootstrap, {"offset.flush.interval.ms": "10000"})
+    worker = Bench(broker, folder).worker(side)
     try:
         broker.create_topic("storm")
         worker.start()
         storm = Storm(folder, connectors, worker, Connect(worker))
         idle = usage(worker.pid).pss
-        storm.create(TIMEOUT)
+        storm.create(limit)
+        connectors = storm.connectors
         found = {f"created by 16 clients and RUNNING: {connectors:,} sources": _settled(storm)}
         found |= _requests(storm.connect, connectors)
         used = usage(worker.pid)
@@ -46,9 +47,9 @@ def many(folder: Path, connectors: int) -> dict[str, str]:
         before = usage(worker.pid).cpu
         time.sleep(20)
         found["processor, idle"] = f"{(usage(worker.pid).cpu - before) / 20 * 100:.0f} % of a core"
-        storm.restart(kill=False, timeout=TIMEOUT)
+        storm.restart(kill=False, timeout=limit)
         found["stopped with SIGTERM, started, all RUNNING"] = _settled(storm)
-        storm.restart(kill=True, timeout=TIMEOUT)
+        storm.restart(kill=True, timeout=limit)
         found["SIGKILL, started, all RUNNING"] = _settled(storm)
         return found
     finally:
@@ -60,7 +61,8 @@ def many(folder: Path, connectors: int) -> dict[str, str]:
 def _settled(storm: Storm) -> str:
     last = storm.settlings[-1]
     trouble = f"; {last.trouble}" if last.trouble else ""
-    return f"{last.seconds:.1f} s; event loop blocked {last.lag * 1000:.0f} ms at most{trouble}"
+    blocked = f"; event loop blocked {last.lag * 1000:.0f} ms at most" if last.lag else ""
+    return f"{last.seconds:.1f} s{blocked}{trouble}"
 
 
 def _requests(connect: Connect, connectors: int) -> dict[str, str]:
@@ -90,14 +92,18 @@ def table(found: dict[str, str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--connectors", type=int, default=10_000)
+    parser.add_argument("--side", choices=(OURS, JAVA), default=OURS)
+    parser.add_argument("--limit", type=float, default=1200.0, help="seconds for each step")
     parser.add_argument("--dry", action="store_true", help="print, and leave docs/ as it is")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-many-") as folder:
-        found = many(Path(folder), given.connectors)
+        found = many(Path(folder), given.side, given.connectors, given.limit)
     print(table(found))
     if not given.dry:
         when = f"{datetime.now(UTC):%Y-%m-%d}, load average {report.busy()}"
-        report.section("Many connectors on one worker", f"`python -m tests.bench.many`, {when}.\n\n{table(found)}")
+        whose = "one worker" if given.side == OURS else "one worker of Apache Kafka Connect"
+        command = f"python -m tests.bench.many --side {given.side} --connectors {given.connectors}"
+        report.section(f"Many connectors on {whose}", f"`{command}`, {when}.\n\n{table(found)}")
 
 
 if __name__ == "__main__":

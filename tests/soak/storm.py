@@ -59,18 +59,28 @@ class Storm:
     settlings: list[Settling] = field(default_factory=list)
 
     def create(self, timeout: float) -> None:
-        """Creates all connectors through a few connections, then waits until they are RUNNING."""
+        """Creates all connectors through a few connections, then waits until they are RUNNING. After `timeout` seconds
+        no more are created, and `connectors` is the number of those that exist."""
         names = [f"storm-{number:05d}" for number in range(self.connectors)]
+        deadline = time.monotonic() + timeout
 
-        def create(name: str) -> None:
+        def create(name: str) -> bool:
             file = self.folder / f"{name}.txt"
             file.write_text("one line\n")
             config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(file), "topic": "storm", **STRINGS}
-            self.connect.create(name, config)
+            while time.monotonic() < deadline:
+                status, answer = self.worker.request("POST", "/connectors", {"name": name, "config": config})
+                if status < 300:
+                    return True
+                assert status == 409, f"{name}: {status} {answer}"
+                time.sleep(0.1)  # a rebalance
+            return False
 
         def create_all() -> None:
             with concurrent.futures.ThreadPoolExecutor(CONNECTIONS) as pool:
-                list(pool.map(create, names))
+                created = sum(pool.map(create, names))
+            if created < self.connectors:
+                self.connectors, self.settlings[-1].trouble = created, f"{timeout:.0f} s were over"
 
         self._settle("created", create_all, timeout)
 
@@ -105,7 +115,7 @@ class Storm:
             wait_until(lambda: not settled() or time.monotonic() - started > settling.seconds + 10, 60, every=1)
         except AssertionError:
             settling.seconds = time.monotonic() - started
-            settling.trouble = f"not at rest within {timeout:.0f} s"
+            settling.trouble = f"{settling.running} RUNNING after {timeout:.0f} s"
         log = self.worker.log.read_bytes()[log_from:].decode(errors="replace")
         settling.attempts = len(_ATTEMPT.findall(log))
         settling.lag = max(

@@ -47,12 +47,13 @@ LOCAL_DEFAULTS = {
     "spark.shuffle.mapOutput.dispatcher.numThreads": "1",
 }
 
-# The driver runs no hot loops, so a fast start and little memory matter more than optimised code. By default the JVM
-# would fill a hundred MB before its first collection. Archives of classes are mapped where they were recorded, since
-# moving them to a random address changes all of their pages.
+# A fast start and little memory matter more than optimised code. By default the JVM would fill a hundred MB before its
+# first collection. The young generation grows with the old one, and so is small until the Spark session of connectors
+# starts. Archives of classes are mapped where they were recorded, since moving them to a random address changes all of
+# their pages.
 LOCAL_JAVA_OPTIONS = (
     *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
-    *("-XX:NewSize=4m", "-XX:NewRatio=8", "-XX:TrimNativeHeapInterval=10000"),
+    *("-XX:NewSize=4m", "-XX:NewRatio=4", "-XX:TrimNativeHeapInterval=10000"),
     *("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
 )
 
