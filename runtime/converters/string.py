@@ -61,13 +61,7 @@ class StringConverter(Converter, HeaderConverter):
             return [text.encode("utf-8", "surrogateescape") for text in texts]
 
     def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
-        """Decodes all texts in one call, joined by line feeds; falls back to single calls if a text has a line feed."""
-        if self._read.name != "utf-8":
-            return None
-        texts = b"\n".join(data).decode("utf-8", "surrogateescape").split("\n")
-        if len(texts) != len(data):
-            texts = [text.decode("utf-8", "surrogateescape") for text in data]
-        return ValueBatch(OPTIONAL_STRING_SCHEMA, texts)
+        return ValueBatch.texts(OPTIONAL_STRING_SCHEMA, data) if self._read.name == "utf-8" else None
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
         return self.from_connect(topic, schema, value)

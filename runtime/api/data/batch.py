@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import itemgetter
 from typing import Any, Generic, Self, TypeVar, overload
 
-from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, constant_if_equal
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
@@ -141,33 +143,76 @@ class SinkBatch(_Batch[SinkRecord]):
         values: ValueBatch,
         headers: Sequence[Headers | None],
     ) -> None:
-        self.messages, self.keys, self.values, self.headers = messages, keys, values, headers
+        # Released in this order: contents that are released after their messages scatter the memory of later ones.
+        self.keys, self.values, self.headers, self.messages = keys, values, headers, messages
         self.topic = topic
+
+    @property
+    def messages(self) -> Sequence[Any]:
+        """The message of each record."""
+        return self._read.messages
+
+    @messages.setter
+    def messages(self, messages: Sequence[Any]) -> None:
+        self._read = _MessageColumns(messages)
 
     def _made(self) -> list[SinkRecord]:
         key_schema, value_schema = self.keys.schema, self.values.schema
         return [
             SinkRecord(
-                topic, message.partition(), key_schema, key, value_schema, value, message.offset(), time, kind - 1,
-                headers, message,
+                topic, partition, key_schema, key, value_schema, value, offset, time, kind, headers, message
             )
-            for topic, message, key, value, headers in zip(
-                self._topics, self.messages, self.keys.rows, self.values.rows, _one_each(self.headers), strict=True
+            for topic, message, partition, key, value, offset, time, kind, headers in zip(
+                self._topics, self.messages, self.partitions(), self.keys.rows, self.values.rows, self.offsets(),
+                self.timestamps(), self.timestamp_types(), _one_each(self.headers), strict=True
             )
-            for kind, time in (message.timestamp(),)
         ]  # fmt: skip
 
     def partitions(self) -> Column:
         """The Kafka partition of each record."""
-        return [message.partition() for message in self.messages]
+        return self._read.partitions
 
     def offsets(self) -> Column:
         """The Kafka offset of each record."""
-        return [message.offset() for message in self.messages]
+        return self._read.offsets
 
     def timestamps(self) -> Column:
         """The timestamp of each record, in milliseconds since 1970."""
-        return [message.timestamp()[1] for message in self.messages]
+        return self._read.timestamps[1]
+
+    def last_offsets(self) -> dict[int, int]:
+        """The Kafka offset of the last record of each partition."""
+        partitions, offsets = self.partitions(), self.offsets()
+        if type(partitions) is ConstantColumn:
+            return {partitions.value: offsets[-1]}
+        return dict(zip(partitions, offsets, strict=True))
+
+    def timestamp_types(self) -> Column:
+        """The timestamp type of each record, as in SinkRecord."""
+        return self._read.timestamps[0]
+
+
+class _MessageColumns:
+    """The metadata of messages, each column read once."""
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        self.messages = messages
+
+    @cached_property
+    def partitions(self) -> Column:
+        return constant_if_equal([message.partition() for message in self.messages])
+
+    @cached_property
+    def offsets(self) -> Column:
+        return [message.offset() for message in self.messages]
+
+    @cached_property
+    def timestamps(self) -> tuple[Column, Column]:
+        """Types and times."""
+        found = [message.timestamp() for message in self.messages]
+        kinds = dict(found)
+        types = [kind - 1 for kind, _ in found] if len(kinds) > 1 else ConstantColumn(found[0][0] - 1, len(found))
+        return types, list(map(itemgetter(1), found))
 
 
 def _one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:

@@ -41,6 +41,12 @@ class ConstantColumn(Sequence[Any]):
         return ConstantColumn(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
 
 
+def constant_if_equal(values: Sequence[Any]) -> Column:
+    """The values; a ConstantColumn if all are equal and there is at least one."""
+    count = len(values)
+    return ConstantColumn(values[0], count) if count and values.count(values[0]) == count else values
+
+
 class HashMapLayout(NamedTuple):
     """How Java would have created the maps of a batch, which determines the order of their keys (see JavaMap)."""
 
@@ -51,13 +57,22 @@ class HashMapLayout(NamedTuple):
 class ValueBatch:
     """Values in the order of their records, and their common schema (or None). Immutable."""
 
-    __slots__ = ("_columns", "_rows", "count", "layout", "schema")
+    __slots__ = ("_columns", "_rows", "count", "layout", "schema", "utf8")
 
     def __init__(self, schema: Schema | None, rows: Column) -> None:
         self.schema, self.count = schema, len(rows)
         self.layout: HashMapLayout | None = None
+        self.utf8: Sequence[bytes] | None = None
+        """The values as they were read, if they are texts in UTF-8 that may have invalid bytes."""
         self._rows: Column | None = rows
         self._columns: Mapping[str, Column] | None = None
+
+    @classmethod
+    def texts(cls, schema: Schema | None, utf8: Sequence[bytes]) -> ValueBatch:
+        """Texts, decoded on first access. Bytes that are not valid UTF-8 become surrogate escapes."""
+        values = cls(schema, ())
+        values.count, values.utf8, values._rows = len(utf8), utf8, None
+        return values
 
     @classmethod
     def struct(cls, schema: Schema | None, columns: Mapping[str, Column], count: int) -> ValueBatch:
@@ -76,6 +91,8 @@ class ValueBatch:
     @property
     def rows(self) -> Column:
         """One value for each record."""
+        if self._rows is None and self.utf8 is not None:
+            self._rows = _decoded(self.utf8)
         if self._rows is None:
             columns = self._columns or {}
             names, rows = tuple(columns), zip(*columns.values(), strict=True)
@@ -86,8 +103,8 @@ class ValueBatch:
     @property
     def first(self) -> Any:
         """The first value."""
-        if self._rows is not None:
-            return self._rows[0]
+        if self._rows is not None or self.utf8 is not None:
+            return self.rows[0]
         row = {name: column[0] for name, column in (self._columns or {}).items()}
         return row if self.layout is None else _java_map(row, self.layout)
 
@@ -102,12 +119,11 @@ class ValueBatch:
         if self._columns is None:
             if not self.count or (self.schema is not None and self.schema.type is not Type.STRUCT):
                 raise MixedBatchError
-            assert self._rows is not None
-            schema = self.schema
+            schema, rows = self.schema, self.rows
             if schema is None:
-                self._columns = columns_of(_keys(self._rows), self._rows)
+                self._columns = columns_of(_keys(rows), rows)
             else:
-                self._columns = _fields_of(tuple(field.name for field in schema.fields), self._rows)
+                self._columns = _fields_of(tuple(field.name for field in schema.fields), rows)
         return self._columns
 
     @property
@@ -120,7 +136,14 @@ class ValueBatch:
         """The same values under another schema."""
         values = ValueBatch(schema, ())
         values.count, values.layout, values._rows, values._columns = self.count, self.layout, self._rows, self._columns
+        values.utf8 = self.utf8
         return values
+
+
+def _decoded(texts: Sequence[bytes]) -> list[str]:
+    """Decodes all texts in one call, joined by line feeds, unless a text has one."""
+    found = b"\n".join(texts).decode("utf-8", "surrogateescape").split("\n")
+    return found if len(found) == len(texts) else [text.decode("utf-8", "surrogateescape") for text in texts]
 
 
 def _keys(rows: Column) -> tuple[str, ...]:

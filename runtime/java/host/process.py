@@ -51,7 +51,7 @@ class JvmSettings:
             str(self.java),
             f"-Xmx{self.heap_mb}m",
             *(() if any(map(_COLLECTOR.fullmatch, self.options)) else ("-XX:+UseSerialGC",)),
-            *("-Xms16m", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+            *("-Xms24m", "-XX:NewSize=12m", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
             *((f"-XX:SharedArchiveFile={self.archive}", "-Xlog:cds=off") if self.archive else ()),
             *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", *self.options),
             *("-cp", os.pathsep.join(map(str, self.classpath)), "headrace.Main"),

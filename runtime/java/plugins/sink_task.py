@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import SinkRecord, TopicPartition
@@ -44,14 +44,17 @@ class JavaSinkTask(SinkTask):
         self.begin_put(self.prepare_put(records))
         self.end_put()
 
-    def prepare_put(self, records: Sequence[SinkRecord]) -> Prepared:
+    def prepare_put(self, records: Sequence[SinkRecord]) -> _PreparedPut:
         """See RemoteSinkTask."""
-        number = self._put.add(records) if self._reporting else 0
-        return self.plugin.link.prepare("put", number, batch=lambda frame: write_sink(frame, records))
+        number = self._put.number() if self._reporting else 0
+        call = self.plugin.link.prepare("put", number, batch=lambda frame: write_sink(frame, records))
+        return _PreparedPut(call, number, records)
 
-    def begin_put(self, prepared: Prepared) -> None:
+    def begin_put(self, prepared: _PreparedPut) -> None:
         """Begin put() in the JVM."""
-        self.plugin.link.post(prepared)
+        if prepared.number:
+            self._put.add(prepared.number, prepared.records)
+        self.plugin.link.post(prepared.call)
 
     def end_put(self) -> None:
         """Wait for put(). Raises its error."""
@@ -125,6 +128,14 @@ class JavaSinkTask(SinkTask):
         return self._reports.add(reporter.report(record, java_error(error)))
 
 
+class _PreparedPut(NamedTuple):
+    """A put that may be dropped. The number is 0 if records are not reported."""
+
+    call: Prepared
+    number: int
+    records: Sequence[SinkRecord]
+
+
 class _PutRecords:
     """The records that may still be reported: their offsets have not been committed, and the task holds a record of
     their batch. A task may also create a record for a report; for these the last batches are kept in any case."""
@@ -135,11 +146,13 @@ class _PutRecords:
         self._ends: dict[int, dict[TopicPartition, int]] = {}
         self._released: dict[int, None] = {}
 
-    def add(self, records: Sequence[SinkRecord]) -> int:
-        """The number of the batch."""
-        number = next(self._numbers)
+    def number(self) -> int:
+        """The number of another batch."""
+        return next(self._numbers)
+
+    def add(self, number: int, records: Sequence[SinkRecord]) -> None:
+        """Keep a batch that is going to be put."""
         self._batches[number], self._ends[number] = records, _ends(records)
-        return number
 
     def record(self, batch: int, place: int) -> SinkRecord | None:
         """A record; None if it has been forgotten."""
@@ -176,8 +189,8 @@ class _PutRecords:
 def _ends(records: Sequence[SinkRecord]) -> dict[TopicPartition, int]:
     """The last offset in each partition."""
     if isinstance(records, SinkBatch):
-        messages = records.messages
-        return {TopicPartition(m.topic(), m.partition()): m.offset() for m in messages}
+        topic = records.messages[0].topic()
+        return {TopicPartition(topic, partition): offset for partition, offset in records.last_offsets().items()}
     return {TopicPartition(r.original_topic, r.original_kafka_partition): r.original_kafka_offset for r in records}
 
 

@@ -202,26 +202,17 @@ def _write_each(frame: FrameWriter, values: Sequence[tuple[Schema | None, Any]])
 
 
 def _write_sink_batch(frame: FrameWriter, batch: SinkBatch) -> None:
-    messages = batch.messages
-    kinds, times = zip(*[message.timestamp() for message in messages], strict=True)
-    topics, partitions, offsets = batch.topics(), _repeated(batch.partitions()), batch.offsets()
-    _write_common(frame, topics, partitions, times, batch.keys, batch.values, batch.headers)
+    topics, partitions, offsets = batch.topics(), batch.partitions(), batch.offsets()
+    _write_common(frame, topics, partitions, batch.timestamps(), batch.keys, batch.values, batch.headers)
     frame.longs(offsets)
-    kind = _repeated(kinds)
-    frame.column(ConstantColumn(kind.value - 1, len(kind)) if type(kind) is ConstantColumn else [k - 1 for k in kind])
-    original = messages[0].topic()
+    frame.column(batch.timestamp_types())
+    original = batch.messages[0].topic()
     moved = topics.value != original if type(topics) is ConstantColumn else any(topic != original for topic in topics)
     frame.u8(moved)
     if moved:
-        frame.column(ConstantColumn(original, len(messages)))
+        frame.column(ConstantColumn(original, len(batch)))
         frame.column(partitions)
         frame.longs(offsets)
-
-
-def _repeated(values: Column) -> Column:
-    """A ConstantColumn if all values are equal."""
-    first = values[0]
-    return ConstantColumn(first, len(values)) if values.count(first) == len(values) else values
 
 
 def _write_sink_part(frame: FrameWriter, part: Sequence[SinkRecord]) -> None:

@@ -163,6 +163,9 @@ class FrameWriter:
         schema = values.schema
         if schema is not None and schema.type is Type.STRUCT and values.all_null is False:
             self._struct(schema, values.columns, values.count)
+        elif values.utf8 and (schema is None or schema.type is Type.STRING):
+            self.u8(tags.STRING)  # Java replaces bytes that are not valid UTF-8, as its StringConverter does
+            self._pieces(values.utf8)
         else:
             self.column(values.rows, schema)
 
@@ -261,7 +264,7 @@ class FrameWriter:
 
     def _pieces(self, values: Sequence[bytes]) -> None:
         self.numbers(list(map(len, values)))
-        self._parts.append(b"".join(values))
+        self._parts += values
 
     def _arrays(self, values: Column, schema: Schema | None) -> None:
         self.u8(tags.ARRAY)

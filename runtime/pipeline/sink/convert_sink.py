@@ -179,9 +179,9 @@ def _positions_after(batches: Sequence[SinkBatch]) -> Positions:
     """The position after the last message of each partition."""
     after: Positions = {}
     for batch in batches:
-        for number, message in dict(zip(batch.partitions(), batch.messages, strict=True)).items():
+        for number, offset in batch.last_offsets().items():
             tp = TopicPartition(batch.topic, number)
-            after[tp] = max(after.get(tp, 0), message.offset() + 1)
+            after[tp] = max(after.get(tp, 0), offset + 1)
     return after
 
 

@@ -84,7 +84,9 @@ class SinkBatches:
         if values is None or keys is None:
             return None
         found = [message.headers() for message in messages]
-        headers = [own and self._headers(topic, own) for own in found] if any(found) else found
+        headers: Sequence[Headers | None] = ConstantColumn(None, len(found))
+        if any(found):
+            headers = [own and self._headers(topic, own) for own in found]
         batch = SinkBatch(topic, messages, keys, values, headers)
         batch.places = part.places
         return batch

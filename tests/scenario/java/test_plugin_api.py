@@ -94,6 +94,14 @@ def test_records_that_a_task_has_created_are_reported_by_their_position(sink: Ja
         sink._context_call("report", [["t", 0, 5], None, ["E", "m", "t", ["E"]]])
 
 
+def test_records_of_a_put_that_is_dropped_are_not_kept_for_reports(sink: JavaSinkTask) -> None:
+    sink.prepare_put([_record("first", 4)])
+    assert not sink._put._batches
+    sink.begin_put(sink.prepare_put([_record("report created", 5)]))
+    sink.end_put()
+    assert len(sink._put._batches) == 1
+
+
 def test_records_that_a_task_does_not_hold_are_not_kept_for_reports(sink: JavaSinkTask) -> None:
     """Some tasks store their offsets in the target system, and preCommit() returns none."""
     context: Any = sink.context

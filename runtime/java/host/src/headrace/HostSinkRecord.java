@@ -12,20 +12,51 @@ final class HostSinkRecord extends InternalSinkRecord {
     final PutBatches.Batch batch;
     int place;
 
-    /** `batch` is null unless records are reported. The last three: the position from which the record was read. */
-    HostSinkRecord(PutBatches.Batch batch, String topic, int partition, Schema keySchema, Object key,
-            Schema valueSchema, Object value, long offset, Long timestamp, TimestampType type, Iterable headers,
-            String originalTopic, int originalPartition, long originalOffset) {
-        super(new ProcessingContext(new ConsumerRecord(originalTopic, originalPartition, originalOffset, null, null)),
-            topic, partition, keySchema, key, valueSchema, value, offset, timestamp, type, headers);
+    /** `batch` is null unless records are reported. `origin`: the position from which the record was read. */
+    HostSinkRecord(PutBatches.Batch batch, Origin origin, String topic, int partition, Schema keySchema, Object key,
+            Schema valueSchema, Object value, long offset, Long timestamp, TimestampType type, Iterable headers) {
+        super(origin.context, topic, partition, keySchema, key, valueSchema, value, offset, timestamp, type, headers);
         this.batch = batch;
+    }
+
+    /** The position of a record, from which its constructor copies. One object serves any number of records. */
+    static final class Origin extends ConsumerRecord {
+        final ProcessingContext context = new ProcessingContext(this);
+        String topic = "";
+        int partition;
+        long offset;
+
+        Origin() {
+            super("", 0, 0L, null, null);
+        }
+
+        public String topic() {
+            return topic;
+        }
+
+        public int partition() {
+            return partition;
+        }
+
+        public long offset() {
+            return offset;
+        }
+    }
+
+    /** The record as it was read. It is created when asked for, which plugins hardly ever do. */
+    public ProcessingContext context() {
+        return new ProcessingContext(new ConsumerRecord(originalTopic(), originalKafkaPartition().intValue(),
+            originalKafkaOffset(), null, null));
     }
 
     public SinkRecord newRecord(String topic, Integer partition, Schema keySchema, Object key, Schema valueSchema,
             Object value, Long timestamp, Iterable headers) {
-        HostSinkRecord changed = new HostSinkRecord(batch, topic, partition.intValue(), keySchema, key, valueSchema,
-            value, kafkaOffset(), timestamp, timestampType(), headers, originalTopic(),
-            originalKafkaPartition().intValue(), originalKafkaOffset());
+        Origin origin = new Origin();
+        origin.topic = originalTopic();
+        origin.partition = originalKafkaPartition().intValue();
+        origin.offset = originalKafkaOffset();
+        HostSinkRecord changed = new HostSinkRecord(batch, origin, topic, partition.intValue(), keySchema, key,
+            valueSchema, value, kafkaOffset(), timestamp, timestampType(), headers);
         changed.place = place;
         return changed;
     }

@@ -79,6 +79,7 @@ final class RecordReader {
             origins[2] = columns.read(count);
         }
         Object[] records = new Object[count];
+        HostSinkRecord.Origin origin = new HostSinkRecord.Origin();
         for (int i = 0; i < count; i++) {
             String topic = (String) topics[i];
             Integer partition = number(partitions[i]);
@@ -91,10 +92,11 @@ final class RecordReader {
             long offset = offsets[i];
             TimestampType type = type((int) kinds[i]);
             boolean moved = origins[0] != null;
-            records[i] = new HostSinkRecord(batch, topic, partition.intValue(), keySchema, keys[i], valueSchema, values[i],
-                offset, time, type, (ConnectHeaders) headers[i], moved ? (String) origins[0][i] : topic,
-                moved ? number(origins[1][i]).intValue() : partition.intValue(),
-                moved ? ((Long) origins[2][i]).longValue() : offset);
+            origin.topic = moved ? (String) origins[0][i] : topic;
+            origin.partition = moved ? number(origins[1][i]).intValue() : partition.intValue();
+            origin.offset = moved ? ((Long) origins[2][i]).longValue() : offset;
+            records[i] = new HostSinkRecord(batch, origin, topic, partition.intValue(), keySchema, keys[i], valueSchema,
+                values[i], offset, time, type, (ConnectHeaders) headers[i]);
         }
         return records;
     }
