@@ -30,6 +30,7 @@ _LEASE_PASSED = 70  # exit code; see Lease.java
 _OUT_OF_MEMORY = "OutOfMemoryError"
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC")  # the JVM accepts only one
 _READ_TIMEOUT = 0.5  # seconds for the last lines of the output
+_FIRST_HEAP, _YOUNG = 24, 12  # MB, unless the heap is smaller: the initial heap, and its part for new objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class JvmSettings:
             str(self.java),
             f"-Xmx{self.heap_mb}m",
             *(() if any(map(_COLLECTOR.fullmatch, self.options)) else ("-XX:+UseSerialGC",)),
-            *("-Xms24m", "-XX:NewSize=12m", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
+            *(f"-Xms{min(_FIRST_HEAP, self.heap_mb)}m", f"-XX:NewSize={min(_YOUNG, self.heap_mb // 3)}m"),
+            *("-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"),
             *((f"-XX:SharedArchiveFile={self.archive}", "-Xlog:cds=off") if self.archive else ()),
             *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", *self.options),
             *("-cp", os.pathsep.join(map(str, self.classpath)), "headrace.Main"),

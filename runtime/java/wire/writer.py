@@ -164,7 +164,7 @@ class FrameWriter:
         if schema is not None and schema.type is Type.STRUCT and values.all_null is False:
             self._struct(schema, values.columns, values.count)
         elif values.utf8 and (schema is None or schema.type is Type.STRING):
-            self.u8(tags.STRING)  # Java replaces bytes that are not valid UTF-8, as its StringConverter does
+            self.u8(tags.STRING)
             self._pieces(values.utf8)
         else:
             self.column(values.rows, schema)
@@ -311,21 +311,13 @@ class FrameWriter:
 
 
 def _utf8(text: str) -> bytes:
-    """As Java would read the text: bytes that were not UTF-8 are replaced, as by its StringDeserializer."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return (
-            text.encode("utf-8", "surrogateescape" if _escaped(text) else "replace").decode("utf-8", "replace").encode()
-        )
-
-
-def _escaped(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
+    """The text with the bytes that were not valid UTF-8. Java replaces them, as its StringDeserializer does."""
+    for errors in ("strict", "surrogateescape"):
+        try:
+            return text.encode("utf-8", errors)
+        except UnicodeEncodeError:
+            continue
+    return text.encode("utf-8", "replace")  # as Java's getBytes()
 
 
 def _tag_of(kind: type) -> int:

@@ -126,6 +126,7 @@ class PartitionAssignment:
             if tp in self._sent:
                 self._committed[tp] = stored[tp]
         if stored:
+            self._context.collect_put()
             with self._control.calling("committed"):
                 self._task.committed(stored)
 
@@ -263,6 +264,7 @@ class PartitionAssignment:
         self._context.positions.update(new)
         self._committed.update({tp: _with_metadata(new[tp], p) for tp, p in zip(new, resolved, strict=True)})
         if new:
+            self._context.collect_put()
             with self._control.calling("open"):
                 self._task.open(list(new))
             self._apply_open_seeks(resolved)

@@ -38,6 +38,8 @@ class ErrantRecords:
         self._thread = threading.get_ident()
         self._context = contextvars.copy_context()  # log lines of other threads carry the task's name
         self._exceeded: Exception | None = None
+        self.gave_up = False
+        """Whether a report was not made on another thread because the task is being stopped."""
 
     def check(self) -> None:
         """Raises the error of report() if errors are not tolerated, in case the task has caught it."""
@@ -52,6 +54,7 @@ class ErrantRecords:
         try:
             return self._context.copy().run(self._report, record, error)
         except StoppedError:
+            self.gave_up = True
             raise ConnectError("The record was not reported, since the task is being stopped") from None
 
     def _report(self, record: SinkRecord, error: Exception) -> PendingReport:

@@ -58,7 +58,7 @@ class PutAhead:
         self._task = cast("RemoteSinkTask", task) if hasattr(task, "begin_put") else self._thread
         self._call, self._done = call, done
         self._batch: FetchedBatch | None = None
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._alone = 0
 
     @property
@@ -95,13 +95,13 @@ class PutAhead:
             return
         try:
             self._call(self._task.end_put)
-        except Exception as error:  # the plugin's
+        except BaseException as error:  # the plugin's, such as SystemExit: the batch has not been put in any case
             self._error = error
         else:
             batch, self._batch = self._batch, None
             self._done(batch)
 
-    def take_failed(self) -> tuple[FetchedBatch, Exception] | None:
+    def take_failed(self) -> tuple[FetchedBatch, BaseException] | None:
         """Waits as collect(). The batch whose put has failed, and its error."""
         self.collect()
         if self._batch is None or self._error is None:

@@ -318,6 +318,8 @@ class SinkWorker:
             raise
         finally:
             self._empty_puts.called()
+            if self._errant.gave_up:
+                raise StoppedError  # otherwise the task would be FAILED because it is being stopped
         self._check_errors()
 
     def _put_again(self, records: Sequence[SinkRecord], moment: int, error: RetriableError) -> bool:

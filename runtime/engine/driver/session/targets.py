@@ -7,6 +7,7 @@ from typing import Any
 
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.delta_batches import DeltaBatches
+from runtime.engine.driver.session.formats import format_name
 from runtime.engine.driver.session.iceberg_batches import IcebergBranches
 from runtime.engine.driver.session.staging import StagedBatches, StagedFiles
 
@@ -24,7 +25,7 @@ def staged_batches(session: Any, staging: str, target: Mapping[str, Any], connec
 
 def write_directly(frame: Any, target: Mapping[str, Any]) -> None:
     """Write rows to a target that has no staged batches."""
-    writer = frame.write.format(target["format"]).mode(target["mode"]).options(**target["options"])
+    writer = frame.write.format(format_name(target["format"])).mode(target["mode"]).options(**target["options"])
     if target["partition_by"]:
         writer = writer.partitionBy(*target["partition_by"])
     if target["table"]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from runtime.api.data.batch import SinkBatch
 from runtime.api.data.columns import ConstantColumn, ValueBatch
 from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.record import SinkRecord
 from runtime.api.data.schema import (
     FLOAT32_SCHEMA,
     INT8_SCHEMA,
@@ -21,8 +24,17 @@ from runtime.api.data.schema import (
     struct_schema,
 )
 from runtime.api.errors import DataError
+from runtime.converters.header import SimpleHeaderConverter
+from runtime.converters.string import StringConverter
+from runtime.java.wire import reader, tags
 from runtime.java.wire.reader import FrameReader, SchemaReader
+from runtime.java.wire.records import RecordColumns, write_sink
 from runtime.java.wire.writer import FrameWriter
+from runtime.pipeline.load import Converters
+from runtime.pipeline.sink.sink_batches import SinkBatches, in_order
+from runtime.pipeline.task.fallbacks import Fallbacks
+from runtime.pipeline.task.meter import Meter
+from tests.support.python_messages import Message
 
 _UTC = dt.UTC
 _INNER = struct_schema({"s": OPTIONAL_STRING_SCHEMA, "d": DATE_SCHEMA})
@@ -121,5 +133,51 @@ def test_a_value_that_does_not_match_its_schema_leaves_the_link_usable() -> None
     assert _opened(writer, schemas).value() == "next"
 
 
-def test_bytes_that_were_not_utf_8_arrive_as_java_reads_them() -> None:
-    assert _back([b"a\xffb".decode("utf-8", "surrogateescape")]) == ["a\ufffdb"]
+_TEXTS = [b"plain", b"two\nlines", b"", b"\xc3\xa4", b"a\xffb", b"\xed\xa0\x80", b"ends early \xe2\x82"]
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[SinkRecord]], RecordColumns]:
+    """Sends records to a sink. Texts are read as bytes: Java replaces those that are not valid UTF-8."""
+    monkeypatch.setitem(reader._READERS, tags.STRING, FrameReader._binaries)
+
+    def send(records: Sequence[SinkRecord]) -> RecordColumns:
+        writer = FrameWriter()
+        write_sink(writer, records)
+        frame = _opened(writer, SchemaReader())
+        assert (frame.i32(), frame.i32()) == (1, len(records))
+        return RecordColumns(frame)
+
+    return send
+
+
+def _batches(texts: Sequence[bytes | None]) -> list[SinkBatch]:
+    strings = StringConverter()
+    converters = Converters(strings, strings, SimpleHeaderConverter())
+    found = SinkBatches(converters, False, Fallbacks(Meter()), 1).of([Message(n, t, t) for n, t in enumerate(texts)])
+    assert found is not None
+    return found
+
+
+def test_texts_reach_a_java_sink_with_the_bytes_of_their_messages(
+    sent: Callable[[Sequence[SinkRecord]], RecordColumns],
+) -> None:
+    (batch,) = _batches(_TEXTS)
+    for records in (batch, batch.records):  # not decoded, and as a step of the chain has left them
+        found = sent(records)
+        assert found.values.schema == OPTIONAL_STRING_SCHEMA
+        assert list(found.keys.rows) == list(found.values.rows) == _TEXTS
+    assert [record.value for record in batch][1:5] == ["two\nlines", "", "ä", "a\udcffb"]
+
+
+def test_texts_and_nulls_reach_a_java_sink_in_their_order(
+    sent: Callable[[Sequence[SinkRecord]], RecordColumns],
+) -> None:
+    texts = [b"a\xff", None, b"b\n", None]
+    found = sent(in_order(_batches(texts), len(texts)))
+    assert list(found.keys.rows) == list(found.values.rows) == texts
+    assert list(sent(_batches([None, None])[0]).values.rows) == [None, None]
+
+
+def test_half_of_a_surrogate_pair_is_a_question_mark_as_in_java() -> None:
+    assert _back(["a\ud800b"]) == ["a?b"]

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session.targets import write_directly
 from tests.support.waiting import wait_until
 
 
@@ -42,3 +43,33 @@ def test_attempts_to_write_a_batch_follow_each_other(monkeypatch: pytest.MonkeyP
 def _attempt(operations: SessionOperations, batch: str) -> None:
     with contextlib.suppress(OSError):
         operations._write({"id": batch})
+
+
+class _Writer:
+    """As Spark's DataFrame and its writer: notes the format."""
+
+    found = ""
+
+    @property
+    def write(self) -> _Writer:
+        return self
+
+    def format(self, name: str) -> _Writer:
+        self.found = name
+        return self
+
+    def mode(self, name: str) -> _Writer:
+        return self
+
+    def options(self) -> _Writer:
+        return self
+
+    def saveAsTable(self, name: str) -> None:
+        """Nothing is written."""
+
+
+def test_avro_tables_are_written_without_the_jar_that_registers_the_name() -> None:
+    frame = _Writer()
+    target = {"format": "avro", "mode": "append", "options": {}, "partition_by": [], "table": "t", "path": ""}
+    write_directly(frame, target)
+    assert frame.found == "org.apache.spark.sql.avro.AvroFileFormat"

@@ -9,6 +9,13 @@ import pytest
 from runtime.java.host.process import HostProcess, JvmSettings
 
 
+@pytest.mark.parametrize(("heap", "first", "young"), [(16, 16, 5), (24, 24, 8), (256, 24, 12)])
+def test_the_initial_heap_is_not_larger_than_the_largest(heap: int, first: int, young: int) -> None:
+    """With a larger one, a JVM does not start."""
+    command = JvmSettings(Path("java"), [], heap).command()
+    assert {f"-Xmx{heap}m", f"-Xms{first}m", f"-XX:NewSize={young}m"} <= {*command}
+
+
 def test_a_line_of_the_output_without_end_is_logged_in_parts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho short\nhead -c 100500 /dev/zero | tr '\\0' x\n")

@@ -145,6 +145,16 @@ def three_partitions(calls: list[Any], refuses: bool = False) -> tuple[Any, Sink
     return consumer, context, assignment
 
 
+def test_a_put_on_a_second_thread_returns_before_the_task_is_called() -> None:
+    """Partitions, and answers to commits, arrive while it is under way."""
+    calls: list[Any] = []
+    consumer, context, assignment = three_partitions(calls)
+    context.collect_put = lambda: calls.append("put has returned")
+    assignment.callbacks["on_assign"](consumer, kafka(3))
+    assignment.on_commit(None, kafka(0))  # calls committed()
+    assert calls == ["put has returned", ("open", [3]), "put has returned"]
+
+
 def kafka(*partitions: int) -> list[KafkaPartition]:
     return [KafkaPartition("t", n) for n in partitions]
 

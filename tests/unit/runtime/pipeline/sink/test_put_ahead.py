@@ -9,16 +9,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import RetriableError
-from runtime.api.task import SinkTask
+from runtime.api.task import PendingReport, SinkTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.pipeline.sink.errant import ErrantRecords
+from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
 from runtime.pipeline.sink.put_thread import PutThread
+from runtime.pipeline.task.control import StoppedError
 from tests.support.broker import KafkaBroker
 from tests.support.pipeline import file_sink, group_offsets, produce
 from tests.support.slot_host import RunningTask
@@ -152,6 +155,45 @@ def test_an_error_of_put_comes_before_those_of_the_next_batch(broker: KafkaBroke
     again.stop()
     assert sink.puts == [n for n in range(10) if n != 7]
     assert len([line for line in again.host.lines if "Error encountered" in line]) == 1
+
+
+class Leaving(RemoteSink):
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        raise SystemExit
+
+
+def test_a_put_that_ends_its_thread_has_not_put_its_batch() -> None:
+    done: list[FetchedBatch] = []
+    puts = PutAhead(Leaving(), lambda call: call(), done.append)
+    batch = FetchedBatch([], {}, 0)
+    puts.prepare(batch)
+    puts.begin(batch)
+    for _ in range(2):
+        puts.collect()
+    failed = puts.take_failed()
+    puts.close()
+    assert not done and failed is not None and failed[0] is batch and isinstance(failed[1], SystemExit)
+
+
+def test_a_stop_during_a_report_on_the_second_thread_is_not_a_failure(
+    broker: KafkaBroker, sink: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if Kafka had not accepted the dead letter until the flush timeout of the stop had passed."""
+
+    def stopped(errant: ErrantRecords, record: SinkRecord, error: Exception) -> PendingReport:
+        raise StoppedError
+
+    def report(task: SinkTask) -> None:
+        assert task.context.errant_record_reporter is not None
+        task.context.errant_record_reporter.report(cast("SinkRecord", None), ValueError("bad"))
+
+    monkeypatch.setattr(ErrantRecords, "_report", stopped)
+    sink.first = report
+    spec, _ = _spec(broker, config={"errors.tolerance": "all", "errors.log.enable": "true"})
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING]
+    assert sink.puts == [] and group_offsets(broker, spec) == {}
 
 
 def test_a_stop_waits_for_the_put_and_leaves_the_next_batch(broker: KafkaBroker, sink: Any) -> None:
