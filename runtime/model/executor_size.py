@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class ExecutorSize(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ExecutorSize:
     """`memory` in MB beside the heap of the executor; 0 for either: as every executor."""
 
     memory: int = 0

@@ -323,7 +323,7 @@ def test_a_plugin_that_exits_costs_the_jvm_only() -> None:
 
 def test_a_jvm_ends_with_its_lease_also_after_it_was_stopped(tmp_path: Path) -> None:
     cell = tmp_path / "cell"
-    cell.write_bytes(bytes(16))
+    cell.write_bytes(bytes(24))
 
     def grant(deadline: float) -> None:
         with cell.open("r+b") as file:

@@ -21,7 +21,7 @@ def ours(folder: Path, bootstrap: str, *connectors: Path, **more: str) -> Worker
 def java(folder: Path, bootstrap: str, *connectors: Path, **more: str) -> WorkerProcess:
     """Apache's standalone worker 4.3 on the same offsets."""
     java = java_connect(folder)
-    properties, port = _properties(folder, bootstrap, {**java.properties, **more})
+    properties, port = _properties(folder, bootstrap, java.worker_properties(more))
     file = write_properties(folder / "java.properties", properties)
     command = [*java.command, "org.apache.kafka.connect.cli.ConnectStandalone", str(file), *map(str, connectors)]
     return WorkerProcess(command, port, folder / "java.log", properties, java.archive)

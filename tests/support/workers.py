@@ -139,8 +139,7 @@ def java_worker(
         "value.converter.schemas.enable": "false",
         **storage_topics(group),
         "offset.flush.interval.ms": "500",
-        **java.properties,
-        **overrides,
+        **java.worker_properties(overrides),
     }
     file = write_properties(folder / f"{group}.properties", properties)
     command = [*java.command, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
@@ -154,6 +153,13 @@ class JavaConnect:
     command: Sequence[str]
     properties: Mapping[str, str]
     archive: ClassArchive | None
+
+    def worker_properties(self, overrides: Mapping[str, str]) -> dict[str, str]:
+        """The properties, overridden. Plugins of another `plugin.path` are also found without service files."""
+        properties = {**self.properties, **overrides}
+        if "plugin.path" in overrides and "plugin.discovery" not in overrides:
+            properties.pop("plugin.discovery", None)
+        return properties
 
 
 def java_connect(folder: Path, jvm: Sequence[str] | None = None) -> JavaConnect:

@@ -30,7 +30,7 @@ def spec_from_json(data: dict[str, Any]) -> TaskSpec:
         "topic_groups": groups,
         "environment": environment,
         "limit": RateLimit(**data["limit"]),
-        "executor": ExecutorSize(*data["executor"]),
+        "executor": ExecutorSize(**data["executor"]),
     }
     return TaskSpec(**{**data, **converters, **more})
 

@@ -72,7 +72,7 @@ class DriverProcess:
         """Tell the driver which slots to keep from now on, on executors of which size, and which of them to start
         again."""
         if self._process is not None and self._process.stdin is not None and not self._leaving:
-            sizes = [(slot, *size) for slot, size in executors.items()]
+            sizes = [(slot, size.memory, size.cores) for slot, size in executors.items()]
             message: SlotsMessage = {"slots": list(slots), "executors": sizes, "restart": list(restart)}
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 

@@ -122,7 +122,7 @@ class DriverKeeper:
         return DriverSettings(
             generation=self.generation,
             slots=list(self._slots),
-            executors=[(slot, *size) for slot, size in self._executors.items()],
+            executors=[(slot, size.memory, size.cores) for slot, size in self._executors.items()],
             master="local[2]" if record else settings.master,
             conf={} if record else dict(settings.spark_conf),
             folder=tempfile.mkdtemp(prefix="driver-", dir=self._worker_folder),

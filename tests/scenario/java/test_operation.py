@@ -74,7 +74,7 @@ def test_a_java_connector_gets_a_slot_and_a_jvm_of_its_own(
         connect.wait(name, "RUNNING", ["RUNNING"])
     slots = [connect.ask("GET", f"/connectors/{name}/tasks/0/stack")["pid"] for name in (*names, alone)]
     assert slots[-1] not in slots[:-1] and len(set(slots[:-1])) < len(names)
-    own = [child for child in children(slots[-1]) if "headrace.Main" in command_line(child)]
+    own = wait_until(lambda: [child for child in children(slots[-1]) if "headrace.Main" in command_line(child)])
     assert len(own) == 1
     for name in (*names, alone):
         connect.ask("DELETE", f"/connectors/{name}")
