@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "[hidden]"
 _SENSITIVE = re.compile(
-    r"password|passwd|passphrase|secret|token|credential|jaas|private[._-]?key|(?:api|access|account|auth)[._-]?key"
+    r"password|passwd|passphrase|secret|token|credential|jaas|(?:private|keystore|api|access|account|auth)[._-]?key"
     r"|basic\.auth\.user\.info|authorization",
     re.IGNORECASE,
 )

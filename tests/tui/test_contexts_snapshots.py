@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.tui.console import Console
 from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
 from tests.tui.test_page_snapshots import validated
 from tui import session
@@ -68,6 +69,11 @@ def prod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profile]:
     file.unlink()
 
 
+def screen(seen: Console) -> PromoteScreen:
+    assert isinstance(seen.app.screen, PromoteScreen)
+    return seen.app.screen
+
+
 @sizes
 async def test_diff_and_promotion(size: tuple[int, int], prod: Profile) -> None:
     async with recorded(*size) as seen:
@@ -85,6 +91,10 @@ async def test_diff_and_promotion(size: tuple[int, int], prod: Profile) -> None:
         await same(seen, "promote")
         await seen.press("greater_than_sign")
         await seen.sees("a recording is read-only")
+        await seen.press("x", "down")
+        await seen.until(lambda: screen(seen).current is not None, "a row after the one that was left out")
+        await seen.press("x")
+        await seen.sees("no connector is left to promote")
 
 
 @sizes

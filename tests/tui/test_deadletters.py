@@ -130,6 +130,8 @@ def dead_letters_as_commands(headrace: Console, name: str, broker: KafkaBroker, 
     Path(file).write_text(json.dumps({"partition": 0, "offset": 0, "value": {"by": "script"}}) + "\n")
     assert f"{wanted} with the edited value" in run(f"replay deadletters {name} --edit @{file} --dry-run").err
     assert "sent to" in run(f"replay deadletters {name} --edit @{file} -y").err
+    Path(file).write_text("")
+    assert "no dead letters to replay" in run(f"replay deadletters {name} --edit @{file} -y").out, "an empty selection"
     assert b'{"by":"script"}' in values(broker.bootstrap, topic, 7)
 
 

@@ -74,7 +74,7 @@ def test_a_sink_is_set_back_and_undone_on_the_screen(cluster: Cluster, sink: str
         terminal.press("enter")
         terminal.sees("1 overview")
         terminal.press("5")
-        terminal.sees("PARTITION", "offset 10", "at the end")
+        terminal.sees("PARTITION", "OFFSET", "at the end")
         terminal.press("w")
         terminal.sees(f"set {sink} to", "for all partitions")
         terminal.press(*"1h ago")

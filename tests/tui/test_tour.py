@@ -100,7 +100,7 @@ def test_find_the_lag_peek_rewind_drain_roll_back_and_promote(
         terminal.press("S", "l")
         terminal.sees("LAG↓")
         terminal.press("g", "5")
-        terminal.sees(name, "7 records to go", "offset 50")
+        terminal.sees(name, "7 records to go", f"{topic}-0")
         terminal.press("v")
         terminal.sees("records", "value as text", "new 0")
         terminal.escape()

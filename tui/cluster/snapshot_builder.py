@@ -54,7 +54,7 @@ class SnapshotBuilder:
             self.remove(name)
         for (name, part), now in zip(raw.items(), found, strict=True):
             self._put(name, part, now)
-        # Also of unchanged connectors, so that nothing keeps parts of earlier answers, between which memory is lost.
+        # Also for unchanged connectors: parts of earlier answers that are kept would fragment the memory.
         self._raw = dict(raw)
         self._watching = True
 

@@ -125,8 +125,8 @@ class CommandContext:
             self._emit(item, form, row)
 
     def write(self, path: str, text: str, private: bool = False) -> None:
-        """Writes a file atomically: after a crash there is the old or the new one. A private one can be read by its
-        owner only. Raises HeadraceError."""
+        """Writes a file atomically: after a crash, the file is either the old or the new one. A private file can be
+        read by its owner only. Raises HeadraceError."""
         file = Path(path).expanduser()
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:

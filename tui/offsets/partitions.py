@@ -45,6 +45,11 @@ def shown_offset(offset: Json) -> str:
     return compact(offset)
 
 
+def offset_cell(offset: Json) -> str:
+    """As `shown_offset`, under a heading that names the offset: `12` for a sink, `position 12` for a file source."""
+    return shown_offset(offset).removeprefix("offset ")
+
+
 def document(offsets: Iterable[Offset]) -> str:
     """The text for the editor: the body of PATCH, two lines for each partition."""
     entries = [

@@ -1,7 +1,7 @@
 """Decodes the list of connectors at each poll: only connectors whose part of the answer has changed are decoded again.
 
 An answer with 1,000 connectors has 1 MB of text and 5 MB of objects. If each poll created all of them, most of the
-time would be spent on connectors that are the same as before, and the memory between those that are kept would be lost.
+time would be spent on connectors that are the same as before, and the objects that are kept would fragment the memory.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ class ListDecoder:
         digest = blake2b(body).digest()
         if digest == self._digest:
             return self._answer
-        parts: list[_Part] = []
-        try:
-            if not self._digest:
-                raise ValueError("the first answer is decoded at once, so that it is shown sooner")
-            parts = await self._split(body.decode())
-            answer = {part.name: part.value for part in parts}
-        except _NOT_AN_OBJECT:
-            answer = self._loads(body)
+        parts = await self._split(body) if self._digest else []  # the first one is decoded at once, to be shown sooner
+        answer = {part.name: part.value for part in parts} if parts else self._loads(body)
         self._digest, self._answer, self._parts = digest, answer, parts
         return answer
 
-    async def _split(self, text: str) -> list[_Part]:
+    async def _split(self, body: bytes) -> list[_Part]:
+        """The parts of the body; none if it is not an object with connectors."""
+        try:
+            return await self._split_text(body.decode())
+        except _NOT_AN_OBJECT:
+            return []
+
+    async def _split_text(self, text: str) -> list[_Part]:
         """The parts of the text. The order of connectors is mostly that of the previous answer."""
         known, places = self._parts, {part.name: place for place, part in enumerate(self._parts)}
         found: list[_Part] = []

@@ -23,7 +23,7 @@ from tui.topics.byte_views import bytes_of
 Json = Any
 MAX_LETTERS = 10_000
 DEFAULT_LETTERS = 1_000
-EXPORTED = "the output of `get deadletters -o jsonl` with other values"
+EXPORTED = "the output of `get deadletters -o jsonl` with edited values"
 
 
 class _Selection(NamedTuple):
@@ -34,7 +34,7 @@ class _Selection(NamedTuple):
     letters: tuple[DeadLetter, ...]
 
 
-class _OfDeadLetters(Command):
+class _DeadLettersCommand(Command):
     """Options that select dead letters."""
 
     name = positional("NAME", "a sink")
@@ -93,7 +93,7 @@ def _narrate_rest(context: CommandContext, window: DeadLetterWindow) -> None:
         context.narrate(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
 
 
-class GetDeadLetters(_OfDeadLetters):
+class GetDeadLetters(_DeadLettersCommand):
     """List the dead letters of a sink, grouped by error; -o json, jsonl and name list each one.
 
     The context must name its brokers. Nothing is committed and no group is joined.
@@ -127,7 +127,7 @@ def _time(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-class ReplayDeadLetters(_OfDeadLetters, ChangingCommand):
+class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
     """Send dead letters of a sink to their original topics again: those at positions, by error, edited ones, or all.
 
     Keys, values and the original headers are sent, to the original partition if headers name it. The dead letters
@@ -152,10 +152,11 @@ class ReplayDeadLetters(_OfDeadLetters, ChangingCommand):
         values = self._values(context)
         found = await self.selected(context)
         letters = {one.position: one for one in found.letters}
-        wanted = list(dict.fromkeys(self.places or values or letters))
+        wanted = list(dict.fromkeys(self.places or (letters if self.edit is None else values)))
         missing = [place for place in wanted if place not in letters]
         if missing:
-            return confirmation([TargetOutcome(place, "no such dead letter was read", NOT_FOUND) for place in missing])
+            why = "not among the dead letters that were read; -n reads more"
+            return confirmation([TargetOutcome(place, why, NOT_FOUND) for place in missing])
         if not wanted:
             return Result([], text="no dead letters to replay")
         instead = original_topic(found.config)

@@ -147,7 +147,7 @@ class GetOffsets(Command):
                 context.narrate(f"{name}: {line}")
             for entry in offsets:
                 one = lags.get(partitions.key(entry.partition), lag.Lag())
-                where = partitions.shown(entry.partition), partitions.shown_offset(entry.offset)
+                where = partitions.shown(entry.partition), partitions.offset_cell(entry.offset)
                 rows.append((name, *where, one.end, one.records, lag.time_of(one)))
         return Table(("NAME", "PARTITION", "OFFSET", "END", "LAG", "TIME"), tuple(rows))
 

@@ -61,7 +61,11 @@ class Page(Screen[None]):
         self.query_one("#title", Bar).put(Content.assemble(*parts, where), Content.assemble((end, "$text-muted")))
 
     def say(self, text: str, kind: str = "info") -> None:
-        self.query_one(StatusBar).say(text, kind)
+        """Shows a text in the status line, or in that of the main screen if this page was left meanwhile."""
+        if self.is_attached:
+            self.query_one(StatusBar).say(text, kind)
+        else:
+            self.services.say(text, kind)
 
     def submitted(self, sign: str, text: str) -> None:
         """Handles the text of the prompt after Enter; `sign` is its first character."""

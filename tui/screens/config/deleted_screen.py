@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from shlex import quote
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,8 +15,9 @@ from textual.content import Content
 from tui.commands.connectors.restoring import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
 from tui.config import history
 from tui.config.changes import changes
+from tui.config.definitions import passwords
 from tui.config.history import ConfigEntry
-from tui.config.secrets import shown
+from tui.config.secrets import MASK, hides, shown
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Offset
@@ -47,17 +48,20 @@ Json = Any
 
 
 class Deletion(NamedTuple):
-    """What is left of a deleted connector. `missing` are keys whose value the history hides."""
+    """What can be restored of a deleted connector. `missing` are keys whose value the history hides, `passwords` those
+    of type PASSWORD."""
 
     entry: ConfigEntry
     config: Mapping[str, str]
     missing: tuple[str, ...]
     offsets: tuple[Offset, ...]
     by_worker: bool
+    passwords: frozenset[str]
 
 
 class DeletedScreen(Page):
-    """Reads the history of a connector when the cursor rests on it; edits and choices are kept for each."""
+    """Reads the history of a connector when the cursor rests on it; edits and choices are kept for each. A restore
+    that was started continues if the page is left."""
 
     DEFAULT_CSS = """
     DeletedScreen #both { height: 1fr; layout: vertical; }
@@ -84,6 +88,7 @@ class DeletedScreen(Page):
         self.edits: dict[str, dict[str, str | None]] = {}
         self.states: dict[str, str] = {}
         self.without_offsets: set[str] = set()
+        self._busy = False
         self.runner = OperationRunner(services.connection, services.operations, self.say)
 
     def body(self) -> ComposeResult:
@@ -143,10 +148,12 @@ class DeletedScreen(Page):
             entry = history.deletion(found, name)
             back = history.as_before(entry, {})
             offsets = await deleted_offsets(context, name, found.entries)
+            keys = await self.services.keys_of(back.config.get("connector.class", ""))
         except HeadraceError as error:
             self.deletions[name] = error_line(error)
         else:
-            self.deletions[name] = Deletion(entry, back.config, back.missing, offsets, found.by_worker)
+            made = Deletion(entry, back.config, back.missing, offsets, found.by_worker, passwords(keys))
+            self.deletions[name] = made
         self._preview()
         self.refresh_bindings()
 
@@ -202,9 +209,8 @@ class DeletedScreen(Page):
             parts.append((f"\nthe history hides {visible(', '.join(missing))}: e enters the value\n", "$warning"))
         edited = f", {counted(len(self.edits[name]), 'key')} edited" if self.edits.get(name) else ""
         parts.append((f"\nconfig{edited}\n", "bold"))
-        parts.append(
-            coloured(json.dumps(shown(dict(sorted(self._config(name).items()))), indent=2, ensure_ascii=False))
-        )
+        config = shown(self._config(name), one.passwords)
+        parts.append(coloured(json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)))
         return Content.assemble(*parts)
 
     def _state(self, name: str) -> str:
@@ -239,7 +245,9 @@ class DeletedScreen(Page):
     def allows(self, action: str) -> bool:
         if action == "offsets":
             return self.current is not None and bool(self.current.offsets)
-        return action not in ("restore", "state", "edit") or self.current is not None
+        if action == "restore":
+            return self.current is not None and not self._busy
+        return action not in ("state", "edit") or self.current is not None
 
     def action_switch(self) -> None:
         (self.query_one("#preview") if self.grid.has_focus else self.grid).focus()
@@ -262,11 +270,13 @@ class DeletedScreen(Page):
         one = self.current
         assert one is not None
         base = {**self._config(name), **dict.fromkeys(self._missing(name), "")}
-        found = await self.app.push_screen_wait(ValuesEditor(f"config of {name} to restore", base))
+        editor = ValuesEditor(f"config of {name} to restore", base, one.passwords)
+        found = await self.app.push_screen_wait(editor)
         if found is not None:
             found["name"] = name  # a deletion is undone under the same name
             made = changes(one.config, found)
-            self.edits[name] = {change.key: change.after for change in made if change.after != ""}
+            given = [change for change in made if change.after != "" or change.key not in one.missing]
+            self.edits[name] = {change.key: change.after for change in given}
             self._preview()
 
     def command(self, name: str) -> UndoDelete:
@@ -287,9 +297,9 @@ class DeletedScreen(Page):
         if missing := self._missing(name):
             self.say(f"the history hides {', '.join(missing)}: e enters the value", "warn")
         else:
-            self.run_worker(self._restore(name), exit_on_error=False)
+            self.run_worker(self._ask(name), group="ask", exclusive=True, exit_on_error=False)
 
-    async def _restore(self, name: str) -> None:
+    async def _ask(self, name: str) -> None:
         command = self.command(name)
         self.say("validating the config", "busy")
         preview = await self.runner.preview(command)
@@ -307,21 +317,31 @@ class DeletedScreen(Page):
         if not await self.app.push_screen_wait(dialog):
             self.say(f"cancelled: restore {name}")
             return
-        result = await self.runner.run(command, scrubbed_line(script_line(command)))
-        if result is None:
-            return
+        found = self.deletions.get(name)
+        secret = found.passwords if isinstance(found, Deletion) else ()
+        self._busy = True
+        self.services.do(self._restore(command, scrubbed_line(script_line(command, secret))))
+
+    async def _restore(self, command: UndoDelete, line: str) -> None:
+        try:
+            result = await self.runner.run(command, line)
+        finally:
+            self._busy = False
+        if result is None or not self.is_attached:
+            return  # the operations log has the result
         if result.exit_code:
             self.say(result.outcomes[0].message, "bad")
             self.action_reload()
         else:
-            self.post_message(ConnectorCreated(name))
+            self.post_message(ConnectorCreated(command.name))
             self.dismiss(None)
 
 
-def script_line(command: UndoDelete) -> str:
-    """The script line that does the same."""
+def script_line(command: UndoDelete, passwords: Collection[str] = ()) -> str:
+    """The script line that does the same; secrets are masked and have to be filled in."""
     words = ["undo", "delete", quote(command.name)]
-    words += [word for pair in command.sets for word in ("-s", quote(pair))]
+    for key, _, value in (pair.partition("=") for pair in command.sets):
+        words += ["-s", quote(f"{key}={MASK if hides(key, value, passwords) else value}")]
     words += [word for key in command.removes for word in ("-r", quote(key))]
     words += ["--state", command.state] if command.state else []
     return " ".join([*words, "--without-offsets"] if command.without_offsets else words)

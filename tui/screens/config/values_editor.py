@@ -1,8 +1,8 @@
-"""The editor of a config that is not that of a connector of this cluster: before it is created, here or elsewhere."""
+"""The editor for a config with which a connector will be created, in this cluster or another one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -31,7 +31,8 @@ class KeptEditor(ConfigEditor):
 
 
 class ValuesEditor(ModalScreen[dict[str, str] | None]):
-    """Answers the edited config, None if it was not changed. A masked secret stands for its unchanged value."""
+    """Answers the edited config, None if it was not changed. A masked secret stands for its unchanged value;
+    `passwords` are the keys of type PASSWORD."""
 
     DEFAULT_CSS = """
     ValuesEditor { align: center middle; background: $background 60%; }
@@ -42,9 +43,9 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
     ValuesEditor KeyBar { background: $panel; padding: 0; }
     """
 
-    def __init__(self, title: str, config: Mapping[str, str]) -> None:
+    def __init__(self, title: str, config: Mapping[str, str], passwords: Collection[str] = ()) -> None:
         super().__init__()
-        self.title_text, self.base = title, dict(config)
+        self.title_text, self.base, self.passwords = title, dict(config), passwords
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -58,7 +59,7 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
         return self.query_one(ConfigEditor)
 
     def on_mount(self) -> None:
-        self.editor.load_text(write(shown(self.base), self.editor.form))
+        self.editor.load_text(write(shown(self.base, self.passwords), self.editor.form))
         self.editor.focus()
         self._check()
 
@@ -108,4 +109,4 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
 
     def _reload(self) -> None:
         self.editor.form = ConfigFormat.JSON
-        self.editor.load_text(write(shown(self.base), self.editor.form))
+        self.editor.load_text(write(shown(self.base, self.passwords), self.editor.form))

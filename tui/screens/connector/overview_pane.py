@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from tui.errors import HeadraceError, Refused
+from tui.metrics.progress import of_offsets
 from tui.model import Connector
 from tui.offsets import lag
 from tui.offsets.lag import OffsetWarnings
@@ -20,6 +21,7 @@ from tui.screens.connector.overview import overview
 from tui.screens.connector.standing_warnings import standing
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
+from tui.widgets.plot import short
 from tui.widgets.text import visible
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class OverviewPane(Pane):
         super().__init__(services, id)
         self.notices = notices
         self.remarks, self.errors, self.warning = OffsetWarnings(), Content(""), ""
+        self.lag: int | None = None  # of a sink that is not running, which sends no reports
         self._is_new = True
 
     def compose(self) -> ComposeResult:
@@ -47,6 +50,7 @@ class OverviewPane(Pane):
 
     def reset(self) -> None:
         self.remarks, self.errors, self.warning, self._is_new = OffsetWarnings(), Content(""), "", True
+        self.lag = None
 
     def fetch(self) -> None:
         if self.connector is not None and self.services.is_ours:
@@ -59,11 +63,12 @@ class OverviewPane(Pane):
 
     async def _read(self, one: Connector) -> None:
         """Parts that cannot be read are left out; the offsets tab shows the error."""
-        remarks, errors, warning = OffsetWarnings(), Content(""), ""
+        remarks, errors, warning, behind = OffsetWarnings(), Content(""), "", None
         try:
             await self.services.read_course(one.name)
             offsets = await self.services.connect.offsets_in_detail(one.name)
             remarks = lag.warnings(offsets)
+            behind = None if one.running else of_offsets(offsets).lag
             if one.type == "source" and one.running:
                 warning = standing(await self._log(one.name), offsets, time.time())
             errors = Content.assemble(
@@ -73,7 +78,7 @@ class OverviewPane(Pane):
         except HeadraceError:
             pass
         if one.name == self.name_shown:
-            self.remarks, self.errors, self.warning = remarks, errors, warning
+            self.remarks, self.errors, self.warning, self.lag = remarks, errors, warning, behind
             if self.is_open:
                 self.draw()
 
@@ -100,7 +105,9 @@ class OverviewPane(Pane):
         now = time.time()
         course = self.services.course(self.name_shown)
         width = max(8, min(MAX_CURVE, self.size.width - 38))
-        found = curves.in_lines(course, width, now) if course is not None else []
+        found = curves.in_lines(course, width, now, self.lag) if course is not None else []
+        if course is None and self.lag is not None:
+            found.append(("lag", Content(short(self.lag, "records"))))
         if found and (limit := self.services.limit(self.name_shown)):
             found.append(("", Content.styled(limit, "$text-muted")))
         texts = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]

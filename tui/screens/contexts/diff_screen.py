@@ -14,6 +14,7 @@ from tui.commands.connectors.comparing import read_configs
 from tui.config import comparison, promotion
 from tui.config.changes import ConfigChange, diff_lines
 from tui.config.comparison import HERE, SAME, THERE, ConnectorDifference
+from tui.config.definitions import passwords
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
@@ -54,7 +55,7 @@ class DiffScreen(Page):
         Binding("greater_than_sign", "promote", "promote", key_display=">", tooltip="promote the marked connectors"),
         Binding("v", "view", "side by side/diff", tooltip="the differing keys side by side, or as lines of a diff"),
         Binding("m", "mapped", "mapped", tooltip="apply the mapping [promote.CONTEXT] of config.toml first, or not"),
-        Binding("a", "equal", "equal ones too", tooltip="also list the connectors without differences"),
+        Binding("a", "equal", "show equal", tooltip="also list the connectors without differences"),
         Binding("w", "whole", "whole cluster", tooltip="all connectors, or only the chosen ones"),
         Binding("slash", "filter", "filter", key_display="/", tooltip="list only names that contain a text"),
         Binding("space", "mark", "mark", show=False),
@@ -74,6 +75,7 @@ class DiffScreen(Page):
         self.there: dict[str, Mapping[str, str]] = {}
         self.differences: dict[str, ConnectorDifference] = {}  # by name; those only there as in `_key`
         self.paired: dict[str, str] = {}  # names here to names there
+        self.passwords: frozenset[str] = frozenset()  # keys of type PASSWORD, of any plugin
         self.marked: set[str] = set()
         self.text = ""
         self.is_mapped = self.shows_equal = self.is_unified = False
@@ -108,19 +110,25 @@ class DiffScreen(Page):
         self.say("reading", "busy")
         try:
             self.here = await read_configs(self.services.connect)
+            plugins = sorted(
+                {config["connector.class"] for config in self.here.values() if "connector.class" in config}
+            )
+            keys = [await self.services.keys_of(plugin) for plugin in plugins]
+            self.passwords = frozenset(name for some in keys for name in passwords(some))
             async with self.services.context().dialled(self.other) as connect:
                 self.there = await read_configs(connect)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
             self.say(error_line(error), "bad")
         else:
-            self._compare()
             self.say("")
+            self._compare()
         self.draw()
         self.grid.go(self._start)
+        self._start = ""
 
     def _compare(self) -> None:
-        """Compares the configs read last. Raises no error for a mapping that cannot be read, but reports it."""
+        """Compares the configs read last; without the mapping if it cannot be read, which is reported."""
         mapping = promotion.PromotionMapping()
         if self.is_mapped:
             try:
@@ -191,8 +199,8 @@ class DiffScreen(Page):
             head.append((f"only {visible(here)} has this connector; > promotes it\n", "$text-muted"))
         if self.is_unified or one.kind in (HERE, THERE):
             head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(there)}", "$success"), "\n\n"]
-            return Content.assemble(*head, wording.diff(made))
-        return Content.assemble(*head, "\n", diff_text.in_columns(made, here, there, width))
+            return Content.assemble(*head, wording.diff(made, self.passwords))
+        return Content.assemble(*head, "\n", diff_text.in_columns(made, (here, there), width, self.passwords))
 
     def _made(self, one: ConnectorDifference) -> Sequence[ConfigChange]:
         return diff_text.keys_of(one, self.mapped.get(one.name), self.there.get(one.name))
@@ -286,7 +294,7 @@ class DiffScreen(Page):
 
     def action_copy(self) -> None:
         if (one := self.current) is not None:
-            text = "\n".join(diff_lines(self._made(one)))
+            text = "\n".join(diff_lines(self._made(one), self.passwords))
             program.copy(self, text, f"difference of {one.name}")
             self.say(program.of(self).copied)
 

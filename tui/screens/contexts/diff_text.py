@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len, chop_cells
 from textual.content import Content
 
 from tui.config.changes import ConfigChange, changes
-from tui.config.comparison import HERE, THERE, ConnectorDifference, masked
+from tui.config.comparison import HERE, THERE, ConnectorDifference
+from tui.config.secrets import MASK, hides
 from tui.widgets.text import fit, visible
 
 UNSET = "(not set)"
@@ -26,14 +27,17 @@ def keys_of(
     return changes({}, there or {}) if one.kind == THERE else one.changes
 
 
-def in_columns(made: Sequence[ConfigChange], here: str, there: str, width: int) -> Content:
-    """A table of the keys with their values here and there, secrets masked, long values folded."""
+def in_columns(
+    made: Sequence[ConfigChange], contexts: tuple[str, str], width: int, passwords: Collection[str] = ()
+) -> Content:
+    """A table of the keys with their values in both contexts, secrets masked, long values folded."""
     key = min(max((cell_len(visible(one.key)) for one in made), default=0), max(16, width // 3))
     left = max(8, (width - key - 2 * GAP) // 2)
     right = max(8, width - key - 2 * GAP - left)
-    parts: list[Part] = [(_row(("KEY", here.upper(), there.upper()), (key, left, right)), "bold $text-muted"), "\n"]
+    parts: list[Part] = [(_row(("KEY", *map(str.upper, contexts)), (key, left, right)), "bold $text-muted"), "\n"]
     for one in made:
-        texts = (visible(one.key), _value(one.key, one.before), _value(one.key, one.after))
+        before, after = (_value(one.key, value, passwords) for value in (one.before, one.after))
+        texts = (visible(one.key), before, after)
         inks = ("bold", _ink(one.before, "$error"), _ink(one.after, "$success"))
         folded = [chop_cells(text, size) or [""] for text, size in zip(texts, (key, left, right), strict=True)]
         for line in zip_longest(*folded, fillvalue=""):
@@ -43,8 +47,10 @@ def in_columns(made: Sequence[ConfigChange], here: str, there: str, width: int) 
     return Content.assemble(*parts)
 
 
-def _value(key: str, value: str | None) -> str:
-    return UNSET if value is None else visible(masked(key, value) or "")
+def _value(key: str, value: str | None, passwords: Collection[str]) -> str:
+    if value is None:
+        return UNSET
+    return MASK if hides(key, value, passwords) else visible(value)
 
 
 def _ink(value: str | None, ink: str) -> str:

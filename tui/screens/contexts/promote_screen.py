@@ -15,6 +15,7 @@ from tui.client.client import Connect
 from tui.commands.connectors.plan import CREATE, KEEP, UPDATE
 from tui.commands.connectors.promotion_steps import STATES
 from tui.config import promotion
+from tui.config.definitions import passwords
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, Unreachable, error_line
@@ -73,7 +74,7 @@ class PromoteScreen(Page):
         self.other, self.names = other, list(names)
         self.promotions: dict[str, Promotion] = {}
         self.state = STATES[0]
-        self._busy = False
+        self._is_planned = self._busy = False
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
@@ -102,6 +103,7 @@ class PromoteScreen(Page):
     def action_reload(self) -> None:
         """Reads the connectors again and plans all steps; edits are kept."""
         if not self._busy:
+            self._is_planned = False
             self.run_worker(self._plan(), exclusive=True, exit_on_error=False)
 
     async def _plan(self) -> None:
@@ -114,6 +116,7 @@ class PromoteScreen(Page):
             self.grid.empty = one_line(error.message)
             self.say(error_line(error), "bad")
         else:
+            self.grid.empty = "all connectors are left out"
             self._advise()
         self.draw()
 
@@ -123,21 +126,27 @@ class PromoteScreen(Page):
             source = await self.services.connect.config(name)
             one = self.promotions.setdefault(name, Promotion(name, source, {}))
             one.source, one.mapped = source, mapping.config(source, mapping.name(name))
+            one.passwords = passwords(await self.services.keys_of(source.get("connector.class", "")))
 
     async def _plan_steps(self, other: Connect) -> None:
         some = list(self.promotions.values())
         why = clashes(some)
         for number, one in enumerate(some, 1):
-            self._tell(f"validating {one.name}, {number} of {len(some)}", "busy")
+            self.say(f"validating {one.name}, {number} of {len(some)}", "busy")
             await one.plan(other, self.other.label)
             one.problem = why.get(one.name) or one.problem
             self.draw()
+        self._is_planned = True
 
     def _advise(self) -> None:
         """The next step, after planning."""
         some = self.promotions.values()
         refused = [one for one in some if one.problem]
-        if refused:
+        if not some:
+            self.say("no connector is left to promote: esc goes back")
+        elif not self._is_planned:
+            self.say("the plan is incomplete: F5 plans again", "warn")
+        elif refused:
             why = f"{refused[0].name}: {refused[0].problem}"
             self.say(f"{why}; nothing can be promoted until it is fixed (e edits it) or left out (x)", "bad")
         elif not any(one.pending for one in some):
@@ -149,7 +158,7 @@ class PromoteScreen(Page):
     def is_ready(self) -> bool:
         """Whether the plan is complete, no connector is refused, and there is something to do."""
         some = self.promotions.values()
-        return all(one.step is not None and not one.problem for one in some) and any(one.pending for one in some)
+        return self._is_planned and not any(one.problem for one in some) and any(one.pending for one in some)
 
     @property
     def summary(self) -> str:
@@ -208,16 +217,20 @@ class PromoteScreen(Page):
         mapped = [change for change in one.rewritten if change.key not in one.edits]
         edited = [change for change in one.rewritten if change.key in one.edits]
         if mapped:
-            parts += [(f"by [promote.{there}] of config.toml\n", "$text-muted"), wording.diff(mapped), "\n"]
+            parts += [
+                (f"by [promote.{there}] of config.toml\n", "$text-muted"),
+                wording.diff(mapped, one.passwords),
+                "\n",
+            ]
         if edited:
-            parts += [("edited\n", "$text-muted"), wording.diff(edited), "\n"]
+            parts += [("edited\n", "$text-muted"), wording.diff(edited, one.passwords), "\n"]
         if not one.rewritten:
-            none = f"none: [promote.{there}] of config.toml maps none of them; e edits values\n"
+            none = f"none: no mapping in [promote.{there}] of config.toml applies; e edits values\n"
             parts.append((none, "$text-muted"))
         if one.step is not None:
             what = {CREATE: f"\nnew in {there}, {self.state}\n", UPDATE: f"\nchanges in {there}\n"}
             parts.append((what.get(one.step.action, f"\n{there} has these values already\n"), "bold"))
-            parts += [wording.diff(one.step.changes), "\n"]
+            parts += [wording.diff(one.step.changes, one.passwords), "\n"]
         return Content.assemble(*parts)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
@@ -251,7 +264,7 @@ class PromoteScreen(Page):
         if (name := self.grid.current) is not None:
             del self.promotions[name]
             self.names.remove(name)
-            self.say(f"{name} is left out" if self.names else "no connector is left: esc goes back")
+            self.draw()  # before any event draws a row of the old list
             self.action_reload()
 
     def action_open_other(self) -> None:
@@ -262,7 +275,8 @@ class PromoteScreen(Page):
             self.run_worker(self._edit(one), exit_on_error=False)
 
     async def _edit(self, one: Promotion) -> None:
-        found = await self.app.push_screen_wait(ValuesEditor(f"{one.name} in {self.other.label}", one.config))
+        editor = ValuesEditor(f"{one.name} in {self.other.label}", one.config, one.passwords)
+        found = await self.app.push_screen_wait(editor)
         if found is not None:
             one.edit(found)
             self.action_reload()
@@ -279,7 +293,7 @@ class PromoteScreen(Page):
         some = [one for one in self.promotions.values() if one.pending]
         names = "\n".join(f"{one.word} {visible(one.there)}" for one in some)
         effect = EFFECT[self.state] if any(one.word == CREATE for one in some) else ""
-        rest = "Offsets are not copied. If one fails, the others are promoted all the same; > tries the rest again."
+        rest = "Offsets are not copied. If one connector fails, the others are still promoted; > tries the rest again."
         body = Content.assemble(names, "\n\n", (" ".join(part for part in (effect, rest) if part), "$text-muted"))
         title = f"promote {counted(len(some), 'connector')} to {self.other.label}?"
         name = str(len(some)) if len(some) > 1 else ""
@@ -294,22 +308,20 @@ class PromoteScreen(Page):
 
     async def _promote(self, some: list[Promotion]) -> None:
         """One connector after the other; then plans again, so that the rest remains. An unreachable cluster ends it."""
-        down = False
+        down = self._is_planned = False
         for one in some:
             one.outcome, one.failed = "", False
         try:
             async with self.services.context().dialled(self.other) as other:
                 for number, one in enumerate(some, 1):
-                    self._tell(f"promoting {one.name}, {number} of {len(some)}", "busy")
+                    self.say(f"promoting {one.name}, {number} of {len(some)}", "busy")
                     if down:
                         one.outcome, one.failed = NOT_TRIED, True
                     else:
                         down = await self._try(one, other)
                 if not down:
                     await self._plan_steps(other)
-        except (
-            HeadraceError
-        ) as error:  # those without an outcome were not tried; otherwise only the new plan is missing
+        except HeadraceError as error:  # of connecting, before any connector was tried, or of planning again
             for one in some:
                 if not one.outcome:
                     one.outcome, one.failed = error_line(error), True
@@ -342,14 +354,11 @@ class PromoteScreen(Page):
         failed = [one for one in some if one.failed]
         done = len(some) - len(failed)
         if failed:
-            rest = f"{done} of {len(some)} promoted and kept; > tries the other {len(failed)} again, e edits values"
-            self._tell(f"{failed[0].name}: {failed[0].outcome}. {rest}", "bad")
+            again = "> tries" if self._is_planned else "F5 plans"
+            rest = f"{done} of {len(some)} promoted and kept; {again} the other {len(failed)} again, e edits values"
+            self.say(f"{failed[0].name}: {failed[0].outcome}. {rest}", "bad")
         else:
-            self._tell(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
-
-    def _tell(self, text: str, kind: str) -> None:
-        """In this page, or on the main screen if the page was left meanwhile."""
-        (self.say if self.is_attached else self.services.say)(text, kind)
+            self.say(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
 
 
 def _ink(one: Promotion) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from glob import escape
 from shlex import quote
@@ -12,9 +12,10 @@ from tui.commands.connectors.plan import CREATE, PlanStep
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step
 from tui.commands.result import TargetOutcome
 from tui.commands.targets import is_glob
+from tui.config import promotion
 from tui.config.changes import ConfigChange, changes
 from tui.config.history import summary
-from tui.config.secrets import is_masked
+from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError, Unreachable, error_line
 
 REFUSED = "refused"
@@ -24,12 +25,13 @@ NOT_TRIED = "not tried: the cluster does not answer"
 @dataclass(slots=True)
 class Promotion:
     """One connector: `source` is its config here, `mapped` after the mapping; `edits` are the user's values by key,
-    None for a removed key."""
+    None for a removed key; `passwords` are the keys of type PASSWORD."""
 
     name: str
     source: Mapping[str, str]
     mapped: Mapping[str, str]
     edits: dict[str, str | None] = field(default_factory=dict)
+    passwords: Collection[str] = ()
     step: PlanStep | None = None
     problem: str = ""  # why it cannot be promoted
     outcome: str = ""  # the result of the last attempt
@@ -62,26 +64,29 @@ class Promotion:
         return changes(self.source, self.config)
 
     def script_line(self, to: str, state: str) -> str:
-        """The script line that does the same."""
+        """The script line that does the same; secrets are masked and have to be filled in."""
         words = ["promote", quote(escape(self.name) if is_glob(self.name) else self.name), "--to", quote(to)]
         for key, value in self.edits.items():
             if key == "name":
                 words += ["--as", quote(self.there)]
+            elif value is None:
+                words += ["-r", quote(key)]
             else:
-                words += ["-r", quote(key)] if value is None else ["-s", quote(f"{key}={value}")]
+                words += ["-s", quote(f"{key}={MASK if hides(key, value, self.passwords) else value}")]
         return " ".join(words if state == STATES[0] else [*words, "--state", state])
 
     async def plan(self, other: Connect, to: str) -> None:
         """Plans the step, validated by the other cluster. Raises Unreachable; other errors become the problem."""
         self.step, self.problem = None, ""
+        if hidden := promotion.masks(self.config):
+            self.problem = f"this cluster masks {', '.join(hidden)}: e enters the value"
+            return
         try:
             self.step = await planned_step(other, to, self.name, self.config)
         except Unreachable:
             raise
         except HeadraceError as error:
-            hidden = [key for key, value in self.config.items() if is_masked(value)]
-            keys = ", ".join(hidden)
-            self.problem = f"this cluster masks {keys}: e enters the value" if hidden else error_line(error)
+            self.problem = error_line(error)
 
     async def run(self, other: Connect, to: str, state: str) -> TargetOutcome:
         """Takes the planned step. Raises HeadraceError."""

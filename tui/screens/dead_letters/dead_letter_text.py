@@ -13,7 +13,7 @@ from tui.formatting import counted
 from tui.screens.base.stack_traces import chain
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
-from tui.widgets.grid import Cell
+from tui.widgets.grid import MARK, Cell
 from tui.widgets.jsontext import coloured
 from tui.widgets.text import visible_lines
 
@@ -32,7 +32,7 @@ def group_cells(kind: str, letters: Sequence[DeadLetter], marked: int) -> Mappin
     stage, _, error = kind.rpartition(": ") if ": " not in kind else kind.partition(": ")
     newest = max(letter.timestamp for letter in letters)
     return {
-        "mark": Cell("*" if marked == len(letters) else "+" if marked else "", "grid--strong"),
+        "mark": Cell(MARK if marked == len(letters) else "+" if marked else "", "grid--accent"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(newest / 1000)), "grid--muted"),
         "origin": Cell(counted(len(letters), "record")),
         "stage": Cell(stage, "grid--muted"),
@@ -44,7 +44,7 @@ def cells(letter: DeadLetter, marked: bool, sent: SendResult | None, edited: boo
     """`sent` is the result of replaying the letter; `edited` if its value was changed for a replay."""
     origin = letter.origin
     return {
-        "mark": Cell("*" if marked else "e" if edited else "", "grid--strong"),
+        "mark": Cell(MARK if marked else "e" if edited else "", "grid--accent"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(letter.timestamp / 1000)), "grid--muted"),
         "origin": Cell(f"{origin[0]}-{origin[1]}@{origin[2]}" if origin else "?"),
         "stage": Cell(letter.error_header("stage"), "grid--muted"),

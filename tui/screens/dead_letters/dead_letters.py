@@ -37,7 +37,8 @@ OpenTopic = Callable[[str, Mapping[str, Any]], DeadLetterTopic]
 
 
 class DeadLettersScreen(Page):
-    """Shows a bounded part of the topic. Marks are kept when older letters are loaded."""
+    """Shows a bounded part of the topic. Marks are kept when older letters are loaded. A replay that was started
+    continues if the page is left."""
 
     DEFAULT_CSS = """
     DeadLettersScreen #both { height: 1fr; layout: vertical; }
@@ -259,9 +260,9 @@ class DeadLettersScreen(Page):
     def action_replay(self) -> None:
         letters = self.chosen
         if letters and not self._busy and self.services.may_change("replaying dead letters", self.say):
-            self.run_worker(self._replay(letters), exit_on_error=False)
+            self.run_worker(self._ask(letters), exit_on_error=False)
 
-    async def _replay(self, letters: list[DeadLetter]) -> None:
+    async def _ask(self, letters: list[DeadLetter]) -> None:
         instead = original_topic(self.connector.config)
         topics = sorted({one.origin[0] if one.origin else instead for one in letters} - {""})
         if not topics:
@@ -279,8 +280,11 @@ class DeadLettersScreen(Page):
         if not await self.app.push_screen_wait(dialog):
             self.say("cancelled: replay")
             return
-        self.say(f"sending {counted(len(letters), 'record')}", "busy")
         self._busy = True
+        self.services.do(self._replay(letters, instead))
+
+    async def _replay(self, letters: list[DeadLetter], instead: str) -> None:
+        self.say(f"sending {counted(len(letters), 'record')}", "busy")
         try:
             sent = [one._replace(value=self.edited.get(one.id, one.value)) for one in letters]
             outcomes = await self.services.replayed(self.connector.name, self.topic, sent, instead)
@@ -292,7 +296,8 @@ class DeadLettersScreen(Page):
         self.sent |= {one.letter.id: one for one in outcomes}
         failed = [one for one in outcomes if one.error]
         self.marked = {one.letter.id for one in failed}  # for another attempt
-        self.draw()
+        if self.is_attached:
+            self.draw()
         if failed:
             self.say(f"{len(failed)} of {len(outcomes)} were not sent and remain marked: {failed[0].error}", "bad")
         else:

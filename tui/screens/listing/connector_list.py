@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from tui.metrics.failure_rate import FailureRate
     from tui.metrics.progress import ConnectorProgress, ProgressMonitor
 
+LAG_WIDTH = 12
 # On narrow screens columns are left out in the order class, worker, trend, type, time, rate, lag; the name remains.
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True, shrinks=True),
     Column("type", "TYPE", 6, rank=4),
     Column("state", "STATE", 13),
     Column("tasks", "TASKS", 14, shrinks=True, narrow=8),
-    Column("progress", "LAG", 12, rank=1, right=True),
+    Column("progress", "LAG", LAG_WIDTH, rank=1, right=True),
     Column("rate", "REC/S", 6, rank=2, right=True),
     Column("trend", "LAST 2 MIN", 12, rank=5, floor=110),
     Column("since", "SINCE", 6, rank=3, right=True),
@@ -212,11 +213,12 @@ def _tasks(one: Connector, width: int) -> str:
 
 
 def _fails(failing: FailureRate) -> Cell:
-    """A glyph, a word and a colour, as for states, within the width of the column."""
+    """A glyph, a word and a colour, as for states; without the glyph where the column is too narrow."""
     if failing.everything:
         return Cell(f"{states.glyph('FAILED')} all fail", "grid--error")
     rate = short(round(failing.rate)) if failing.rate >= 0.5 else "<1"
-    return Cell(f"! {rate}/s fail", "grid--warning")
+    text = f"! {rate}/s fail"
+    return Cell(text if len(text) <= LAG_WIDTH else text.removeprefix("! "), "grid--warning")
 
 
 def worker_of(one: Connector) -> str:

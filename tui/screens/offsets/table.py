@@ -35,13 +35,13 @@ class OffsetTable(Grid):
             lag = lags.get(key, NOTHING)
             return {
                 "partition": Cell(partitions.shown(entry.partition)),
-                "offset": Cell(partitions.shown_offset(entry.offset), "grid--strong"),
+                "offset": Cell(partitions.offset_cell(entry.offset), "grid--strong"),
                 "lag": Cell("" if lag.records is None else f"{lag.records:,}", "grid--warning" if lag.records else ""),
                 "time": Cell(time_of(lag), "grid--muted"),
             }
 
         texts = [partitions.shown(entry.partition) for entry in rows.values()]
-        shown = [partitions.shown_offset(entry.offset) for entry in rows.values()]
+        shown = [partitions.offset_cell(entry.offset) for entry in rows.values()]
         wanted = {"partition": max(map(len, texts), default=0), "offset": max(map(len, shown), default=0)}
         self.empty = one_line(visible(instead))
         self.show(list(rows), cells, wanted)

@@ -83,5 +83,5 @@ class BrokerLag:
     def _failed(self, error: HeadraceError) -> None:
         self._paused_until = self._clock() + FAILURE_PAUSE
         if isinstance(error, Unreachable) and not self._has_failed:
-            self._say(f"no lag and throughput in the list: {error.message}")
+            self._say(f"no lag or throughput in the list: {error.message}")
         self._has_failed = True
