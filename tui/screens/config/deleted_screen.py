@@ -7,9 +7,7 @@ from collections.abc import Collection, Mapping
 from shlex import quote
 from typing import Any, ClassVar, NamedTuple
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.commands.connectors.restoring import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
@@ -25,7 +23,7 @@ from tui.offsets import partitions
 from tui.screens.base import reading
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated
-from tui.screens.base.page import Page
+from tui.screens.base.split_page import SplitPage
 from tui.screens.config.values_editor import ValuesEditor
 from tui.screens.operations.operation_runner import OperationRunner
 from tui.screens.services.cluster_services import ClusterServices
@@ -33,16 +31,8 @@ from tui.scrubbing import scrubbed_line
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.jsontext import coloured
-from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-COLUMNS = (
-    Column("name", "CONNECTOR", 24, grows=True, middle=True),
-    Column("time", "DELETED", 20),
-    Column("who", "WHO", 14, rank=1, grows=True),
-    Column("why", "WHY", 14, rank=2, grows=True),
-)
-BROAD = 140
 REST = 0.2  # seconds between a move of the cursor and the requests for the connector
 Json = Any
 
@@ -59,18 +49,16 @@ class Deletion(NamedTuple):
     passwords: frozenset[str]
 
 
-class DeletedScreen(Page):
+class DeletedScreen(SplitPage):
     """Reads the history of a connector when the cursor rests on it; edits and choices are kept for each. A restore
     that was started continues if the page is left."""
 
-    DEFAULT_CSS = """
-    DeletedScreen #both { height: 1fr; layout: vertical; }
-    DeletedScreen #connectors { height: 2fr; }
-    DeletedScreen #preview { height: 3fr; border-top: solid $border; }
-    DeletedScreen.-broad #both { layout: horizontal; }
-    DeletedScreen.-broad #connectors, DeletedScreen.-broad #preview { width: 1fr; height: 1fr; }
-    DeletedScreen.-broad #preview { border-top: none; border-left: solid $border; }
-    """
+    COLUMNS = (
+        Column("name", "CONNECTOR", 24, grows=True, middle=True),
+        Column("time", "DELETED", 20),
+        Column("who", "WHO", 14, rank=1, grows=True),
+        Column("why", "WHY", 14, rank=2, grows=True),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("R", "restore", "restore", tooltip="create the connector again; shows what is restored and asks first"),
         Binding("s", "state", "state", tooltip="the state of the restored connector"),
@@ -91,15 +79,6 @@ class DeletedScreen(Page):
         self._busy = False
         self.runner = OperationRunner(services.connection, services.operations, self.say)
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(COLUMNS, id="connectors")
-            yield Pager(id="preview")
-
-    @property
-    def grid(self) -> Grid:
-        return self.query_one("#connectors", Grid)
-
     @property
     def current(self) -> Deletion | None:
         """The deletion under the cursor, once it has been read."""
@@ -111,9 +90,6 @@ class DeletedScreen(Page):
         self.grid.focus()
         self.draw()
         self.action_reload()
-
-    def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
 
     # Reading
 
@@ -154,7 +130,7 @@ class DeletedScreen(Page):
         else:
             made = Deletion(entry, back.config, back.missing, offsets, found.by_worker, passwords(keys))
             self.deletions[name] = made
-        self._preview()
+        self.show_current()
         self.refresh_bindings()
 
     # Display
@@ -165,7 +141,7 @@ class DeletedScreen(Page):
         self.grid.show(list(self.rows), self._cells, widths, follow=True)
         count = counted(len(rows), "connector") if rows else ""
         self.head(("deleted connectors", "bold $accent"), end=count)
-        self._preview()
+        self.show_current()
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
@@ -177,14 +153,14 @@ class DeletedScreen(Page):
             "why": Cell(one["why"] or ""),
         }
 
-    def _preview(self) -> None:
+    def show_current(self) -> None:
         name = self.grid.current or ""
         found = self.deletions.get(name)
         if isinstance(found, Deletion):
             content = self._explained(name, found)
         else:
             content = Content.assemble((visible(found or ("reading its history…" if name else "")), "$text-muted"))
-        self.query_one("#preview", Pager).put(content, top=True)
+        self.pager.put(content, top=True)
 
     def _explained(self, name: str, one: Deletion) -> Content:
         kept = "by the worker" if one.by_worker else "on this machine, without secrets"
@@ -231,14 +207,7 @@ class DeletedScreen(Page):
         return [key for key in found.missing if key not in self.edits.get(name, {})]
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._preview()
         self.set_timer(REST, self._read_current)
-        self.refresh_bindings()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_switch()
 
     # Keys
 
@@ -249,18 +218,15 @@ class DeletedScreen(Page):
             return self.current is not None and not self._busy
         return action not in ("state", "edit") or self.current is not None
 
-    def action_switch(self) -> None:
-        (self.query_one("#preview") if self.grid.has_focus else self.grid).focus()
-
     def action_state(self) -> None:
         if (name := self.grid.current) is not None:
             self.states[name] = STATES[(STATES.index(self._state(name)) + 1) % len(STATES)]
-            self._preview()
+            self.show_current()
 
     def action_offsets(self) -> None:
         if (name := self.grid.current) is not None:
             self.without_offsets ^= {name}
-            self._preview()
+            self.show_current()
 
     def action_edit(self) -> None:
         if (name := self.grid.current) is not None:
@@ -277,7 +243,7 @@ class DeletedScreen(Page):
             made = changes(one.config, found)
             given = [change for change in made if change.after != "" or change.key not in one.missing]
             self.edits[name] = {change.key: change.after for change in given}
-            self._preview()
+            self.show_current()
 
     def command(self, name: str) -> UndoDelete:
         """The command that restores the connector as shown."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.config import history
@@ -16,34 +14,26 @@ from tui.config.changes import diff_lines
 from tui.config.history import ConfigEntry, ConfigHistory
 from tui.errors import HeadraceError, error_line
 from tui.formatting import one_line
-from tui.screens.base.page import Page
+from tui.screens.base.split_page import SplitPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
-from tui.widgets.pager import Pager
+from tui.widgets.grid import Cell
 from tui.widgets.text import visible
 
-COLUMNS = (
-    Column("number", "NO", 4, right=True),
-    Column("time", "TIME", 20),
-    Column("action", "ACTION", 7),
-    Column("who", "WHO", 14, rank=1, grows=True),
-    Column("changes", "CHANGES", 20, grows=True),
-)
-BROAD = 140
 
-
-class ConfigHistoryScreen(Page):
+class ConfigHistoryScreen(SplitPage):
     """Answers by `line` the command to run, empty for none."""
 
     DEFAULT_CSS = """
-    ConfigHistoryScreen #both { height: 1fr; layout: vertical; }
-    ConfigHistoryScreen #entries { height: 1fr; }
-    ConfigHistoryScreen #change { height: 1fr; border-top: solid $border; }
-    ConfigHistoryScreen.-broad #both { layout: horizontal; }
-    ConfigHistoryScreen.-broad #entries, ConfigHistoryScreen.-broad #change { width: 1fr; height: 1fr; }
-    ConfigHistoryScreen.-broad #change { border-top: none; border-left: solid $border; }
+    ConfigHistoryScreen #list, ConfigHistoryScreen #text { height: 1fr; }
     """
+    COLUMNS = (
+        Column("number", "NO", 4, right=True),
+        Column("time", "TIME", 20),
+        Column("action", "ACTION", 7),
+        Column("who", "WHO", 14, rank=1, grows=True),
+        Column("changes", "CHANGES", 20, grows=True),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("u", "undo", "undo last", tooltip="undo the last change; shows the difference and asks first"),
         Binding("R", "rollback", "roll back", tooltip="restore the whole config as before this change"),
@@ -58,23 +48,11 @@ class ConfigHistoryScreen(Page):
         self.found: ConfigHistory | None = None
         self.entries: dict[str, ConfigEntry] = {}
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(COLUMNS, id="entries")
-            yield Pager(id="change")
-
-    @property
-    def grid(self) -> Grid:
-        return self.query_one("#entries", Grid)
-
     def on_mount(self) -> None:
         self.grid.empty = "reading the history…"
         self.grid.focus()
         self.draw()
         self.action_reload()
-
-    def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
 
     def action_reload(self) -> None:
         self.run_worker(self._read(), exclusive=True, exit_on_error=False)
@@ -101,7 +79,7 @@ class ConfigHistoryScreen(Page):
         self.grid.show(list(self.entries), self._cells, widths)
         kept = "" if self.found is None else "kept by the worker" if self.found.by_worker else "kept on this machine"
         self.head(("config history", "bold $accent"), f"  {visible(self.connector)}", end=kept)
-        self._change()
+        self.show_current()
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
@@ -114,7 +92,7 @@ class ConfigHistoryScreen(Page):
             "changes": Cell(history.summary(entry.made)),
         }
 
-    def _change(self) -> None:
+    def show_current(self) -> None:
         entry = self.entries.get(self.grid.current or "")
         parts: list[str | tuple[str, str]] = []
         if entry is not None:
@@ -125,19 +103,7 @@ class ConfigHistoryScreen(Page):
             ]
             for line in diff_lines(entry.made):
                 parts.append((f"{visible(line)}\n", "$error" if line.startswith("-") else "$success"))
-        self.query_one("#change", Pager).put(Content.assemble(*parts), top=True)
-
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._change()
-        self.refresh_bindings()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_switch()
-
-    def action_switch(self) -> None:
-        (self.query_one("#change") if self.grid.has_focus else self.grid).focus()
+        self.pager.put(Content.assemble(*parts), top=True)
 
     def allows(self, action: str) -> bool:
         entry = self.entries.get(self.grid.current or "")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.commands.connectors.comparing import read_configs
@@ -19,38 +17,28 @@ from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.screens.base import program
-from tui.screens.base.page import Page
+from tui.screens.base.split_page import SplitPage
 from tui.screens.config import wording
 from tui.screens.contexts import diff_text
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
-from tui.widgets.pager import Pager
+from tui.widgets.grid import Cell
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
-COLUMNS = (
-    Column("name", "CONNECTOR", 24, grows=True, middle=True),
-    Column("kind", "DIFFERENCE", 10),
-    Column("keys", "KEYS", 20, grows=True),
-)
-BROAD = 140
 MARGIN = 3  # cells of the text's padding and scroll bar
 INKS = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
 Promote = Callable[[list[str], Profile], None]
 
 
-class DiffScreen(Page):
+class DiffScreen(SplitPage):
     """Compares all connectors of both clusters. The list is limited to `names`, if there are any; `w` shows all."""
 
-    DEFAULT_CSS = """
-    DiffScreen #both { height: 1fr; layout: vertical; }
-    DiffScreen #connectors { height: 2fr; }
-    DiffScreen #difference { height: 3fr; border-top: solid $border; }
-    DiffScreen.-broad #both { layout: horizontal; }
-    DiffScreen.-broad #connectors, DiffScreen.-broad #difference { width: 1fr; height: 1fr; }
-    DiffScreen.-broad #difference { border-top: none; border-left: solid $border; }
-    """
+    COLUMNS = (
+        Column("name", "CONNECTOR", 24, grows=True, middle=True),
+        Column("kind", "DIFFERENCE", 10),
+        Column("keys", "KEYS", 20, grows=True),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("greater_than_sign", "promote", "promote", key_display=">", tooltip="promote the marked connectors"),
         Binding("v", "view", "side by side/diff", tooltip="the differing keys side by side, or as lines of a diff"),
@@ -81,15 +69,6 @@ class DiffScreen(Page):
         self.is_mapped = self.shows_equal = self.is_unified = False
         self.is_whole = not names
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(COLUMNS, id="connectors")
-            yield Pager(id="difference")
-
-    @property
-    def grid(self) -> Grid:
-        return self.query_one("#connectors", Grid)
-
     def on_mount(self) -> None:
         self.grid.marks = self.marked
         self.grid.focus()
@@ -97,8 +76,7 @@ class DiffScreen(Page):
         self.action_reload()
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
-        self.call_after_refresh(self._difference)
+        self.call_after_refresh(self.show_current)  # its columns depend on the width
 
     # Reading
 
@@ -166,7 +144,7 @@ class DiffScreen(Page):
         marked = f"{len(self.marked)} marked  " if self.marked else ""
         ink = "bold $error" if self.other.production else "bold"
         self.head(("diff", "bold $accent"), " with ", (visible(self.other.label), ink), end=marked + mapped + total)
-        self._difference()
+        self.show_current()
         self.refresh_bindings()
 
     def _title(self, one: ConnectorDifference) -> str:
@@ -182,10 +160,9 @@ class DiffScreen(Page):
     def current(self) -> ConnectorDifference | None:
         return self.differences.get(self.grid.current or "")
 
-    def _difference(self) -> None:
-        one, pager = self.current, self.query_one("#difference", Pager)
-        width = pager.size.width - MARGIN
-        pager.put(Content("") if one is None else self._explained(one, max(40, width)), top=True)
+    def show_current(self) -> None:
+        one, width = self.current, self.pager.size.width - MARGIN
+        self.pager.put(Content("") if one is None else self._explained(one, max(40, width)), top=True)
 
     def _explained(self, one: ConnectorDifference, width: int) -> Content:
         here, there = self.services.profile.label, self.other.label
@@ -205,15 +182,6 @@ class DiffScreen(Page):
     def _made(self, one: ConnectorDifference) -> Sequence[ConfigChange]:
         return diff_text.keys_of(one, self.mapped.get(one.name), self.there.get(one.name))
 
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._difference()
-        self.refresh_bindings()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_switch()
-
     # Keys
 
     def allows(self, action: str) -> bool:
@@ -232,12 +200,9 @@ class DiffScreen(Page):
     def action_promote(self) -> None:
         self._promote(self.chosen, self.other)
 
-    def action_switch(self) -> None:
-        (self.query_one("#difference") if self.grid.has_focus else self.grid).focus()
-
     def action_view(self) -> None:
         self.is_unified = not self.is_unified
-        self._difference()
+        self.show_current()
 
     def action_mapped(self) -> None:
         self.is_mapped = not self.is_mapped

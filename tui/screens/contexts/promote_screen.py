@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.client.client import Connect
@@ -22,24 +20,16 @@ from tui.errors import HeadraceError, Unreachable, error_line
 from tui.formatting import counted, one_line
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import OpenCluster
-from tui.screens.base.page import Page
+from tui.screens.base.split_page import SplitPage
 from tui.screens.config import wording
 from tui.screens.config.values_editor import ValuesEditor
 from tui.screens.contexts.promotion import NOT_TRIED, REFUSED, Promotion, clashes
 from tui.screens.services.cluster_services import ClusterServices
 from tui.scrubbing import scrubbed_line
 from tui.widgets.columns import Column
-from tui.widgets.grid import Cell, Grid
-from tui.widgets.pager import Pager
+from tui.widgets.grid import Cell
 from tui.widgets.text import visible
 
-COLUMNS = (
-    Column("name", "CONNECTOR", 22, grows=True, middle=True),
-    Column("there", "THERE", 16, rank=1, grows=True, middle=True),
-    Column("action", "PLAN", 9),
-    Column("text", "CHANGES", 24, grows=True),
-)
-BROAD = 140
 INKS = {REFUSED: "grid--error", CREATE: "grid--success", UPDATE: "grid--warning"}
 EFFECT = {
     "STOPPED": "New connectors are created STOPPED: set their offsets there, then resume them.",
@@ -48,17 +38,18 @@ EFFECT = {
 }
 
 
-class PromoteScreen(Page):
+class PromoteScreen(SplitPage):
     """Plans at once, with nothing sent but validations. A promotion that was started continues if the page is left."""
 
     DEFAULT_CSS = """
-    PromoteScreen #both { height: 1fr; layout: vertical; }
-    PromoteScreen #connectors { height: auto; min-height: 3; max-height: 40%; }
-    PromoteScreen #plan { height: 1fr; border-top: solid $border; }
-    PromoteScreen.-broad #both { layout: horizontal; }
-    PromoteScreen.-broad #connectors, PromoteScreen.-broad #plan { width: 1fr; height: 1fr; max-height: 100%; }
-    PromoteScreen.-broad #plan { border-top: none; border-left: solid $border; }
+    PromoteScreen #list { height: auto; min-height: 3; max-height: 40%; }
     """
+    COLUMNS = (
+        Column("name", "CONNECTOR", 22, grows=True, middle=True),
+        Column("there", "THERE", 16, rank=1, grows=True, middle=True),
+        Column("action", "PLAN", 9),
+        Column("text", "CHANGES", 24, grows=True),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("greater_than_sign", "promote", "promote", key_display=">", tooltip="carry out the plan; asks first"),
         Binding("e", "edit", "edit values", tooltip="edit the config and the name of this connector there"),
@@ -76,15 +67,6 @@ class PromoteScreen(Page):
         self.state = STATES[0]
         self._is_planned = self._busy = False
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(COLUMNS, id="connectors")
-            yield Pager(id="plan")
-
-    @property
-    def grid(self) -> Grid:
-        return self.query_one("#connectors", Grid)
-
     @property
     def current(self) -> Promotion | None:
         return self.promotions.get(self.grid.current or "")
@@ -94,9 +76,6 @@ class PromoteScreen(Page):
         self.grid.focus()
         self.draw()
         self.action_reload()
-
-    def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
 
     # Planning
 
@@ -186,7 +165,7 @@ class PromoteScreen(Page):
         ink = "bold $error" if self.other.production else "bold"
         where = (visible(self.other.label) + (" PRODUCTION" if self.other.production else ""), ink)
         self.head(("promote", "bold $accent"), " to ", where, "  from", end=self.summary)
-        self._show_plan()
+        self.show_current()
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
@@ -200,9 +179,9 @@ class PromoteScreen(Page):
             "text": Cell(one.text, _ink(one)),
         }
 
-    def _show_plan(self) -> None:
+    def show_current(self) -> None:
         one = self.current
-        self.query_one("#plan", Pager).put(Content("") if one is None else self._explained(one), top=True)
+        self.pager.put(Content("") if one is None else self._explained(one), top=True)
 
     def _explained(self, one: Promotion) -> Content:
         here, there = visible(self.services.profile.label), visible(self.other.label)
@@ -233,15 +212,6 @@ class PromoteScreen(Page):
             parts += [wording.diff(one.step.changes, one.passwords), "\n"]
         return Content.assemble(*parts)
 
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._show_plan()
-        self.refresh_bindings()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_switch()
-
     # Keys
 
     def allows(self, action: str) -> bool:
@@ -251,9 +221,6 @@ class PromoteScreen(Page):
 
     def is_idle(self, action: str) -> bool:
         return self.other.read_only and action == "promote"
-
-    def action_switch(self) -> None:
-        (self.query_one("#plan") if self.grid.has_focus else self.grid).focus()
 
     def action_state(self) -> None:
         self.state = STATES[(STATES.index(self.state) + 1) % len(STATES)]

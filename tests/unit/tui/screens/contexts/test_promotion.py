@@ -24,7 +24,7 @@ def test_the_script_line_does_the_same() -> None:
     assert one.script_line("prod", "PAUSED") == line
     one.passwords = {"pin"}
     one.edit({**MAPPED, "name": "staging-a", "db.password": "new", "pin": "1234", "tasks.max": "4"})
-    shown = "promote staging-a --to prod --as staging-a -s 'db.password=********' -s 'pin=********'"
+    shown = "promote staging-a --to prod -s 'db.password=********' --as staging-a -s 'pin=********'"
     assert one.script_line("prod", "STOPPED") == shown, "secrets are masked"
 
 
