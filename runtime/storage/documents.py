@@ -88,7 +88,10 @@ class Documents:
             else:
                 self._pieces[key] = value
             return
-        head, name = json_object(value), key.decode()
+        try:
+            head, name = json_object(value), key.decode()
+        except UnicodeDecodeError as e:
+            raise MalformedRecord(f"the key is not UTF-8: {e}") from None
         if head is None:
             self._heads.pop(name, None)
         elif isinstance(head.get("document"), dict) or {"edition", "pieces"} <= head.keys():

@@ -74,11 +74,15 @@ class RestartRecords:
         documents.follow(_PREFIX, self._noted)
 
     def _noted(self, key: str, exists: bool) -> None:
-        unit, _, name = key.removeprefix(_PREFIX).partition(":")
+        text, _, name = key.removeprefix(_PREFIX).partition(":")
+        try:
+            unit = int(text)
+        except ValueError:  # written by another program
+            return
         if exists:
-            self._units.setdefault(name, set()).add(int(unit))
+            self._units.setdefault(name, set()).add(unit)
         elif units := self._units.get(name):
-            units.discard(int(unit))
+            units.discard(unit)
             if not units:
                 del self._units[name]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.herder.restarts.restart_record import RestartRecords
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.storage.documents import PIECE_SIZE, Documents, _records
 from tests.support.broker import KafkaBroker, unique
@@ -18,7 +19,8 @@ async def test_large_documents_are_complete_and_survive_a_crash_during_a_write(b
     await documents.put("small", {"n": 1})
     await logs._write(spec.topic, _records("k", new)[:-1])  # all parts except the head
     assert documents.get("k") == old
-    await documents.put("k", new)
+    foreign = [(b"\xff", b'{"document": {}}'), (b"restarts:x:c", b'{"document": {}}')]
+    await logs._write(spec.topic, [*foreign, *_records("k", new)])
     await documents.remove("small")
     await logs.close()
 
@@ -26,7 +28,8 @@ async def test_large_documents_are_complete_and_survive_a_crash_during_a_write(b
     again = Documents(logs, spec)
     await logs.start()
     await again.read_to_end()
-    assert again.get("k") == new and again.get("small") is None and again.keys("") == ["k"]
+    assert again.get("k") == new and again.get("small") is None and again.keys("") == ["k", "restarts:x:c"]
+    assert not RestartRecords(again).has("c"), "written by another program"
     await again.put("k", {"n": 2})
     assert again.get("k") == {"n": 2}
     await logs.close()
