@@ -90,7 +90,7 @@ def test_a_topic_without_a_leader_delays_no_other_task_of_the_slot(kafka: MockKa
 def test_a_fatal_error_that_would_recur_fails_the_task(kafka: MockKafka, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"one\n")
     spec = file_source(kafka, tmp_path / "in.txt", kafka.create_topic(), config={"errors.tolerance": "all"})
-    kafka.refuse(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    kafka.refuse(INIT_PRODUCER_ID, *[KafkaError.CLUSTER_AUTHORIZATION_FAILED] * 50)  # also those of offsets' producers
     task = RunningTask(spec)
     task.join()
     assert task.host.states == [State.RUNNING, State.FAILED]
