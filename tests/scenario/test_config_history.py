@@ -12,15 +12,7 @@ from tests.scenario.script_console import Console
 from tests.support import rest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
-
-
-@pytest.fixture(scope="module")
-def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {})
-    process.start()
-    yield process
-    process.stop()
+from tests.support.workers import WorkerProcess
 
 
 @pytest.fixture(params=["java_connect", "our_connect"])

@@ -16,20 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.script_console import Console
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.embedded import EmbeddedCommands
-from tests.support.workers import WorkerProcess, our_worker
-
-
-@pytest.fixture(scope="module")
-def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """One of our workers for all tests, with the test plugins."""
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder})
-    process.start()
-    yield process
-    process.stop()
+from tests.support.workers import WorkerProcess
 
 
 @pytest.fixture(params=["java_connect", "our_connect"])

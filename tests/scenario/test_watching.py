@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,17 +13,9 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.pipeline import produce
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import WorkerProcess
 
 OK, WARNING, CRITICAL, UNKNOWN = range(4)
-
-
-@pytest.fixture(scope="module")
-def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {})
-    process.start()
-    yield process
-    process.stop()
 
 
 @pytest.fixture(params=["java_connect", "our_connect"])

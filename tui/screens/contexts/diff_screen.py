@@ -17,13 +17,13 @@ from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.screens.base import program
+from tui.screens.base.filtered_page import FilteredPage
 from tui.screens.base.split_page import SplitPage
 from tui.screens.config import wording
 from tui.screens.contexts import diff_text
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
-from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
 MARGIN = 3  # cells of the text's padding and scroll bar
@@ -31,7 +31,7 @@ INKS = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
 Promote = Callable[[list[str], Profile], None]
 
 
-class DiffScreen(SplitPage):
+class DiffScreen(SplitPage, FilteredPage):
     """Compares all connectors of both clusters. The list is limited to `names`, if there are any; `w` shows all."""
 
     COLUMNS = (
@@ -65,7 +65,6 @@ class DiffScreen(SplitPage):
         self.paired: dict[str, str] = {}  # names here to names there
         self.passwords: frozenset[str] = frozenset()  # keys of type PASSWORD, of any plugin
         self.marked: set[str] = set()
-        self.text = ""
         self.is_mapped = self.shows_equal = self.is_unified = False
         self.is_whole = not names
 
@@ -130,10 +129,10 @@ class DiffScreen(SplitPage):
 
     def draw(self) -> None:
         shown = [key for key in self.scope if self.shows_equal or self.differences[key].differs]
-        keys = [key for key in shown if self.text in self.differences[key].name]
+        keys = [key for key in shown if self.filter_text.lower() in self.differences[key].name.lower()]
         if self.differences and not keys:
             scope = counted(len(self.scope), "connector")
-            self.grid.empty = f"no name contains {self.text}" if shown else f"no differences between {scope}"
+            self.grid.empty = f"no name contains {self.filter_text}" if shown else f"no differences between {scope}"
         some = [self.differences[key] for key in keys]
         widths = {"name": max((len(self._title(one)) for one in some), default=0)}
         widths["keys"] = max((len(_keys(one)) for one in some), default=0)
@@ -230,30 +229,12 @@ class DiffScreen(SplitPage):
         self.grid.marks = self.marked
         self.draw()
 
-    def action_filter(self) -> None:
-        self.open_prompt("/", self.text, lambda text: [])
-
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        event.stop()
-        if self.prompt.is_open:
-            self._filter(event.text)
-
-    def on_prompt_left(self, event: Prompt.Left) -> None:
-        event.stop()
-        self.grid.focus()
-        self._filter("")
-
-    def submitted(self, sign: str, text: str) -> None:
-        self.grid.focus()
-        self._filter(text)
-
-    def _filter(self, text: str) -> None:
-        self.text = text.strip()
+    def draw_filtered(self) -> None:
         self.draw()
 
     def action_back(self) -> None:
-        if self.text:
-            self._filter("")
+        if self.filter_text:
+            self.set_filter("")
         else:
             super().action_back()
 

@@ -12,13 +12,12 @@ from textual.binding import Binding, BindingType
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.offsets.brokers import Brokers
-from tui.screens.base.page import Page
+from tui.screens.base.filtered_page import FilteredPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.topics.topic_list import TopicSummary, topics, with_offsets
 from tui.topics.usage import TopicUse, uses
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
 COLUMNS = (
@@ -32,7 +31,7 @@ OpenTopic = Callable[[str], None]
 OpenBrokers = Callable[[Mapping[str, str]], Brokers]
 
 
-class TopicsScreen(Page):
+class TopicsScreen(FilteredPage):
     """Lists topics at once; their offsets are read for the rows on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,7 +47,6 @@ class TopicsScreen(Page):
         self._open_topic, self._open_brokers = open_topic, open_brokers
         self.topics: dict[str, TopicSummary] = {}
         self.uses: dict[str, list[TopicUse]] = {}
-        self.filter_text = ""
         self.with_internal = False
         self.by_size = False
         self._brokers: Brokers | None = None
@@ -171,27 +169,7 @@ class TopicsScreen(Page):
         self.by_size = not self.by_size
         self.draw()
 
-    # The prompt
-
-    def action_filter(self) -> None:
-        self.open_prompt("/", self.filter_text, lambda text: [])
-
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        event.stop()
-        if self.prompt.is_open:
-            self._filter(event.text)
-
-    def on_prompt_left(self, event: Prompt.Left) -> None:
-        event.stop()
-        self.grid.focus()
-        self._filter("")
-
-    def submitted(self, sign: str, text: str) -> None:
-        self.grid.focus()
-        self._filter(text)
-
-    def _filter(self, text: str) -> None:
-        self.filter_text = text.strip()
+    def draw_filtered(self) -> None:
         self.draw(follow=True)
 
 

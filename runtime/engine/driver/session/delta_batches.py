@@ -13,10 +13,14 @@ batch is staged; each published batch is a version of the table, so that the nex
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
+
+_log = logging.getLogger(__name__)
 
 _TRANSACTION = "transaction.json"
 
@@ -54,9 +58,10 @@ class DeltaBatches(StagedFiles):
                 writer.saveAsTable(self._table["table"])
             else:
                 writer.save(self._table["path"])
-        except Exception:
+        except spark_errors() as error:
             if self.load(batch, _TRANSACTION) is not None:
-                raise  # else another task has published it meanwhile
+                raise
+            _log.info("Batch %s was published or discarded by another task meanwhile: %s", batch, described(error))
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""

@@ -11,11 +11,15 @@ expired.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedBatches
+
+_log = logging.getLogger(__name__)
 
 _BATCH, _RANGES = "headrace.batch", "headrace.offsets"
 _CREATED = {"write.spark.accept-any-schema": "true"}
@@ -47,10 +51,11 @@ class IcebergBranches(StagedBatches):
         snapshot = reference.snapshotId()
         try:
             table.manageSnapshots().cherrypick(snapshot).removeBranch(branch).commit()
-        except Exception:
+        except spark_errors() as error:
             table.refresh()
             if table.refs().get(branch) is not None:
-                raise  # else another task has published it meanwhile
+                raise
+            _log.info("Batch %s was published or discarded by another task meanwhile: %s", batch, described(error))
 
     def discard(self, batch: str) -> None:
         table, branch = self._loaded(), self._prefix + batch

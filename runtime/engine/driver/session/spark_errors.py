@@ -21,6 +21,14 @@ class FailureKind(StrEnum):
     OTHER = "other"
 
 
+def spark_errors() -> tuple[type[Exception], ...]:
+    """The classes of the errors that calls of Spark and of its JVM raise."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return Py4JJavaError, PySparkException
+
+
 def described(error: BaseException) -> str:
     """The message, with that of the innermost cause in the JVM if it differs."""
     first = _first_line(str(error)) or type(error).__name__
