@@ -86,11 +86,6 @@ def _chosen(parts: Sequence[_Part], environment: str, config: Mapping[str, str |
     return [connector, *others]
 
 
-def plan_of_connector(name: str, wanted: str | None, registry: PluginRegistry) -> PluginPlan:
-    """The plan for a connector without its chain. Errors as plan()."""
-    return plan({"connector.class": name, "connector.plugin.version": wanted}, {}, registry)
-
-
 def environment_of(plugins: Sequence[Plugin], registry: PluginRegistry) -> Environment | None:
     """The environment of plugins that run together. Code that has been reloaded needs new processes, so that such an
     environment has an id of its own."""

@@ -63,11 +63,6 @@ class PlannedChange:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
 
-    @property
-    def wipes(self) -> bool:
-        """Whether the change also removes offsets of partitions that it does not name."""
-        return self.action is not OffsetAction.ALTER
-
 
 @dataclass(frozen=True, slots=True)
 class PastChange:

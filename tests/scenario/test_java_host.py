@@ -389,7 +389,7 @@ def test_a_jvm_ends_when_its_host_is_stopped() -> None:
         JavaSinkTask(host, probe("ProbeSink"))
         pid = host.pid
         assert pid is not None
-        assert host.used_heap() > 0
+        assert host.jvms[0].status().heap > 0
     gc.collect()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

@@ -21,6 +21,7 @@ from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support import rest
 from tests.support.broker import unique
+from tests.support.connect_jars import connect_jars
 from tests.support.waiting import wait_until
 
 JVM_TERMINATED = 128 + signal.SIGTERM
@@ -169,18 +170,18 @@ def java_connect(folder: Path, jvm: Sequence[str] | None = None) -> JavaConnect:
     found by their service files alone.
     """
     java = find_java()
-    connect_jars = jars.fetch("java-connect", coordinates.JAVA_CONNECT, java)
+    own_jars = connect_jars()
     class_path = sorted(jars.fetch("broker", coordinates.BROKER, java).glob("*.jar"))
     plugins = folder / "plugins"
     (plugins / "file").mkdir(parents=True, exist_ok=True)
-    for jar in sorted(connect_jars.glob("*.jar")):
+    for jar in sorted(own_jars.glob("*.jar")):
         if jar.name.startswith("connect-file-"):
             shutil.copy(jar, plugins / "file")
         else:
             class_path.append(jar)
     properties, archive = {"plugin.path": str(plugins)}, None
     if jvm is None:
-        archive = ClassArchive(java, connect_jars)
+        archive = ClassArchive(java, own_jars)
         jvm = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
         properties["plugin.discovery"] = "service_load"
     command = [str(java.program), *jvm, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]

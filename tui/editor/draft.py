@@ -88,10 +88,6 @@ class OffsetReview(NamedTuple):
     changes: tuple[OffsetChange, ...]
     left_out: tuple[Offset, ...]
 
-    @property
-    def may_be_applied(self) -> bool:
-        return not self.checked.errors and bool(self.changes)
-
 
 def unchanged(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
     text = partitions.document(base) if base else partitions.template(connector)

@@ -107,17 +107,6 @@ def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
     return [entry for entry in base if partitions.key(entry.partition) not in there]
 
 
-def inverse(made: Sequence[OffsetChange]) -> list[OffsetChange]:
-    """The changes that undo others: a new partition is reset, a reset partition is set to its former offset."""
-    back = []
-    for change in made:
-        kind = (
-            ChangeKind.RESET if change.before is None else ChangeKind.NEW if change.after is None else ChangeKind.ALTER
-        )
-        back.append(OffsetChange(kind, change.partition, change.after, change.before))
-    return back
-
-
 class OffsetConflict(NamedTuple):
     """A partition whose offset has changed since the change was computed."""
 

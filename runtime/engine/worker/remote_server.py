@@ -30,6 +30,7 @@ from runtime.engine.worker.certificate import make_certificate
 from runtime.engine.worker.server import CLOSE_REASONS, SlotLinkListener, refusal
 from runtime.logs.limited import LimitedWarnings
 from runtime.system.frames import FrameError
+from runtime.system.listening import listen
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -70,12 +71,13 @@ class RemoteServer:
         self._closing: asyncio.Event | None = None
 
     async def start(self, bind: str, host: str, port: int, folder: Path) -> RemoteAccess:
-        """Listen on an address; slots use `host`. OSError if that is not possible."""
+        """Listen on all addresses of `bind`; slots connect to `host`. OSError if that is not possible."""
         context, fingerprint = make_certificate(folder)
         work = self._serve_all(bind, port, context)
         self._thread = threading.Thread(target=asyncio.run, args=(work,), name="remote-slots", daemon=True)
         self._thread.start()
-        return RemoteAccess(host, await asyncio.wrap_future(self._opened), fingerprint)
+        port = await asyncio.wrap_future(self._opened)
+        return RemoteAccess(host.strip("[]"), port, fingerprint)  # Spark writes IPv6 addresses in brackets
 
     async def close(self) -> None:
         """Close every connection: a slot ends when its connection closes."""
@@ -87,18 +89,20 @@ class RemoteServer:
     async def _serve_all(self, bind: str, port: int, context: ssl.SSLContext) -> None:
         self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         try:
-            listener = await asyncio.to_thread(_listen, bind, port)
+            listeners = await asyncio.to_thread(listen, bind, port, _BACKLOG)
         except OSError as error:
             self._opened.set_exception(error)
             return
-        self._opened.set_result(listener.getsockname()[1])
-        accepting = asyncio.create_task(self._accept(listener, context))
+        self._opened.set_result(listeners[0].getsockname()[1])
+        accepting = [asyncio.create_task(self._accept(listener, context)) for listener in listeners]
         await self._closing.wait()
-        accepting.cancel()
-        listener.close()
+        for task, listener in zip(accepting, listeners, strict=True):
+            task.cancel()
+            listener.close()
 
     async def _accept(self, listener: socket.socket, context: ssl.SSLContext) -> None:
         """Connections count as strangers before their handshake, which costs more than anything that follows."""
+        listener.setblocking(False)
         while True:
             try:
                 connection, address = await asyncio.get_running_loop().sock_accept(listener)
@@ -288,14 +292,6 @@ class _ThreadWriter:
         self._closed = True
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._writer.close)
-
-
-def _listen(bind: str, port: int) -> socket.socket:
-    """A socket that listens on an address. OSError if that is not possible."""
-    family, _, _, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    listener = socket.create_server(address, family=family, backlog=_BACKLOG)
-    listener.setblocking(False)
-    return listener
 
 
 def _find_lost_peer(connection: socket.socket) -> None:

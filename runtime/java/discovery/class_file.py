@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 ACC_PUBLIC = 0x0001
-ACC_STATIC = 0x0008
 ACC_INTERFACE = 0x0200
 ACC_ABSTRACT = 0x0400
 

@@ -80,10 +80,6 @@ class JavaHost:
             if made.link.caller == thread
         ]  # fmt: skip
 
-    def used_heap(self) -> int:
-        """Bytes of the heap in use, of all JVMs."""
-        return sum(jvm.status().heap for jvm in self.jvms)
-
     def set_levels(self, levels: Mapping[str, str]) -> None:
         """Set the levels of loggers, by name, in present and future JVMs; `root` for all."""
         self._levels = {**self._levels, **levels}

@@ -174,19 +174,6 @@ class TransactionalWriter:
         return KafkaProblem(f"a transaction of the {what} was refused: {error.str()}")
 
 
-async def write_in_transaction(
-    settings: Mapping[str, Any], transactional_id: str, topic: str, records: Records, within: float = TIMEOUT
-) -> list[tuple[int, int]]:
-    """Fence earlier producers with this transactional id, and write records in one transaction; as
-    TransactionalWriter.write()."""
-    writer = TransactionalWriter(settings, transactional_id, within)
-    try:
-        await writer.start(topic)
-        return await writer.write(topic, records)
-    finally:
-        await writer.stop()
-
-
 def _cause(error: Any, refusals: Sequence[Any]) -> Any:
     """The refusal of a record says more than that of its transaction; the others were purged because of it."""
     if error.name() in _FENCED:

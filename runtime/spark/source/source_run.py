@@ -57,7 +57,6 @@ class SourceTaskRun:
         self._task = as_source(load_task(spec), self.control, str(spec.id))
         self._added: dict[str, PartitionProgress] = {}
         self._lock = threading.Lock()
-        self._commit_requested = False
         self._task.context = SourceContext(
             spec.config, position, self.control.wake, self._add_offsets, lambda: None, None
         )

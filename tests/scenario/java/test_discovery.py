@@ -12,14 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from runtime.embedded.broker import coordinates
 from runtime.java.discovery.java_plugin import UNDEFINED
 from runtime.java.discovery.scan import PluginDiscovery, scan
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.installer import install
-from runtime.java.jvm import jars
-from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
+from tests.support.connect_jars import connect_jars
 from tests.support.java_plugins.edge_cases import edge_case_jar
 from tests.support.workers import java_worker
 
@@ -71,7 +69,7 @@ def _apaches(plugins: Path, discovery: str, broker: KafkaBroker, folder: Path) -
         listed = httpx.get(f"{worker.url}/connector-plugins", params={"connectorsOnly": "false"}).json()
     finally:
         worker.stop()
-    own = _classes(jars.fetch("java-connect", coordinates.JAVA_CONNECT, find_java()).glob("connect-*.jar"))
+    own = _classes(connect_jars().glob("connect-*.jar"))
     return {
         (entry["class"], entry["type"], entry.get("version", UNDEFINED)) for entry in listed
         if entry["class"] not in own or entry["class"].startswith("org.apache.kafka.connect.file.")

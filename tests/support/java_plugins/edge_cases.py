@@ -10,6 +10,7 @@ from pathlib import Path
 from runtime.embedded.broker import coordinates
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
+from tests.support.connect_jars import connect_jars
 
 _SOURCES = Path(__file__).parent
 MANIFEST_VERSION = "9.9"
@@ -36,7 +37,7 @@ def _compile(target: Path, *sources: Path) -> None:
     java = find_java()
     folders = (
         jars.fetch("broker", coordinates.BROKER, java),
-        jars.fetch("java-connect", coordinates.JAVA_CONNECT, java),
+        connect_jars(),
     )
     class_path = [str(jar) for folder in folders for jar in sorted(folder.glob("*.jar"))]
     subprocess.run(

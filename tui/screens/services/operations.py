@@ -63,7 +63,6 @@ class Operation:
     started: float
     phase: Phase = Phase.REQUESTED
     accepted_at: float = 0.0
-    ended_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server reports a possible success only
@@ -167,7 +166,6 @@ class Operations:
         self._changed(operation)
 
     def _end(self, operation: Operation, phase: Phase, text: str) -> None:
-        operation.ended_at = self._clock()
         self._open.pop(operation.id, None)
         self._step(operation, phase, text)
 

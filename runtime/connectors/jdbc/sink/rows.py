@@ -42,11 +42,6 @@ class Segment:
     def __len__(self) -> int:
         return len(self.records)
 
-    @property
-    def key_columns(self) -> list[Column]:
-        """The columns of the primary key."""
-        return [column for one, column in zip(self.fields, self.columns, strict=True) if one.key]
-
     def part(self, start: int, end: int) -> Segment:
         """Some consecutive rows."""
         columns = [column[start:end] for column in self.columns]

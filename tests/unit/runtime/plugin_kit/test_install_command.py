@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates
-from runtime.java.jvm import jars
-from runtime.java.jvm.java import find_java
 from runtime.plugin_kit.cli import main
+from tests.support.connect_jars import connect_jars
 
 _COORDINATE = "org.apache.kafka:connect-file:4.3.0"
 
@@ -19,7 +17,7 @@ _COORDINATE = "org.apache.kafka:connect-file:4.3.0"
 def test_an_installed_connector_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "plugins" / "connect-file-4.3.0"
     folder.mkdir(parents=True)
-    shutil.copy(jars.fetch("java-connect", coordinates.JAVA_CONNECT, find_java()) / "connect-file-4.3.0.jar", folder)
+    shutil.copy(connect_jars() / "connect-file-4.3.0.jar", folder)
     (folder / "headrace-plugin.json").write_text(json.dumps({"coordinate": _COORDINATE}))
     worker = tmp_path / "worker.properties"
     worker.write_text(f"plugin.path={folder.parent}, /elsewhere\n")

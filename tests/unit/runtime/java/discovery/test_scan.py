@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates
 from runtime.java.discovery.java_plugin import JavaPluginType
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
-from runtime.java.jvm import jars
-from runtime.java.jvm.java import find_java
+from tests.support.connect_jars import connect_jars
 
 _SCAN = PluginDiscovery.ONLY_SCAN
 
@@ -111,4 +109,4 @@ def test_a_damaged_cache_costs_nothing_but_time(tmp_path: Path) -> None:
 
 
 def _jar(name: str) -> Path:
-    return jars.fetch("java-connect", coordinates.JAVA_CONNECT, find_java()) / f"{name}-4.3.0.jar"
+    return connect_jars() / f"{name}-4.3.0.jar"

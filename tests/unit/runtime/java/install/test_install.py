@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
 from runtime.java.install.installer import Installed, install
 from runtime.java.install.resolver import Repositories
-from runtime.java.jvm import jars
-from runtime.java.jvm.java import find_java
+from tests.support.connect_jars import connect_jars
 from tests.support.maven_repository import MavenRepository, dependencies, dependency, tar_gz
 
 _MANAGED = "<dependencyManagement>{}</dependencyManagement>"
@@ -30,7 +28,7 @@ def repository(tmp_path: Path) -> Iterator[MavenRepository]:
 @pytest.fixture(scope="session")
 def connector() -> bytes:
     """A jar with a source and a sink connector."""
-    folder = jars.fetch("java-connect", coordinates.JAVA_CONNECT, find_java())
+    folder = connect_jars()
     return (folder / "connect-file-4.3.0.jar").read_bytes()
 
 

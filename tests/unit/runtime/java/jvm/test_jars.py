@@ -13,6 +13,7 @@ from runtime.embedded.broker import coordinates
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError
 from runtime.java.jvm.java import find_java
+from tests.support.connect_jars import JAVA_CONNECT
 from tests.support.waiting import wait_until
 
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)
@@ -57,9 +58,9 @@ def test_each_list_has_its_own_folder() -> None:
     assert jars.folder_of("a", SMALL) == jars.folder_of("a", SMALL)
 
 
-@pytest.mark.parametrize("listed", [coordinates.BROKER, coordinates.JAVA_CONNECT])
+@pytest.mark.parametrize("listed", [coordinates.BROKER, JAVA_CONNECT])
 def test_coordinates_are_pinned_and_unique(listed: tuple[str, ...]) -> None:
     parts = [coordinate.split(":") for coordinate in listed]
     assert all(len(part) == 3 and all(part) for part in parts)
     assert len({f"{name}-{revision}" for _, name, revision in parts}) == len(listed)
-    assert not set(coordinates.BROKER) & set(coordinates.JAVA_CONNECT)
+    assert not set(coordinates.BROKER) & set(JAVA_CONNECT)

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
 from runtime.kafka.fencing import fence
-from runtime.kafka.log.transactional_writer import TransactionalWriter, write_in_transaction
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from tests.support.broker import KafkaBroker, unique
 from tests.support.topics import pairs
 from tests.unit.runtime.kafka.test_fencing import producer_in_transaction
@@ -64,9 +64,8 @@ async def test_a_refused_record_leaves_nothing_of_its_transaction_and_the_writer
     await writer.stop()
 
 
-async def test_a_single_write(broker: KafkaBroker) -> None:
-    topic, settings = broker.create_topic(), {"bootstrap.servers": broker.bootstrap}
-    assert await write_in_transaction(settings, unique("task"), topic, [(b"a", b"1")]) == [(0, 0)]
-    assert pairs(broker.bootstrap, topic) == [(b"a", b"1")]
+async def test_a_broker_that_does_not_answer() -> None:
+    writer = TransactionalWriter({"bootstrap.servers": "127.0.0.1:1"}, "t", 1)
     with pytest.raises(BrokerUnavailable, match="Kafka did not answer about the transactional id t"):
-        await write_in_transaction({"bootstrap.servers": "127.0.0.1:1"}, "t", topic, [(b"a", b"1")], within=1)
+        await writer.start("topic")
+    await writer.stop()
