@@ -76,8 +76,8 @@ class _Cluster:
         return connect
 
     def _remind(self, profile: Profile) -> None:
-        """Reminds the user of interrupted changes of offsets."""
-        if not files.state_folder(os.environ).joinpath("changes").is_dir():
+        """Reminds the user of interrupted changes of offsets; without any, their modules are not imported."""
+        if not any(files.state_folder(os.environ).glob("changes/*/*.json")):
             return
         from tui.offsets.change_store import change_store
 
