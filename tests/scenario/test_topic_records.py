@@ -18,8 +18,9 @@ from tests.support.schema_registry import StubRegistry
 from tests.support.workers import WorkerProcess
 from tui.errors import NotFound
 from tui.topics import reader as reading
+from tui.topics.page_scan import ReadLimits
 from tui.topics.position import around
-from tui.topics.reader import ReadLimits, TopicReader
+from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage
 
 
@@ -90,7 +91,7 @@ def test_gaps_of_transactions_are_skipped(broker: KafkaBroker, reader: TopicRead
         committed.close()
 
 
-def test_limits_of_a_page(broker: KafkaBroker, reader: TopicReader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_of_a_page(broker: KafkaBroker, reader: TopicReader) -> None:
     """A search ends after the records it may read; large records shorten a page; the next page continues there."""
     topic = broker.create_topic(partitions=2)
     write(broker, topic, 200, 2)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui.dead_letters.letters import DeadLetter
 from tui.errors import NotFound
 from tui.offsets.brokers import without_log_output
-from tui.topics.reader import ReadLimits, TopicReader, require_client
+from tui.topics.page_scan import ReadLimits
+from tui.topics.reader import TopicReader, require_client
 
 if TYPE_CHECKING:
     from confluent_kafka import Message

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from tui.errors import UsageError
 from tui.offsets import positions
 from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, RelativePosition, TimePosition
-from tui.topics.reader import Matches, ReadLimits, TopicReader
+from tui.topics.page_scan import Matches, ReadLimits
+from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage
 
 EXPECTED = (

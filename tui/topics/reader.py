@@ -8,39 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
 from tui.offsets.brokers import Brokers, without_log_output
-from tui.topics.records import RecordPage, TopicRecord, newest, oldest
+from tui.topics.page_scan import MAX_CHUNK, Chunk, Matches, PageScan, Ranges, ReadLimits
+from tui.topics.records import RecordPage, TopicRecord
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
 ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
-PAGE_TIME = 10.0  # seconds after which a page ends with the records found so far
-MAX_BYTES = 16 * 1024 * 1024  # of records held for one page
 GROUP = "headrace-console"  # required by the client, which never joins it
-MAX_CHUNK = 5_000  # records read at once
-MAX_SCANNED = 50_000  # records that one page of a search reads
-LEAST_SHARE = 20  # records read of each partition, so that a page of many partitions is in the order of time
-
-Matches = Callable[[TopicRecord], bool]
-
-
-class ReadLimits(NamedTuple):
-    """The bounds of one page."""
-
-    records: int
-    scanned: int = MAX_SCANNED
-    seconds: float = PAGE_TIME
-    bytes: int = MAX_BYTES
-
-
-class _Chunk(NamedTuple):
-    records: list[TopicRecord]
-    finished: set[int]  # the partitions of which all requested records were read
 
 
 class TopicReader:
@@ -113,45 +93,14 @@ class TopicReader:
     def _filled(
         self, topic: str, page: RecordPage, limits: ReadLimits, is_older: bool, matches: Matches | None
     ) -> RecordPage:
-        """Reads ranges next to the page, larger ones where a range held few records, until the page is full."""
-        deadline = time.monotonic() + limits.seconds
-        found, scanned, starts, ends = list[TopicRecord](), 0, dict(page.starts), dict(page.ends)
-        share, is_cut = max(-(-limits.records // max(len(starts), 1)), min(limits.records, LEAST_SHARE)), False
-        while len(found) < limits.records:
-            if is_older:
-                ranges = {p: (max(page.earliest[p], starts[p] - share), starts[p]) for p in starts}
-            else:
-                ranges = {p: (ends[p], min(page.latest[p], ends[p] + share)) for p in ends}
-            ranges = {p: span for p, span in ranges.items() if span[0] < span[1]}
-            is_cut = scanned >= limits.scanned or time.monotonic() > deadline
-            if not ranges or is_cut:
-                break
-            room = limits.bytes - sum(record.size for record in found)
-            chunk = self._read(topic, ranges, room, deadline)
-            read = [record for record in chunk.records if record.partition in chunk.finished]
-            scanned += len(read)
-            found += [record for record in read if matches is None or matches(record)]
-            for number in chunk.finished:
-                if is_older:
-                    starts[number] = ranges[number][0]
-                else:
-                    ends[number] = ranges[number][1]
-            if len(chunk.finished) < len(ranges):  # the limits of a chunk: the rest again, in smaller ranges
-                share = max(1, share // 8)
-                if sum(record.size for record in found) > limits.bytes // 2:
-                    is_cut = True
-                    break
-            elif not read:  # as where a topic was compacted
-                share *= 16
-            elif len(read) < limits.records // 2 or matches is not None:
-                share = min(share * 4, max(MAX_CHUNK // len(ranges), 1))
-        kept = newest(found, limits.records) if is_older else oldest(found, limits.records)
-        whole = page._replace(records=tuple(found), starts=starts, ends=ends, scanned=scanned, is_cut=is_cut)
-        return whole.narrowed(kept, keeps_end=is_older)
+        scan = PageScan(page, limits, is_older, matches)
+        while ranges := scan.next_ranges():
+            scan.take(ranges, self._read(topic, ranges, scan.room, scan.deadline))
+        return scan.page()
 
     # The consumer
 
-    def _read(self, topic: str, ranges: Mapping[int, tuple[int, int]], room: int, deadline: float) -> _Chunk:
+    def _read(self, topic: str, ranges: Ranges, room: int, deadline: float) -> Chunk:
         """Reads the records of these ranges of offsets, up to the limits of a chunk."""
         from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -182,7 +131,7 @@ class TopicReader:
             if done & unfinished:
                 unfinished -= done
                 consumer.incremental_unassign([TopicPartition(topic, number) for number in done & ranges.keys()])
-        return _Chunk(records, ranges.keys() - unfinished)
+        return Chunk(records, ranges.keys() - unfinished)
 
     def _open(self) -> Consumer:
         if self._consumer is None:

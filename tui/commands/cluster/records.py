@@ -9,8 +9,9 @@ from tui.commands.base import Command, CommandContext, refuse
 from tui.commands.result import Result, Table
 from tui.offsets.seek import in_thread
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
+from tui.topics.page_scan import MAX_SCANNED, ReadLimits
 from tui.topics.position import RecordPosition, page_at, parse
-from tui.topics.reader import MAX_SCANNED, ReadLimits, TopicReader
+from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage
 
 MAX_RECORDS = 10_000

@@ -27,8 +27,9 @@ from tui.screens.topics import record_text as words
 from tui.topics import position
 from tui.topics.byte_views import ByteView
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
+from tui.topics.page_scan import ReadLimits
 from tui.topics.position import RecordPosition
-from tui.topics.reader import ReadLimits, TopicReader
+from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage, TopicRecord
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
