@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,8 @@ def read(topic: dict[int, list[int]], ranges: Ranges, most: int) -> Chunk:
 def test_pages_have_each_record_once(parts: list[list[int]], is_older: bool, records: int, most: int) -> None:
     topic = {number: sorted(part) for number, part in enumerate(parts)}
     earliest, latest = dict.fromkeys(topic, 0), dict.fromkeys(topic, END)
-    edge, found, pages = latest if is_older else earliest, list[TopicRecord](), 0
+    found, pages = list[TopicRecord](), 0
+    edge: Mapping[int, int] = latest if is_older else earliest
     while True:
         scan = PageScan(RecordPage((), edge, edge, earliest, latest), ReadLimits(records), is_older, None)
         while ranges := scan.next_ranges():
