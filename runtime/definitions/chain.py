@@ -129,7 +129,7 @@ def _own_key(prefix: str, group: str, order: int, key: ConfigKey) -> ConfigKey:
 
 @dataclass(frozen=True, slots=True)
 class _Unprefixed:
-    """The recommender of a plugin's key, which knows the key and its like without the prefix."""
+    """The recommender of a plugin's key, which knows the plugin's keys without the prefix."""
 
     prefix: str
     recommender: Recommender

@@ -1,4 +1,4 @@
-"""Connectors in Spark queries: `spark.readStream.format("headrace")` and its like, for notebooks.
+"""Connectors in Spark queries: `spark.readStream.format("headrace")` and the other readers and writers, for notebooks.
 
 Spark finds the data source by itself where Headrace is installed in the environment of its driver, since the package
 `pyspark_headrace` belongs to it. register() is for sessions that do not search packages."""

@@ -47,8 +47,8 @@ class Shares:
         return range(self._task, plan.tasks, self._tasks)
 
     def read(self, out: ChunkThread, plan: SharedBatch, batch: MicroBatch | None = None) -> None:
-        """Reads the shares of this task, and continues shares that have been begun. ConnectError if the reader's
-        partitions are not those that were planned."""
+        """Reads the shares of this task, and continues those that an earlier run has started. ConnectError if the
+        reader's partitions are not those that were planned."""
         if batch is None:
             batch = self._reader.batch(plan.start, plan.end)
         if batch.partitions != plan.partitions:
@@ -91,7 +91,7 @@ class Shares:
         try:
             return self._offsets.offsets(partitions)
         except ConnectError as error:
-            _log.warning("Reading the offsets of other tasks is tried again: %s", error)
+            _log.warning("The offsets of other tasks could not be read, retrying: %s", error)
             return None
 
     def wait(self, out: ChunkThread, since: float) -> None:
@@ -101,7 +101,7 @@ class Shares:
     def _read(self, out: ChunkThread, plan: SharedBatch, batch: MicroBatch, share: int) -> None:
         done = 0
         if self._resumed:
-            found = self._begun(out, share)
+            found = self._earlier(out, share)
             if found is not None and found.batch == plan.batch:
                 if found.done:
                     return
@@ -116,7 +116,7 @@ class Shares:
         else:
             self._end(out, plan, share, done)
 
-    def _begun(self, out: ChunkThread, share: int) -> ShareProgress | None:
+    def _earlier(self, out: ChunkThread, share: int) -> ShareProgress | None:
         since = time.monotonic()
         while (found := self.progress([share])) is None:
             self.wait(out, since)
@@ -167,7 +167,7 @@ class BatchPlanner:
             at = end
 
     def _resume(self, out: ChunkThread) -> ReaderOffset:
-        """Completes the batch that an earlier run has begun; returns its end."""
+        """Completes the batch that an earlier run has started; returns its end."""
         position = self._position
         if position is None:
             return self._reader.initial()

@@ -43,7 +43,7 @@ class DataSourceTask(SourceTask):
     _thread: ChunkThread | None = None
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` in seconds determines when the reader is told again what has been committed."""
+        """`clock` in seconds determines when the reader gets the committed offset again."""
         super().__init__()
         self._clock = clock
         self._next_commit = 0.0
@@ -82,14 +82,14 @@ class DataSourceTask(SourceTask):
         return None
 
     def commit(self) -> None:
-        """Tells the reader which offset has been committed. Reading it takes a request, so not after each commit."""
+        """Passes the committed offset to the reader. Reading it takes a request, so not after each commit."""
         if not self._plans or self._clock() < self._next_commit:
             return
         self._next_commit = self._clock() + _COMMIT_INTERVAL
         try:
             committed = self.context.offsets.offset(self._source)
-        except ConnectError as error:  # the next commit() tells the reader
-            _log.debug("The reader is not told what has been committed: %s", error)
+        except ConnectError as error:  # the next commit() repeats it
+            _log.debug("The committed offset could not be read for the reader: %s", error)
             return
         if committed is not None and self._thread is not None and committed.get(OFFSET) != self._passed_on:
             self._passed_on = committed.get(OFFSET)

@@ -1,4 +1,4 @@
-"""The messages between the worker, its driver and its slots, told apart by `op`."""
+"""The messages between the worker, its driver and its slots, distinguished by `op`."""
 
 from __future__ import annotations
 

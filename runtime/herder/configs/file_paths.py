@@ -45,7 +45,7 @@ class FilePathLimit:
 
 
 _Paths = Iterator[tuple[str, str | None]]
-"""Keys with their local paths; None if what the value stands for cannot be told."""
+"""Keys with their local paths; None if the path that a value stands for is unknown."""
 
 
 def _stream(config: Mapping[str, str]) -> _Paths:

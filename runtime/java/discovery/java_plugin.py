@@ -28,7 +28,7 @@ class JavaPluginType(StrEnum):
 class JavaPlugin:
     """A plugin class. `location` is the folder or jar in `plugin.path` that isolates it, `jar` the file of its class.
 
-    `version` is None if only the class itself can tell it. `version_is_certain` is False if the version comes from the
+    `version` is None if only the class itself knows it. `version_is_certain` is False if the version comes from the
     manifest of the jar, while the class may compute another. `service_types` are the types for which the class has an
     entry in META-INF/services.
     """

@@ -25,7 +25,7 @@ FETCH_WAIT = 500
 """Milliseconds for which the broker holds a fetch while there are no records."""
 
 FETCH_WAIT_TRANSACTIONS = 50
-"""The same for topics that are written in transactions. The marker at the end of a transaction is no record, so that
+"""The same for topics that are written in transactions. The marker at the end of a transaction is not a record, so that
 the end of a topic behind a marker is noticed only with the next fetch."""
 
 _GROUP_DENIED = "GROUP_AUTHORIZATION_FAILED"  # the client looks up the coordinator of its group, which it never joins

@@ -66,7 +66,7 @@ class TransactionalWriter:
 
         BrokerUnavailable if Kafka does not answer, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
         refuses."""
-        await self._in_turn(lambda: self._start(topic), anew=True)
+        await self._in_turn(lambda: self._start(topic), restarts=True)
 
     def revoke(self) -> None:
         """Refuse writes until the next start()."""
@@ -81,16 +81,16 @@ class TransactionalWriter:
         return await self._in_turn(lambda: self._write(topic, records))
 
     async def stop(self) -> None:
-        """Forget the producer; start() makes a new one."""
+        """Forget the producer; start() creates another one."""
         await self._in_turn(self._stop)
 
-    async def _in_turn(self, call: Callable[[], _T], anew: bool = False) -> _T:
+    async def _in_turn(self, call: Callable[[], _T], restarts: bool = False) -> _T:
         """Run a call in a thread, to its end even if the caller is cancelled: the producer allows one at a time."""
-        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call, anew))))
+        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call, restarts))))
 
-    async def _exclusively(self, call: Callable[[], _T], anew: bool) -> _T:
+    async def _exclusively(self, call: Callable[[], _T], restarts: bool) -> _T:
         async with self._turn:
-            if anew:
+            if restarts:
                 self._producer, self._revoked = None, False
             was_started = self.started
             try:

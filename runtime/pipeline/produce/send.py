@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Skippable(Protocol):
-    """The callback of one message that is told when the message is skipped."""
+    """The callback of one message that is also called when the message is skipped."""
 
     def __call__(self, error: KafkaError | None, message: Message) -> None: ...
 

@@ -34,8 +34,8 @@ class MessageBatch:
     dropped: list[SourceRecord] = field(default_factory=list)
 
     def attribute(self, polled: Sequence[SourceRecord], sent: Sequence[int], end: int) -> None:
-        """Note which of the polled records the messages were made of (`sent`: their indices, in order), and which of
-        the first `end` records were dropped."""
+        """Note which of the polled records the messages were created from (`sent`: their indices, in order), and
+        which of the first `end` records were dropped."""
         start = 0
         for run in self.runs:
             places = sent[start : start + len(run.messages)]

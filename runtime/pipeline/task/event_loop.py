@@ -98,7 +98,7 @@ class TaskLoop:
     def cancel(self, call: Call) -> None:
         """Cancel a call; it may take a moment to end."""
         call.cancelled = True
-        self._post(lambda: call.task is not None and call.task.cancel())  # otherwise it has not begun
+        self._post(lambda: call.task is not None and call.task.cancel())  # otherwise it has not started
 
     def stack(self) -> str:
         """Where the plugin's calls are, as in tracebacks: the coroutines that wait, or the thread if it does not

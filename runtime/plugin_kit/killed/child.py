@@ -1,4 +1,4 @@
-"""The child process: runs one task with the worker's own pipeline until it is killed or told to stop.
+"""The child process: runs one task with the worker's own pipeline until it is killed or stopped.
 
 A source's records get a header with their mark and are returned in small batches, so that a kill arrives in the middle.
 A sink's task waits after each put(), for the same reason. Output: lines `RUNNING`, `POLLS n` every ten polls, `PUT n`

@@ -7,8 +7,8 @@
 Delta has no commits that readers do not see, hence a batch is written twice: as files before its offsets are committed,
 and to the table after that. Delta executes a version of an application once and ignores it when it is repeated, as long
 as the versions of an application rise. An application is a partition of the connector, the first one of the batch:
-whoever consumes it has published its earlier batches. The version is the next version of the table at the time when the
-batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
+the task that consumes it has published its earlier batches. The version is the next version of the table at the time
+when the batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def check_query(session: Any, sql: str) -> str:
     try:
         plan = parser.parseQuery(text)
     except ParseException:
-        statement = _name(parser.parsePlan(text))  # raises if it is no statement either
+        statement = _name(parser.parsePlan(text))  # raises unless it is a statement
         raise NotAQueryError(
             f"spark.sql must be a query, such as SELECT id FROM record, not a statement with effects ({statement})"
         ) from None
