@@ -50,4 +50,4 @@ class Unavailable(HerderError):
 
 
 NOT_HERE = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
-"""Connect's message for a request that another worker has to carry out (FACTS 8)."""
+"""Connect's message for a request that another worker has to carry out (FACTS.md, 8)."""

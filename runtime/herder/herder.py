@@ -95,7 +95,7 @@ class Herder:
         return list(java_copied(dict.fromkeys(self._configs.names())))
 
     async def expanded(self, expansions: set[str]) -> dict[str, ExpandedAnswer]:
-        """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS 3)."""
+        """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS.md, 3)."""
         names = java_ordered(dict.fromkeys(self._configs.names()))
         self._entries.keep(names)
         found = {}
@@ -220,7 +220,9 @@ class Herder:
         await self._set_target(name, TargetState.STARTED)
 
     async def stop(self, name: str) -> None:
-        """PUT /connectors/{name}/stop (KIP-875): removes the task configs, then writes the target state (FACTS 4)."""
+        """PUT /connectors/{name}/stop (KIP-875): removes the task configs, then writes the target state.
+
+        FACTS.md, 4."""
         async with self.exclusive(name):
             self._check_exists(name)
             await self._configs.put_tasks(name, [])
@@ -413,5 +415,5 @@ def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -
 
 
 def _same_plugin(cls: str, plugin: str) -> bool:
-    """Whether the class ends with the plugin's name; either may omit the suffix `Connector` (FACTS 5)."""
+    """Whether the class ends with the plugin's name; either may omit the suffix `Connector` (FACTS.md, 5)."""
     return cls.removesuffix("Connector").endswith(plugin.removesuffix("Connector"))

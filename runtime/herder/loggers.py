@@ -106,7 +106,7 @@ def _effective(name: str, known: Mapping[str, LoggerLevel]) -> str:
 def _checked(level: str) -> str:
     level = java_trim(level)
     if level.upper() not in levels.NUMBERS:
-        raise NotFound(f"invalid log level '{level}'.")  # 404, as Apache's (FACTS 9)
+        raise NotFound(f"invalid log level '{level}'.")  # 404, as Apache's (FACTS.md, 9)
     return level.upper()
 
 

@@ -27,7 +27,7 @@ _PARAMETERS = re.compile(";[^/]*")
 
 
 class Resource:
-    """The endpoint of one path. A path with GET also answers HEAD, and every path answers OPTIONS (FACTS 1)."""
+    """The endpoint of one path. A path with GET also answers HEAD, and every path answers OPTIONS (FACTS.md, 1)."""
 
     def __init__(
         self, produces: str = JSON, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler

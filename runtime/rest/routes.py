@@ -309,7 +309,7 @@ def _created(request: Request, name: str, info: InfoAnswer) -> Response:
 
 
 def _task(request: Request) -> int:
-    """The task's number. Other text is an unknown path, whose 404 has a Content-Type here (FACTS 3)."""
+    """The task's number. Other text is an unknown path, whose 404 has a Content-Type here (FACTS.md, 3)."""
     number = path_name(request, "task")
     if not _NUMBER.fullmatch(number) or not -(2**31) <= int(number) < 2**31:
         raise NotFound("HTTP 404 Not Found")

@@ -1,4 +1,4 @@
-"""The config topic: configurations and target states of connectors, in Apache Connect's own records (FACTS 7)."""
+"""The config topic: configurations and target states of connectors, in Apache Connect's own records (FACTS.md, 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offset topic: offsets of source connectors, in Apache Connect's own records (FACTS 7)."""
+"""The offset topic: offsets of source connectors, in Apache Connect's own records (FACTS.md, 7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The status topic: states of connectors and tasks and the topics that they use, in Apache Connect's own records
-(FACTS 7)."""
+(FACTS.md, 7)."""
 
 from __future__ import annotations
 

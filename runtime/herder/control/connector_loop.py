@@ -128,7 +128,7 @@ class ConnectorLoop:
         await self._hosted.close()
 
     def unassign(self) -> None:
-        """Report connector and tasks as UNASSIGNED, because the worker ends (FACTS 7)."""
+        """Report connector and tasks as UNASSIGNED, because the worker ends (FACTS.md, 7)."""
         self._tasks.unassign()
         self._hosted.unassign()
 
@@ -251,7 +251,7 @@ class ConnectorLoop:
         self._on_gone(self)
 
     async def _stop(self, stored: StoredConnector, requested: PendingRequests) -> None:
-        """Reports STOPPED at once; task statuses are removed when the tasks have ended (FACTS 3). Tasks do not wait
+        """Reports STOPPED at once; task statuses are removed when the tasks have ended (FACTS.md, 3). Tasks do not wait
         for the connector's own code."""
         await _both(self._rest(stored, requested), self._stop_tasks())
 

@@ -84,7 +84,7 @@ class HostedConnector:
         self._starts.crashes.release(self._name)
 
     def unassign(self) -> None:
-        """Report UNASSIGNED because the worker ends (FACTS 7)."""
+        """Report UNASSIGNED because the worker ends (FACTS.md, 7)."""
         if self._instance.config is not None and not self._instance.failed:
             self.show(State.UNASSIGNED)
 

@@ -1,4 +1,4 @@
-"""Parses sink offsets of a request with Apache's checks and messages (FACTS 6)."""
+"""Parses sink offsets of a request with Apache's checks and messages (FACTS.md, 6)."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class StatusBoard:
 
     def remove_connector(self, name: str) -> None:
         """Remove all statuses and topics of a deleted connector. UNASSIGNED is written first, as in Connect
-        (FACTS 7)."""
+        (FACTS.md, 7)."""
         for task in self._statuses.task_statuses(name):
             self._remove_task(TaskId(name, task))
         self._statuses.reset_topics(name)

@@ -15,7 +15,7 @@ JSON = "application/json"
 class RouterError(Exception):
     """A request refused before any handler runs: unknown path, wrong method, unacceptable media type.
 
-    Connect answers these without a Content-Type (FACTS 1).
+    Connect answers these without a Content-Type (FACTS.md, 1).
     """
 
     PHRASES = {  # noqa: RUF012 - constant
