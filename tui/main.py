@@ -128,7 +128,7 @@ def _script(options: dict[str, Any], commands: tuple[str, ...]) -> int:
     from tui import gc_tuning
 
     gc_tuning.tune_for_script()
-    from tui.script.door import ScriptOptions, run
+    from tui.script.entry import ScriptOptions, run
 
     return run(ScriptOptions(commands=commands, settings_problems=_settings_problems, **options))
 

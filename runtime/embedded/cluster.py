@@ -11,13 +11,12 @@ from pathlib import Path
 
 from runtime.embedded.broker import coordinates
 from runtime.embedded.errors import NotRunningError, StartError
-from runtime.embedded.processes.lock import HeldLock
 from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
-from runtime.system.locks import exclusive
+from runtime.system.locks import HeldLock, exclusive
 
 Report = Callable[[str], None]
 

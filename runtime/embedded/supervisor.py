@@ -19,13 +19,13 @@ from runtime.demo.create import create_once
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.errors import BusyError, StartError
 from runtime.embedded.processes import ports
-from runtime.embedded.processes.lock import HeldLock
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.processes.service import Service, wait_ready
 from runtime.embedded.processes.signals import Stopped, StopSignals
 from runtime.embedded.state import ClusterPart, ClusterPhase, ClusterState, StateFolder
 from runtime.embedded.worker import EmbeddedWorker, EmbeddedWorkerConfig
 from runtime.java.jvm.java import find_java
+from runtime.system.locks import HeldLock
 
 BROKER_PORT = 9092
 REST_PORT = 8083

@@ -1,6 +1,6 @@
-"""Maven coordinates of the jars of Apache Kafka's broker and Connect worker.
+"""Maven coordinates of the jars of Apache Kafka's broker.
 
-The lists include all dependencies with pinned versions, so that nothing is resolved when they are downloaded.
+The list includes all dependencies with pinned versions, so that nothing is resolved when they are downloaded.
 """
 
 from __future__ import annotations

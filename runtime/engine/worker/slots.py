@@ -25,7 +25,7 @@ from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import EngineSettings, session_socket
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.core_waits import CoreWaits
-from runtime.engine.worker.keeper import DriverKeeper
+from runtime.engine.worker.driver_keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.engine.worker.lost_links import LostLinks
 from runtime.engine.worker.remote_server import RemoteServer

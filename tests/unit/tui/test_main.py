@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> Run:
 
 def test_a_script_line_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from tui.script.door import ScriptOptions, run;"
+        "import sys; from tui.script.entry import ScriptOptions, run;"
         "code = run(ScriptOptions(url='http://127.0.0.1:1', commands=('get connectors',)));"
         f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
     )

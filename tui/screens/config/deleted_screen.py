@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.commands.connectors.restoring import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
+from tui.commands.connectors.deleted_connectors import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
 from tui.config import history
 from tui.config.changes import changes
 from tui.config.definitions import passwords
