@@ -12,11 +12,11 @@ from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
-from runtime.api.errors import ConfigError
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.config_keys import topic_key
 from runtime.connectors.datagen.record_generator import RecordGenerator, field_generators, fields_from_json
 from runtime.connectors.datagen.templates import TEMPLATES
+from runtime.connectors.key_conflicts import refuse_conflicts, with_conflicts
 from runtime.connectors.numbered_offsets import NumberedOffsets
 
 TOPIC, TEMPLATE, FIELDS, KEY_FIELD, SCHEMA_NAME = "topic", "template", "fields", "key.field", "schema.name"
@@ -192,16 +192,10 @@ class DatagenSourceConnector(SourceConnector):
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = super().validate(config)
-        if not any(value.errors for value in values):
-            found = {value.name: value for value in values}
-            settings = {name: value.value for name, value in found.items()}
-            for name, error in _conflicts(settings):
-                found[name].errors.append(error)
-        return values
+        return values if any(value.errors for value in values) else with_conflicts(values, _conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
-        for _, error in _conflicts(self.config_def.parse(config)):
-            raise ConfigError(error)
+        refuse_conflicts(self.config_def.parse(config), _conflicts)
         self._config = dict(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
@@ -234,14 +228,14 @@ def _key_field(settings: Mapping[str, Any]) -> str | None:
     return TEMPLATES[settings[TEMPLATE]].key_field if field is None and settings[TEMPLATE] else field
 
 
-def _conflicts(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Errors of valid values that contradict each other: the key and the message."""
+def _conflicts(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
     if (settings[TEMPLATE] is None) == (settings[FIELDS] is None):
         message = f"Set either {TEMPLATE} or {FIELDS}"
-        return [(TEMPLATE, message), (FIELDS, message)]
+        return {TEMPLATE: message, FIELDS: message}
     field = _key_field(settings)
     generator = _generator(settings, 0)
     if field and generator.key_schema(field) is None:
         names = ", ".join(one.name for one in generator.schema.fields)
-        return [(KEY_FIELD, f"Invalid value {field} for configuration {KEY_FIELD}: the fields are {names}")]
-    return []
+        return {KEY_FIELD: f"Invalid value {field} for configuration {KEY_FIELD}: the fields are {names}"}
+    return {}

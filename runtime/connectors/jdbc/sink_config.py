@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of_ignoring_case
-from runtime.api.errors import ConfigError
 from runtime.connectors.jdbc.connection_config import (
     QUOTE,
     TIME_ZONE,
@@ -21,6 +20,7 @@ from runtime.connectors.jdbc.connection_config import (
     non_blank,
     zone_of,
 )
+from runtime.connectors.key_conflicts import refuse_conflicts
 
 INSERT_MODE, BATCH_SIZE, DELETE = "insert.mode", "batch.size", "delete.enabled"
 TABLE_FORMAT, PK_MODE, PK_FIELDS = "table.name.format", "pk.mode", "pk.fields"
@@ -81,8 +81,7 @@ class SinkSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SinkSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        if problems := problems_of(parsed):
-            raise ConfigError(next(iter(problems.values())))
+        refuse_conflicts(parsed, conflicts)
         rows = RowSettings(
             parsed[TABLE_FORMAT],
             KeyMode(parsed[PK_MODE].lower()),
@@ -106,8 +105,8 @@ class SinkSettings:
         )
 
 
-def problems_of(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """Errors about keys that do not fit together, by key. Invalid values are missing in `parsed`."""
+def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
     problems: dict[str, str] = {}
     if INSERT_MODE not in parsed or PK_MODE not in parsed:
         return problems
@@ -124,15 +123,6 @@ def problems_of(parsed: Mapping[str, Any]) -> dict[str, str]:
     if parsed.get(WHITELIST) and parsed.get(INCLUDE):
         problems[INCLUDE] = f"{INCLUDE} and {WHITELIST} cannot be set together"
     return problems
-
-
-def add_problems(values: list[ConfigValue]) -> list[ConfigValue]:
-    """The validated values, with the errors of problems_of()."""
-    by_name = {value.name: value for value in values}
-    valid = {value.name: value.value for value in values if not value.errors}
-    for name, problem in problems_of(valid).items():
-        by_name[name].errors.append(problem)
-    return values
 
 
 def _distinct(name: str, value: Any) -> None:

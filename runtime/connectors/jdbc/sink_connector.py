@@ -20,9 +20,10 @@ from runtime.connectors.jdbc.sink_config import (
     InsertMode,
     KeyMode,
     SinkSettings,
-    add_problems,
+    conflicts,
     sink_keys,
 )
+from runtime.connectors.key_conflicts import with_conflicts
 
 if TYPE_CHECKING:
     from runtime.connectors.jdbc.sink.writes import SinkWrites
@@ -91,7 +92,7 @@ class JdbcSinkConnector(SinkConnector):
     config_def = ConfigDef(*sink_keys(SinkChoices()))
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return add_problems(super().validate(config))
+        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         require_sqlalchemy()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of
 from runtime.api.errors import ConfigError
@@ -22,6 +22,7 @@ from runtime.connectors.jdbc.connection_config import (
 )
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
 from runtime.connectors.jdbc.tables import TableFilter, parse_table
+from runtime.connectors.key_conflicts import refuse_conflicts
 
 MODE, INCREMENTING, TIMESTAMPS = "mode", "incrementing.column.name", "timestamp.column.name"
 DELAY, INITIAL, NON_NULL = "timestamp.delay.interval.ms", "timestamp.initial", "validate.non.null"
@@ -67,8 +68,7 @@ class SourceSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SourceSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        if problems := problems_of(parsed):
-            raise ConfigError(next(iter(problems.values())))
+        refuse_conflicts(parsed, conflicts)
         return cls(
             connection=ConnectionSettings.of(parsed),
             mode=Mode(parsed[MODE]),
@@ -95,8 +95,8 @@ class SourceSettings:
         )
 
 
-def problems_of(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """Errors about keys that do not fit together, by key. Invalid values are missing in `parsed`."""
+def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
     problems: dict[str, str] = {}
     mode = Mode(parsed[MODE]) if parsed.get(MODE) else None
     if mode is not None and mode.incrementing and not parsed.get(INCREMENTING):
@@ -116,15 +116,6 @@ def problems_of(parsed: Mapping[str, Any]) -> dict[str, str]:
     if parsed.get(WHITELIST) and parsed.get(BLACKLIST):
         problems[WHITELIST] = f"{WHITELIST} and {BLACKLIST} cannot be set together"
     return problems
-
-
-def add_problems(values: list[ConfigValue]) -> list[ConfigValue]:
-    """The validated values, with the errors of problems_of()."""
-    by_name = {value.name: value for value in values}
-    valid = {value.name: value.value for value in values if not value.errors}
-    for name, problem in problems_of(valid).items():
-        by_name[name].errors.append(problem)
-    return values
 
 
 def _expressions(name: str, value: Any) -> None:

@@ -24,9 +24,10 @@ from runtime.connectors.jdbc.source_config import (
     TYPES,
     WHITELIST,
     SourceSettings,
-    add_problems,
+    conflicts,
     source_keys,
 )
+from runtime.connectors.key_conflicts import with_conflicts
 
 if TYPE_CHECKING:
     from runtime.connectors.jdbc.source.task import SourceReads
@@ -125,7 +126,7 @@ class JdbcSourceConnector(SourceConnector):
     _monitor: TableMonitor | None = None
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return add_problems(super().validate(config))
+        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         require_sqlalchemy()

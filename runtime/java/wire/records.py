@@ -119,15 +119,7 @@ def write_sink(frame: FrameWriter, records: Sequence[SinkRecord]) -> None:
 def write_source(frame: FrameWriter, records: Sequence[SourceRecord]) -> None:
     """Source records."""
     for part in _parts(frame, records):
-        _write_common(
-            frame,
-            [record.topic for record in part],
-            [record.kafka_partition for record in part],
-            [record.timestamp for record in part],
-            ValueBatch(part[0].key_schema, [record.key for record in part]),
-            ValueBatch(part[0].value_schema, [record.value for record in part]),
-            [record.headers for record in part],
-        )
+        _write_part(frame, part)
         frame.column([record.source_partition for record in part])
         frame.column([record.source_offset for record in part])
 
@@ -148,6 +140,19 @@ def _parts(frame: FrameWriter, records: Sequence[Any]) -> Iterator[list[Any]]:
         frame.numbers(group_of)
     for number in range(len(groups)):
         yield [record for record, group in zip(records, group_of, strict=True) if group == number]
+
+
+def _write_part(frame: FrameWriter, part: Sequence[Any]) -> None:
+    """The columns that records of sources and sinks have in common."""
+    _write_common(
+        frame,
+        [record.topic for record in part],
+        [record.kafka_partition for record in part],
+        [record.timestamp for record in part],
+        ValueBatch(part[0].key_schema, [record.key for record in part]),
+        ValueBatch(part[0].value_schema, [record.value for record in part]),
+        [record.headers for record in part],
+    )
 
 
 def _write_common(
@@ -216,15 +221,7 @@ def _write_sink_batch(frame: FrameWriter, batch: SinkBatch) -> None:
 
 
 def _write_sink_part(frame: FrameWriter, part: Sequence[SinkRecord]) -> None:
-    _write_common(
-        frame,
-        [record.topic for record in part],
-        [record.kafka_partition for record in part],
-        [record.timestamp for record in part],
-        ValueBatch(part[0].key_schema, [record.key for record in part]),
-        ValueBatch(part[0].value_schema, [record.value for record in part]),
-        [record.headers for record in part],
-    )
+    _write_part(frame, part)
     frame.column([record.kafka_offset for record in part])
     frame.column([record.timestamp_type for record in part])
     frame.u8(1)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import TopicPartition
-from runtime.connectors.files.sink.definition import CONFIG, FilesSinkSettings, check_keys_together
+from runtime.connectors.files.sink.definition import CONFIG, FilesSinkSettings, conflicts
 from runtime.connectors.files.sink.task import FilesSinkTask
+from runtime.connectors.key_conflicts import with_conflicts
 
 
 class FilesSinkConnector(SinkConnector):
@@ -19,7 +20,7 @@ class FilesSinkConnector(SinkConnector):
     config_def = CONFIG
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return check_keys_together(super().validate(config))
+        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         FilesSinkSettings.of(config)

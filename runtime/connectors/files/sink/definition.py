@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
+from runtime.api.config.definition import ConfigDef, ConfigType, Importance
 from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.date_format import DatePattern
@@ -153,20 +153,17 @@ def compression_problem(file_format: FileFormat, compression: str) -> str | None
     return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
 
 
-def check_keys_together(values: list[ConfigValue]) -> list[ConfigValue]:
-    """Adds the errors of keys that do not fit each other."""
-    by_name = {value.name: value for value in values}
-    found = {name: value.value for name, value in by_name.items() if not value.errors}
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    errors: dict[str, str] = {}
     if found.get(FORMAT) and found.get(COMPRESSION):
         problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
-        if problem:
-            by_name[COMPRESSION].errors.append(problem)
+        if problem is not None:
+            errors[COMPRESSION] = problem
     if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
-        by_name["s3.secret.access.key"].errors.append(
+        errors["s3.secret.access.key"] = (
             'Missing required configuration "s3.secret.access.key": the access key needs its secret'
         )
     if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
-        by_name["azure.account.name"].errors.append(
-            'Missing required configuration "azure.account.name", which abfs:// URLs need'
-        )
-    return values
+        errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
+    return errors

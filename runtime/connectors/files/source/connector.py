@@ -14,9 +14,10 @@ from runtime.connectors.files.source.definition import (
     TASK_COUNT,
     TASK_NUMBER,
     FilesSourceSettings,
-    check_keys_together,
+    conflicts,
 )
 from runtime.connectors.files.source.task import FilesSourceTask
+from runtime.connectors.key_conflicts import with_conflicts
 
 
 class FilesSourceConnector(SourceConnector):
@@ -27,7 +28,7 @@ class FilesSourceConnector(SourceConnector):
     config_def = CONFIG
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return check_keys_together(super().validate(config))
+        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         FilesSourceSettings.of(config)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
+from runtime.api.config.definition import ConfigDef, ConfigType, Importance
 from runtime.api.config.types import invalid
-from runtime.api.errors import ConfigError
 from runtime.connectors.config_keys import grouped_key as _key
 from runtime.connectors.config_keys import topic_key
 from runtime.connectors.files.formats import FileFormat
 from runtime.connectors.files.location import FileLocation, location_keys
+from runtime.connectors.key_conflicts import refuse_conflicts
 
 TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
 ORDER, FINISHED, ARCHIVE = "order", "finished.files", "archive.url"
@@ -101,8 +101,7 @@ class FilesSourceSettings:
     def of(cls, config: Mapping[str, str]) -> FilesSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        if problem := archive_problem(parsed):
-            raise ConfigError(problem)
+        refuse_conflicts(parsed, conflicts)
         kind = parsed[FORMAT]
         return cls(
             FileLocation.of(parsed), parsed[TOPIC], None if kind == AUTO else FileFormat(kind), parsed[PATTERN],
@@ -127,10 +126,7 @@ def archive_problem(parsed: Mapping[str, Any]) -> str | None:
     return None
 
 
-def check_keys_together(values: list[ConfigValue]) -> list[ConfigValue]:
-    """Adds the errors of keys that do not fit each other."""
-    by_name = {value.name: value for value in values}
-    found = {name: value.value for name, value in by_name.items() if not value.errors}
-    if problem := archive_problem(found):
-        by_name[ARCHIVE].errors.append(problem)
-    return values
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    problem = archive_problem(found)
+    return {} if problem is None else {ARCHIVE: problem}

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import TopicPartition
-from runtime.connectors.spark.sink.definition import CONFIG, TASK, SparkSinkSettings, check_target
+from runtime.connectors.key_conflicts import with_conflicts
+from runtime.connectors.spark.sink.definition import CONFIG, TASK, SparkSinkSettings, target_conflicts
 from runtime.connectors.spark.sink.task import SparkSinkTask
 
 
@@ -19,7 +20,7 @@ class SparkSinkConnector(SinkConnector):
     config_def = CONFIG
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return check_target(super().validate(config))
+        return with_conflicts(super().validate(config), target_conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         SparkSinkSettings.of(config)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
-from runtime.api.errors import ConfigError
+from runtime.api.config.definition import ConfigDef, ConfigType, Importance
 from runtime.connectors.config_keys import grouped_key as _key
+from runtime.connectors.key_conflicts import refuse_conflicts
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -93,8 +93,7 @@ class SparkSinkSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSinkSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        for _, message in target_problems(parsed):
-            raise ConfigError(message)
+        refuse_conflicts(parsed, target_conflicts)
         return cls(
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
@@ -135,21 +134,13 @@ class SparkSinkSettings:
         return options
 
 
-def target_problems(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The keys that do not fit each other, with their errors."""
+def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
     kind = str(found.get(FORMAT) or "").lower()
     if found.get(PATH) and found.get(TABLE):
-        return [(TABLE, f"Set either {PATH} or {TABLE}, not both")]
+        return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
     if kind == Staging.ICEBERG and not found.get(TABLE):
-        return [(TABLE, f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog')]
+        return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
     if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
-        return [(PATH, f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})')]
-    return []
-
-
-def check_target(values: list[ConfigValue]) -> list[ConfigValue]:
-    """Adds the errors of keys that do not fit each other."""
-    by_name = {value.name: value for value in values}
-    for name, message in target_problems({name: v.value for name, v in by_name.items() if not v.errors}):
-        by_name[name].errors.append(message)
-    return values
+        return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
+    return {}

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.task import Offset, Partition
-from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings, check_source
+from runtime.connectors.key_conflicts import with_conflicts
+from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings, source_conflicts
 from runtime.connectors.spark.source.position import RowPosition, check_partition
 from runtime.connectors.spark.source.task import SparkSourceTask
 
@@ -20,7 +21,7 @@ class SparkSourceConnector(SourceConnector):
     config_def = CONFIG
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return check_source(super().validate(config))
+        return with_conflicts(super().validate(config), source_conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         SparkSourceSettings.of(config)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, ConfigValue, Importance
-from runtime.api.errors import ConfigError
+from runtime.api.config.definition import ConfigDef, ConfigType, Importance
 from runtime.connectors.config_keys import grouped_key as _key
 from runtime.connectors.config_keys import topic_key
+from runtime.connectors.key_conflicts import refuse_conflicts
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -83,8 +83,7 @@ class SparkSourceSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        for _, message in source_problems(parsed):
-            raise ConfigError(message)
+        refuse_conflicts(parsed, source_conflicts)
         path, kind = parsed[PATH] or "", parsed[FORMAT] or ""
         return cls(
             kind or (_DEFAULT_FORMAT if path else ""), path, parsed[TABLE] or "", parsed[SCHEMA] or "",
@@ -114,18 +113,10 @@ class SparkSourceSettings:
         }
 
 
-def source_problems(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The keys that do not fit each other, with their errors."""
+def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
     if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
-        return [(TABLE, f"Set either {TABLE}, or {FORMAT} and {PATH}, not both")]
+        return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
     if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
-        return [(FORMAT, f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})')]
-    return []
-
-
-def check_source(values: list[ConfigValue]) -> list[ConfigValue]:
-    """Adds the errors of keys that do not fit each other."""
-    by_name = {value.name: value for value in values}
-    for name, message in source_problems({name: v.value for name, v in by_name.items() if not v.errors}):
-        by_name[name].errors.append(message)
-    return values
+        return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
+    return {}
