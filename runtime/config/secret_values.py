@@ -33,6 +33,11 @@ _PIECE_LENGTH = 256
 _NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
 """Suffixes of keys whose values are passwords in every plugin."""
 
+_SECRET_NAME = re.compile(
+    r"passw|passphrase|secret|token|credential|private|api[._-]?key|access[._-]?key", re.IGNORECASE
+)
+"""Names of keys that may be passwords of a plugin whose definitions are unknown."""
+
 _JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
 _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
 
@@ -40,6 +45,11 @@ _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORE
 def is_password(key: str) -> bool:
     """Whether a key names a password."""
     return key.lower().endswith(_NAMES)
+
+
+def may_be_password(key: str) -> bool:
+    """Whether a key may be a password, if its definition is unknown."""
+    return is_password(key) or _SECRET_NAME.search(key) is not None
 
 
 def passwords(config: Mapping[str, str | None]) -> set[str]:

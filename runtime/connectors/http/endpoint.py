@@ -152,7 +152,7 @@ def _tls(connection: EndpointSettings) -> ssl.SSLContext | bool:
             context.load_cert_chain(
                 settings["http.ssl.certificate.file"],
                 settings["http.ssl.key.file"],
-                None if password is None else password.value,
+                "" if password is None else password.value,  # None would ask at the terminal
             )
     except (OSError, ValueError) as error:
         raise ConfigError(f"The files of http.ssl.* cannot be used: {error}") from error

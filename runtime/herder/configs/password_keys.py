@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from runtime.config.providers import has_variables
-from runtime.config.secret_values import HIDDEN, is_password, passwords
+from runtime.config.secret_values import HIDDEN, is_password, may_be_password, passwords
 from runtime.host.port import HostError, UnknownPluginError
 
 Describe = Callable[[str], Awaitable[list[dict[str, Any]]]]
@@ -26,7 +26,11 @@ class PasswordKeys:
         """The keys of this configuration that hold passwords."""
         found = {key for key in config if is_password(key)}
         for prefix, cls in _plugins(config):
-            found |= {prefix + key for key in await self._defined(cls) if prefix + key in config}
+            defined = await self._defined(cls)
+            if defined is None:
+                found |= {key for key in config if _is_own(key, prefix) and may_be_password(key)}
+            else:
+                found |= {prefix + key for key in defined if prefix + key in config}
         return found
 
     async def values(self, config: Mapping[str, str]) -> set[str]:
@@ -39,18 +43,24 @@ class PasswordKeys:
         keys = await self.of({**(connector or {}), **config})
         return {k: HIDDEN if k in keys and v and not has_variables(v) else v for k, v in config.items()}
 
-    async def _defined(self, cls: str) -> frozenset[str]:
+    async def _defined(self, cls: str) -> frozenset[str] | None:
+        """The keys that a plugin defines as passwords; None if its definitions are unknown, as of a removed plugin."""
         if cls not in self._by_class:
             try:
                 keys = await self._describe(cls)
             except UnknownPluginError:
-                return frozenset()  # without the plugin, the connector cannot start, so nothing can quote the values
+                return None
             except HostError as e:
                 if e.temporary:
                     raise
-                return frozenset()
+                return None
             self._by_class[cls] = frozenset(k["name"] for k in keys if k["type"] == "PASSWORD")
         return self._by_class[cls]
+
+
+def _is_own(key: str, prefix: str) -> bool:
+    """Whether a key may be one of the plugin whose keys have this prefix."""
+    return key.startswith(prefix) if prefix else not key.startswith(("transforms.", "predicates."))
 
 
 def _plugins(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,12 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
@@ -361,6 +367,16 @@ def test_tls_with_a_private_authority_and_client_certificates(tmp_path: Path) ->
                 task.put(records(1))
                 assert "failed" in str(failure(task))
         assert len(server.received) == 2
+
+
+def test_an_encrypted_key_without_its_password_is_an_error(tmp_path: Path) -> None:
+    stores = make_stores(tmp_path)
+    key = load_pem_private_key(stores.pem.read_bytes(), None)
+    encrypted = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"password"))
+    stores.pem.write_bytes(encrypted + stores.trust.read_bytes())
+    files = {"http.ssl.ca.file": str(stores.trust), "http.ssl.certificate.file": str(stores.pem)}
+    with pytest.raises(ConfigError, match=r"The files of http\.ssl"), sink("https://127.0.0.1:1", **files):
+        pass
 
 
 def test_retry_after() -> None:

@@ -155,6 +155,15 @@ async def test_readers_see_masks_for_passwords_and_variables_as_they_are(tmp_pat
     }
 
 
+async def test_keys_of_removed_plugins_are_masked_if_their_names_suggest_a_secret() -> None:
+    config = {
+        "connector.class": "Removed", "api.token": "1234", "topics": "tokens", "transforms": "token",
+        "transforms.token.type": "Transform", "transforms.token.pin": "5678", "transforms.token.field": "f",
+    }  # fmt: skip
+    masked = await Rig().host.password_keys.masked(config)
+    assert masked == {**config, "api.token": "[hidden]", "transforms.token.pin": "[hidden]"}
+
+
 @pytest.mark.parametrize("kind", [HOST_DIED, HOST_ABSENT])
 async def test_password_keys_are_looked_up_again_after_an_unavailable_host(kind: str) -> None:
     away = True
