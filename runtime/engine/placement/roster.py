@@ -259,32 +259,38 @@ class Roster:
         if not answering or not self.has_waiting:
             return
         usable = [link for link in answering if not self.extras.is_private(link.slot)]
-        room = _Room(usable, self._more_to_come(), self._clock())
-        share, crowded_out = self._fair_share(len(usable)), 0
-        for cell, queue in [*self._isolated.items(), (None, self._waiting)]:
-            for task in list(queue.values()):
-                if not task.waiting or self.tasks.get(task.spec.id) is not task:
-                    del queue[task.key]
-                    continue
-                if task.archives is None or self.suspects.rests(task.spec.id, self._clock()):
-                    continue
-                number = None if cell is None else self._slot_of(cell)
-                if number is None and isinstance(cell, EnvironmentCell):
-                    break  # a slot of another environment cannot run these tasks
-                link = room.least_loaded(task, share) if number is None else self._open_slot(number)
-                if link is not None:
-                    del queue[task.key]
-                    link.add(task)
-                    link.admission.sent(task.key, self._clock())
-                    yield task, link
-                elif number is None and share == math.inf and room.is_full:
-                    crowded_out += needed(task.spec)
-                elif number is not None or room.is_closed:
-                    break  # the tasks behind this one would have to wait too: there may be thousands
-            if cell is not None and not queue:
+        room = _Room(usable, self._fair_share(len(usable)), self._more_to_come(), self._clock())
+        for cell, queue in list(self._isolated.items()):
+            yield from self._placements_of(cell, queue, room)
+            if not queue:
                 del self._isolated[cell]
-        if crowded_out and room.links:
-            self._make_room(crowded_out, min(link.room for link in room.links))
+        yield from self._placements_of(None, self._waiting, room)
+        if room.crowded_out and room.links:
+            self._make_room(room.crowded_out, min(link.room for link in room.links))
+
+    def _placements_of(
+        self, cell: Hashable | None, queue: dict[Key, TaskRun], room: _Room
+    ) -> Iterator[tuple[TaskRun, SlotLink]]:
+        for task in self._ready(queue):
+            number = None if cell is None else self._slot_of(cell)
+            if number is None and isinstance(cell, EnvironmentCell):
+                return  # a slot of another environment cannot run these tasks
+            link = room.least_loaded(task) if number is None else self._open_slot(number)
+            if link is not None:
+                del queue[task.key]
+                link.add(task)
+                link.admission.sent(task.key, self._clock())
+                yield task, link
+            elif number is not None or room.is_closed:
+                return  # the tasks behind this one would have to wait too: there may be thousands
+
+    def _ready(self, queue: dict[Key, TaskRun]) -> Iterator[TaskRun]:
+        """The tasks of a queue that a slot could start now. Forgets those that no longer wait."""
+        for task in list(queue.values()):
+            if not task.waiting or self.tasks.get(task.spec.id) is not task:
+                del queue[task.key]
+            elif task.archives is not None and not self.suspects.rests(task.spec.id, self._clock()):
+                yield task
 
     def returned(self, link: SlotLink, task: TaskRun) -> None:
         """The slot could not start the task, which waits again."""
@@ -426,34 +432,39 @@ class Roster:
 class _Room:
     """Free room in shared slots while tasks are being placed."""
 
-    def __init__(self, links: list[SlotLink], more_to_come: bool, now: float) -> None:
-        self.links, self._more_to_come, self._now = links, more_to_come, now
-        self.is_full = False
-        """Whether the last task found no room for its file descriptors, or every slot is at its limit of tasks."""
+    def __init__(self, links: list[SlotLink], share: float, more_to_come: bool, now: float) -> None:
+        """`share`: the most tasks of a slot, while other slots are expected."""
+        self.links, self._share, self._more_to_come, self._now = links, share, more_to_come, now
         self.is_closed = False
         """Whether the last task found room, but no slot that may start another task now."""
+        self.crowded_out = 0
+        """File descriptors of the tasks for which there is no room, although no slot is expected soon."""
 
-    def least_loaded(self, task: TaskRun, share: float) -> SlotLink | None:
+    def least_loaded(self, task: TaskRun) -> SlotLink | None:
         """The slot for a task, apart from other tasks of its connector if possible; None if the task should wait."""
-        self.is_full = self.is_closed = False
+        self.is_closed = False
         needs, connector = needed(task.spec), task.spec.connector
 
         def load(link: SlotLink) -> tuple[int, ...]:
             return link.leaks, _full(link, needs), link.connectors[connector], len(link.tasks), link.slot
 
-        links = [link for link in self.links if len(link.tasks) < min(link.max_tasks, share)]
+        links = [link for link in self.links if len(link.tasks) < min(link.max_tasks, self._share)]
         if not links:
-            self.is_full = bool(self.links) and share == math.inf
-            self.is_closed = not self.is_full
+            self._no_room(needs, is_closed=not self.links or self._share < math.inf)
             return None
         best = min([link for link in links if link.admission.responds(self._now)] or links, key=load)
         if self._more_to_come and _full(best, needs):
-            self.is_full = True
+            self._no_room(needs, is_closed=False)
             return None
         if best.admission.is_open(self._now):
             return best
         self.is_closed = True
         return None
+
+    def _no_room(self, needs: int, is_closed: bool) -> None:
+        self.is_closed = is_closed
+        if self._share == math.inf and not is_closed:
+            self.crowded_out += needs
 
 
 def _full(link: SlotLink, needs: int) -> bool:
