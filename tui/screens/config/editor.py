@@ -28,7 +28,7 @@ class ConfigEditor(JsonArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
         Binding("escape,ctrl+c", "leave", "back, text is kept", key_display="esc"),
-        Binding("f3,ctrl+t", "turn", "JSON/key=value", key_display="F3"),
+        Binding("f3,ctrl+t", "convert", "JSON/key=value", key_display="F3"),
         Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
     ]
 
@@ -68,8 +68,8 @@ class ConfigEditor(JsonArea):
     def action_leave(self) -> None:
         self.post_message(self.Command("leave"))
 
-    def action_turn(self) -> None:
-        self.post_message(self.Command("turn"))
+    def action_convert(self) -> None:
+        self.post_message(self.Command("convert"))
 
     def action_reload(self) -> None:
         self.post_message(self.Command("reload"))

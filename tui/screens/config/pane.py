@@ -250,14 +250,14 @@ class ConfigPane(Pane):
             return
         elif event.action == "apply":
             self.apply()
-        elif event.action == "turn":
-            self.turn()
+        elif event.action == "convert":
+            self.convert()
         elif self.connector is not None:
             self.unsay()
             self.drafts.pop(self.name_shown, None)
             self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
 
-    def turn(self) -> None:
+    def convert(self) -> None:
         one = self.drafts[self.name_shown]
         converted = one.converted()
         if converted is None:

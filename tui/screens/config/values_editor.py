@@ -101,7 +101,7 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
     def _leave(self) -> None:
         self.dismiss(None)
 
-    def _turn(self) -> None:
+    def _convert(self) -> None:
         found = read(self.editor.text, self.editor.form)
         if not found.problems:
             self.editor.form = self.editor.form.other

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from tui.screens.home.base import HomeBase
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-CHANGES = ("edit", "undo", "mark", "bulk", "apply", "forget", "travel", "create")  # actions that only lead to changes
+CHANGES = (
+    "edit",
+    "undo",
+    "mark",
+    "bulk",
+    "apply",
+    "forget",
+    "set_by_time",
+    "create",
+)  # actions that only lead to changes
 
 
 class KeyEnablement:

@@ -18,7 +18,7 @@ class SortMenu(KeyMenu[ListOrder]):
     DEFAULT_CSS = "SortMenu > Vertical { width: 62; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,S,ctrl+c", "close", "close", key_display="esc"),
-        Binding(REVERSE, "turn", "reverse the order"),
+        Binding(REVERSE, "reverse", "reverse the order"),
         *(Binding(order.key, f"pick('{name}')", name, show=False) for name, order in ORDERS.items()),
     ]
 
@@ -45,5 +45,5 @@ class SortMenu(KeyMenu[ListOrder]):
     def action_pick(self, name: str) -> None:
         self.dismiss(self.current.then(name))
 
-    def action_turn(self) -> None:
+    def action_reverse(self) -> None:
         self.dismiss(self.current.then(self.current.by))

@@ -53,7 +53,11 @@ class OffsetsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "w", "travel", "set by time", id="offsets-travel", tooltip="set a sink to a time, earliest, latest, or ±N"
+            "w",
+            "set_by_time",
+            "set by time",
+            id="offsets-set-by-time",
+            tooltip="set a sink to a time, earliest, latest, or ±N",
         ),
         Binding("v", "records", "records", id="offsets-records", tooltip="the records at this offset"),
         Binding("f4", "record_here", "record", key_display="F4", tooltip="the record at the offset in this line"),
@@ -86,7 +90,7 @@ class OffsetsPane(Pane):
         """Only the offsets of sinks are positions in topics."""
         if action in ("records", "record_here") and self.is_editing is not (action == "record_here"):
             return False
-        is_known = action in ("travel", "records", "record_here")
+        is_known = action in ("set_by_time", "records", "record_here")
         return not is_known or (self.connector is not None and self.connector.type != "source")
 
     # Display
@@ -201,7 +205,7 @@ class OffsetsPane(Pane):
         if self.connector is not None:
             self.services.do(self.controller.undo(self.connector.name))
 
-    def action_travel(self) -> None:
+    def action_set_by_time(self) -> None:
         """Opens the editor with the offsets of a point in time."""
         if self.connector is None or self.is_editing:
             return
