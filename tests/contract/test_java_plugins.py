@@ -65,7 +65,7 @@ def test_all_connectors_answer_as_in_apaches_worker(
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_connectors_whose_systems_are_not_at_hand_answer_as_in_apaches_worker(
+def test_connectors_of_unavailable_systems_answer_as_in_apaches_worker(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     coordinates = (DEBEZIUM_MYSQL, DEBEZIUM_SQL_SERVER, DEBEZIUM_MONGO, PUBSUB)
