@@ -5,12 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-USAGE = """usage: headrace worker distributed FILE.properties
-       headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]
+WORKER_USAGE = """usage: headrace worker distributed FILE.properties
+       headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]"""
+
+DOCTOR_USAGE = "usage: headrace doctor [--config FILE.properties]"
+
+USAGE = f"""{WORKER_USAGE}
        headrace embedded up|down|status|run
        headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
        headrace plugin new|list|test|run|install ...
-       headrace doctor [--config WORKER.properties]"""
+       {DOCTOR_USAGE.removeprefix("usage: ")}"""
+
+WORKER_HELP = f"""{WORKER_USAGE}
+
+Runs a Connect worker until SIGTERM or ^C. FILE has the properties of Apache's worker: see docs/properties.md.
+
+  distributed   connectors, offsets and states are in Kafka; workers with the same group.id share them
+  standalone    connectors are in the given files, source offsets in offset.storage.file.filename"""
+
+DOCTOR_HELP = f"""{DOCTOR_USAGE}
+
+Checks this machine for what Headrace needs, and with --config the plugin.path of a worker. The exit code is 1 if an
+installed part cannot work."""
 
 USAGE_ERROR = 2
 
@@ -18,6 +34,12 @@ USAGE_ERROR = 2
 def main(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code: 0 done, 1 failed, 2 usage."""
     match list(argv):
+        case ["worker", *rest] if _asks_for_help(rest):
+            print(WORKER_HELP)
+            return 0
+        case ["doctor", "-h" | "--help"]:
+            print(DOCTOR_HELP)
+            return 0
         case ["worker", "distributed", file]:
             from runtime.worker import worker
 
@@ -46,15 +68,20 @@ def main(argv: Sequence[str]) -> int:
             from runtime.plugin_kit import cli as plugin
 
             return plugin.main(rest)
-        case ["worker" | "doctor", "-h" | "--help"]:
-            print(USAGE)
-            return 0
         case ["worker", "distributed" | "standalone"]:
-            return _refuse(f"headrace worker: the worker's properties file is missing\n{USAGE}")
+            return _refuse(f"headrace worker: the worker's properties file is missing\n{WORKER_USAGE}")
         case ["worker", mode, *_]:
-            return _refuse(f"headrace worker: {mode!r} is neither distributed nor standalone\n{USAGE}")
+            return _refuse(f"headrace worker: {mode!r} is neither distributed nor standalone\n{WORKER_USAGE}")
+        case ["worker"]:
+            return _refuse(WORKER_USAGE)
+        case ["doctor", *_]:
+            return _refuse(DOCTOR_USAGE)
         case _:
             return _refuse(USAGE)
+
+
+def _asks_for_help(words: Sequence[str]) -> bool:
+    return not {"-h", "--help"}.isdisjoint(words)
 
 
 def _refuse(message: str) -> int:

@@ -7,10 +7,17 @@ import pytest
 from runtime.main import main
 
 
-@pytest.mark.parametrize("words", [["worker", "--help"], ["doctor", "-h"]])
-def test_help_is_printed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        (["worker", "--help"], "usage: headrace worker distributed FILE"),
+        (["worker", "distributed", "-h"], "usage: headrace worker distributed FILE"),
+        (["doctor", "-h"], "usage: headrace doctor [--config FILE"),
+    ],
+)
+def test_help_is_printed(words: list[str], usage: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
-    assert "headrace worker distributed FILE" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(usage)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +26,7 @@ def test_help_is_printed(words: list[str], capsys: pytest.CaptureFixture[str]) -
         (["worker"], "usage: headrace worker"),
         (["worker", "distributed"], "the worker's properties file is missing"),
         (["plugin"], "usage: headrace plugin"),
+        (["doctor", "all"], "usage: headrace doctor"),
         (["worker", "standalon", "w.properties"], "'standalon' is neither distributed nor standalone"),
     ],
 )
