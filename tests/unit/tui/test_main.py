@@ -122,7 +122,7 @@ def test_help_and_version(run: Run) -> None:
 
 def test_a_closed_pipe_is_not_an_error(run: Run) -> None:
     script = f"{sys.executable} -m tui.main -c help help help | head -n 1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, timeout=TIMEOUT)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] in ("0", "141")
 
@@ -130,7 +130,7 @@ def test_a_closed_pipe_is_not_an_error(run: Run) -> None:
 def test_a_full_disk_is_reported() -> None:
     command = [sys.executable, "-m", "tui.main", "-c", "help"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=30)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=TIMEOUT)
     assert done.returncode == 1
     assert done.stderr == "headrace: standard output: No space left on device\n"
 
@@ -164,7 +164,9 @@ def test_terminals_that_cannot_show_the_screen(term: str, columns: int, message:
 def test_a_closed_standard_output_is_an_error_without_a_traceback(words: str, tmp_path: Path) -> None:
     line = f"{sys.executable} -m tui.main {words} >&-"
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=TIMEOUT
+    )
     assert (done.returncode, done.stderr) == (1, "headrace: standard output: Bad file descriptor\n")
 
 
@@ -172,5 +174,7 @@ def test_a_closed_standard_output_is_an_error_without_a_traceback(words: str, tm
 def test_other_closed_streams_are_harmless(closed: str, tmp_path: Path) -> None:
     line = f"{sys.executable} -m tui.main -c 'get contexts -o json' {closed}"
     env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    done = subprocess.run(["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=TIMEOUT
+    )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
