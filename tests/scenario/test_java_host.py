@@ -184,6 +184,13 @@ def test_transformations_and_predicates_of_java() -> None:
     assert changed is not None
     assert changed.value == {"a": 1, "topic": "t", "s": "v"}
     assert (changed.source_offset, changed.headers, changed.timestamp) == ({"o": 2}, record.headers, 5)
+    copies = step.apply_run([(step, None, False)], [record, record], True)
+    assert [copy.headers for copy in copies] == [record.headers] * 2
+    assert copies[0].headers is not copies[1].headers, "equal headers cross once"
+    other = SourceRecord({"p": 1}, {"o": 3}, "t", {"a": 1}, headers=[("h", STRING_SCHEMA, "y"), ("i", INT32_SCHEMA, 1)])
+    mixed = [record, other, SourceRecord({"p": 1}, {"o": 4}, "t", {"a": 1})]
+    changed_headers = [each.headers for each in step.apply_run([(step, None, False)], mixed, True)]
+    assert changed_headers == [record.headers, other.headers, None]
     sunk = step.apply(SinkRecord("t", 3, None, None, None, {"a": 1}, 9, 5))
     assert sunk is not None
     assert (sunk.value["topic"], sunk.kafka_partition, sunk.kafka_offset) == ("t", 3, 9)

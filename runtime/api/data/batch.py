@@ -115,7 +115,7 @@ class SourceBatch(_Batch[SourceRecord]):
         return [
             SourceRecord(partition, offset_of(n), topic, value, schema, key, key_schema, None, time, headers)
             for n, (topic, value, key, time, headers) in enumerate(
-                zip(self._topics, self.values.rows, self.keys.rows, self.times, _one_each(self.headers), strict=True)
+                zip(self._topics, self.values.rows, self.keys.rows, self.times, one_each(self.headers), strict=True)
             )
         ]
 
@@ -164,7 +164,7 @@ class SinkBatch(_Batch[SinkRecord]):
             )
             for topic, message, partition, key, value, offset, time, kind, headers in zip(
                 self._topics, self.messages, self.partitions(), self.keys.rows, self.values.rows, self.offsets(),
-                self.timestamps(), self.timestamp_types(), _one_each(self.headers), strict=True
+                self.timestamps(), self.timestamp_types(), one_each(self.headers), strict=True
             )
         ]  # fmt: skip
 
@@ -215,7 +215,7 @@ class _MessageColumns:
         return types, list(map(itemgetter(1), found))
 
 
-def _one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:
+def one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:
     """Copies headers that all records share, since a task may change those of one record."""
     if type(headers) is ConstantColumn and headers.value is not None:
         return [list(headers.value) for _ in headers]

@@ -41,6 +41,37 @@ class ConstantColumn(Sequence[Any]):
         return ConstantColumn(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
 
 
+class StructColumn(Sequence[dict[str, Any]]):
+    """A column of structs, or of maps with the same text keys, none of them null: a column for each field. The
+    dictionaries are created when one is asked for."""
+
+    __slots__ = ("_count", "_rows", "columns")
+
+    def __init__(self, columns: Mapping[str, Column], count: int) -> None:
+        self.columns, self._count = columns, count
+        self._rows: list[dict[str, Any]] | None = None
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dictionary for each record."""
+        if self._rows is None:
+            names, rows = tuple(self.columns), zip(*self.columns.values(), strict=True)
+            self._rows = [dict(zip(names, row, strict=True)) for row in rows] if names else self._empty()
+        return self._rows
+
+    def _empty(self) -> list[dict[str, Any]]:
+        return [{} for _ in range(self._count)]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+
 def constant_if_equal(values: Sequence[Any]) -> Column:
     """The values; a ConstantColumn if all are equal and there is at least one."""
     count = len(values)
@@ -94,10 +125,8 @@ class ValueBatch:
         if self._rows is None and self.utf8 is not None:
             self._rows = _decoded(self.utf8)
         if self._rows is None:
-            columns = self._columns or {}
-            names, rows = tuple(columns), zip(*columns.values(), strict=True)
-            found: Column = [dict(zip(names, row, strict=True)) for row in rows] if names else self._empty()
-            self._rows = found if self.layout is None else [_java_map(row, self.layout) for row in found]
+            found = StructColumn(self._columns or {}, self.count)
+            self._rows = found.rows if self.layout is None else [_java_map(row, self.layout) for row in found]
         return self._rows
 
     @property
@@ -107,9 +136,6 @@ class ValueBatch:
             return self.rows[0]
         row = {name: column[0] for name, column in (self._columns or {}).items()}
         return row if self.layout is None else _java_map(row, self.layout)
-
-    def _empty(self) -> Column:
-        return [{} for _ in range(self.count)]
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -148,6 +174,8 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
 
 def _keys(rows: Column) -> tuple[str, ...]:
     """The keys of these maps; MixedBatchError if the maps differ in keys or in their order."""
+    if type(rows) is StructColumn:
+        return tuple(rows.columns)
     if set(map(type, rows)) != {dict}:
         raise MixedBatchError
     found = set(map(tuple, rows))
@@ -170,6 +198,8 @@ def columns_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
     if not names:
         raise MixedBatchError
     try:
+        if type(rows) is StructColumn:
+            return {name: rows.columns[name] for name in names}
         return {name: list(map(itemgetter(name), rows)) for name in names}
     except (KeyError, TypeError, IndexError) as error:
         raise MixedBatchError from error
@@ -187,7 +217,11 @@ def _fields_of(names: tuple[str, ...], rows: Column) -> dict[str, Column]:
 
 def value_types(column: Column) -> set[type]:
     """The Python types in a column."""
-    return {type(column.value)} if type(column) is ConstantColumn else set(map(type, column))
+    if type(column) is ConstantColumn:
+        return {type(column.value)}
+    if type(column) is StructColumn:
+        return {dict} if len(column) else set()
+    return set(map(type, column))
 
 
 class BatchMetadata(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from runtime.api.data.batch import one_each
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError
 from runtime.api.transformation import Predicate, Record, RecordT, Transformation
@@ -101,7 +102,7 @@ def _sink_values(group: RecordColumns) -> list[tuple[Any, ...]]:
         (topic, partition, group.keys.schema, key, group.values.schema, value, offset, time, headers)
         for topic, partition, key, value, offset, time, headers in zip(
             group.topics, group.partitions, group.keys.rows, group.values.rows, group.first, group.times,
-            group.headers, strict=True,
+            one_each(group.headers), strict=True,
         )
     ]  # fmt: skip
 

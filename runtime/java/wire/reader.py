@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
+from runtime.api.data.columns import Column, ConstantColumn, StructColumn, ValueBatch
 from runtime.api.data.logical import DATE, TIME, date_of, datetime_of, decimal_of, time_of
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.java.wire import tags
@@ -169,13 +169,13 @@ class FrameReader:
         return {self.string() or "": self.column(count, of_values) for _ in range(self.i32())}
 
     def _records(self, count: int, schema: Schema | None) -> Column:
-        return _rows(self._named(count, schema), count)
+        return StructColumn(self._named(count, schema), count)
 
     def _fields(self, count: int, schema: Schema | None) -> dict[str, Column]:
         return {field.name: self.column(count, field.schema) for field in (schema.fields if schema is not None else ())}
 
     def _structs(self, count: int, schema: Schema | None) -> Column:
-        return _rows(self._fields(count, self.schema()), count)
+        return StructColumn(self._fields(count, self.schema()), count)
 
     def _decimals(self, count: int, schema: Schema | None) -> Column:
         return [decimal_of(unscaled, scale) for scale, unscaled in (self._decimal() for _ in range(count))]
@@ -195,13 +195,6 @@ class FrameReader:
         if name == DATE:
             return [date_of(ms // _DAY_MS) for ms in times]
         return [time_of(ms) for ms in times] if name == TIME else [datetime_of(ms) for ms in times]
-
-
-def _rows(columns: dict[str, Column], count: int) -> list[dict[str, Any]]:
-    names = tuple(columns)
-    if not names:
-        return [{} for _ in range(count)]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _array(code: str) -> Callable[[FrameReader, int, Schema | None], Column]:

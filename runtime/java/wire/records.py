@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from runtime.api.data.batch import SinkBatch, SourceBatch
+from runtime.api.data.batch import SinkBatch, SourceBatch, one_each
 from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
 from runtime.api.data.schema import Schema
+from runtime.java.wire import tags
 from runtime.java.wire.reader import FrameReader
 from runtime.java.wire.writer import FrameWriter
 
@@ -33,15 +34,18 @@ class RecordColumns:
 
 
 def _headers(frame: FrameReader, count: int) -> Column:
-    if not frame.u8():
+    kind = frame.u8()
+    if kind == tags.NO_HEADERS:
         return ConstantColumn(None, count)
-    sizes = frame.numbers(count)
+    same = kind == tags.SAME_HEADERS
+    sizes = frame.numbers(1 if same else count)
     total = sum(sizes)
     names = frame.column(total)
     schemas = [frame.schema() for _ in range(total)]
     values = frame.column(total)
     each = zip(names, schemas, map(of_schema, values, schemas), strict=True)
-    return [[next(each) for _ in range(size)] or None for size in sizes]
+    headers = [[next(each) for _ in range(size)] or None for size in sizes]
+    return ConstantColumn(headers[0], count) if same else headers
 
 
 def of_schema(value: Any, schema: Schema | None) -> Any:
@@ -76,7 +80,7 @@ def source_records(group: RecordColumns) -> list[SourceRecord]:
         )
         for source, offset, topic, value, key, partition, time, headers in zip(
             group.first, group.second.rows, group.topics, group.values.rows, group.keys.rows, group.partitions,
-            group.times, group.headers, strict=True,
+            group.times, one_each(group.headers), strict=True,
         )
     ]  # fmt: skip
 
@@ -176,10 +180,13 @@ def _write_common(
 
 
 def _write_headers(frame: FrameWriter, headers: Sequence[Headers | None]) -> None:
-    if (type(headers) is ConstantColumn and not headers.value) or not any(headers):
-        frame.u8(0)
+    same = type(headers) is ConstantColumn
+    if not any(headers[:1] if same else headers):
+        frame.u8(tags.NO_HEADERS)
         return
-    frame.u8(1)
+    frame.u8(tags.SAME_HEADERS if same else tags.HEADERS)
+    if same:
+        headers = headers[:1]
     frame.numbers([len(own or ()) for own in headers])
     flat = [header for own in headers for header in own or ()]
     frame.column([name for name, _, _ in flat])
@@ -190,8 +197,6 @@ def _write_headers(frame: FrameWriter, headers: Sequence[Headers | None]) -> Non
 
 def _write_each(frame: FrameWriter, values: Sequence[tuple[Schema | None, Any]]) -> None:
     """Values with a schema each: a kind of its own for each schema."""
-    from runtime.java.wire import tags
-
     kinds: dict[int, list[Any]] = {}
     order: dict[int, Schema | None] = {}
     for schema, value in values:

@@ -15,6 +15,13 @@ A column has one value for each record of a batch, and its number of values is k
     DATE      milliseconds since 1970 (int64)
     BIGINT    for each value its length and bytes
 
+The headers of records, after their own tag:
+
+    NO_HEADERS    nothing: no record has headers
+    HEADERS       the number of headers of each record (int32); a column of all names; the schema of each value (int32);
+                  a column of all values
+    SAME_HEADERS  likewise, for one record: all have the same
+
 Numbers are little-endian; other integers are big-endian two's complement.
 """
 
@@ -24,6 +31,7 @@ NULLS, CONSTANT, NULLABLE, BOOL = 0, 1, 2, 3
 INT8, INT16, INT32, INT64, FLOAT32, FLOAT64 = 4, 5, 6, 7, 8, 9
 STRING, BYTES, ARRAY, MAP, STRUCT, MIXED = 10, 11, 12, 13, 14, 15
 DECIMAL, DATE, BIGINT, RECORD = 16, 17, 18, 19
+NO_HEADERS, HEADERS, SAME_HEADERS = 0, 1, 2
 
 ARRAYS = {INT8: "b", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f", FLOAT64: "d", DATE: "q"}
 """Type codes of the module `array`."""

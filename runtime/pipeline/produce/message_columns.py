@@ -1,4 +1,4 @@
-"""Messages with timestamps as columns."""
+"""Messages with timestamps or headers as columns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from runtime.api.data.columns import Column, ConstantColumn
 
 
 class MessageColumns(Sequence[dict[str, Any]]):
-    """Messages with timestamps and without headers, as columns. As a sequence the messages as the client takes them,
-    which are created when they are asked for."""
+    """Messages as columns. As a sequence the messages as the client takes them, which are created when they are asked
+    for. None in a column: no key, timestamp or headers."""
 
-    __slots__ = ("keys", "times", "values")
+    __slots__ = ("headers", "keys", "times", "values")
 
-    def __init__(self, values: Column, keys: Column | None, times: Column) -> None:
-        self.values, self.times = values, times
-        self.keys: Column = ConstantColumn(None, len(values)) if keys is None else keys
+    def __init__(
+        self, values: Column, keys: Column | None, times: Column | None, headers: Column | None = None
+    ) -> None:
+        none = ConstantColumn(None, len(values))
+        self.values: Column = values
+        self.keys, self.times, self.headers = keys or none, times or none, headers or none
 
     def __len__(self) -> int:
         return len(self.values)
@@ -29,14 +32,17 @@ class MessageColumns(Sequence[dict[str, Any]]):
 
     def __getitem__(self, index: int | slice) -> dict[str, Any] | MessageColumns:
         if isinstance(index, slice):
-            return MessageColumns(self.values[index], self.keys[index], self.times[index])
+            return MessageColumns(self.values[index], self.keys[index], self.times[index], self.headers[index])
         message = {"value": self.values[index]}
         if (key := self.keys[index]) is not None:
             message["key"] = key
         if (time := self.times[index]) is not None:
             message["timestamp"] = time
+        if headers := self.headers[index]:
+            message["headers"] = headers
         return message
 
-    def arguments(self) -> Iterator[tuple[bytes | None, bytes | None, int]]:
-        """Value, key and timestamp of each message, as produce() takes them: the timestamp 0 is the time of sending."""
-        return zip(self.values, self.keys, (time or 0 for time in self.times), strict=True)
+    def arguments(self) -> Iterator[tuple[bytes | None, bytes | None, int, Any]]:
+        """Value, key, timestamp and headers of each message, as produce() takes them: the timestamp 0 is the time of
+        sending."""
+        return zip(self.values, self.keys, (time or 0 for time in self.times), self.headers, strict=True)

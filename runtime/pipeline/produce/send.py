@@ -112,13 +112,13 @@ class Sender:
         callback of each message, if they have their own."""
         from confluent_kafka import KafkaException
 
-        if each is None and type(messages) is MessageColumns:
-            self._send_columns(topic, messages, delivery)
+        callbacks: Iterable[Delivery | Skippable] = repeat(delivery, len(messages)) if each is None else each
+        if type(messages) is MessageColumns:
+            self._send_columns(topic, messages, callbacks)
             return
         self._control.check()
         give_up = None
         produce = self._producer.produce
-        callbacks: Iterable[Delivery | Skippable] = repeat(delivery) if each is None else each
         for message, reported in zip(messages, callbacks, strict=False):
             while True:
                 try:
@@ -128,31 +128,35 @@ class Sender:
                     self._control.check()
                     give_up = self.wait(give_up)
                 except KafkaException as error:
-                    self._refused(with_write_topic(error.args[0], topic))
-                    if not isinstance(reported, Delivery):
-                        reported.skipped()
+                    self._skip(error.args[0], topic, reported)
                     break
         self._producer.poll(0)
 
-    def _send_columns(self, topic: str, columns: MessageColumns, delivery: Delivery) -> None:
+    def _send_columns(self, topic: str, columns: MessageColumns, callbacks: Iterable[Delivery | Skippable]) -> None:
         """As send_each(): arguments by position take a third of the time."""
         from confluent_kafka import KafkaException
 
         self._control.check()
         give_up = None
         produce = self._producer.produce
-        for value, key, time_ms in columns.arguments():
+        for (value, key, time_ms, headers), reported in zip(columns.arguments(), callbacks, strict=False):
             while True:
                 try:
-                    produce(topic, value, key, -1, delivery, delivery, time_ms)
+                    produce(topic, value, key, -1, reported, reported, time_ms, headers)
                     break
                 except BufferError:
                     self._control.check()
                     give_up = self.wait(give_up)
                 except KafkaException as error:
-                    self._refused(with_write_topic(error.args[0], topic))
+                    self._skip(error.args[0], topic, reported)
                     break
         self._producer.poll(0)
+
+    def _skip(self, error: KafkaError, topic: str, reported: Delivery | Skippable) -> None:
+        """The client will never accept a message: skip it, unless that fails the task."""
+        self._refused(with_write_topic(error, topic))
+        if not isinstance(reported, Delivery):
+            reported.skipped()
 
     def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> list[dict[str, Any]]:
         """Queue messages. Returns those for which there was no room."""

@@ -77,16 +77,18 @@ class SourceConversion:
             return None
         if found is None or (keys is None and batch.keyed):
             return None
-        stamped = self._stamps and _may_have_items(batch.times)
-        if stamped and not _may_have_items(headers) and None not in batch.times:
-            columns = MessageColumns(found, keys, batch.times)
-            return [MessageRun(batch.topic, True, columns, _bytes_of(found) + _bytes_of(keys))]
+        times = batch.times if self._stamps else None
+        stamped, headed = _may_have_items(times), _may_have_items(headers)
+        content = _bytes_of(found) + _bytes_of(keys)
+        if (stamped and None not in batch.times) or (headed and None not in headers):
+            columns = MessageColumns(found, keys, times, headers)
+            return [MessageRun(batch.topic, True, columns, content + _bytes_of_headers(headers))]
         messages: list[dict[str, Any]] = [{"value": value} for value in found]
         _add_column(messages, "key", keys)
-        if not stamped and not _may_have_items(headers):
-            return [MessageRun(batch.topic, False, messages, _bytes_of(found) + _bytes_of(keys))]
+        if not stamped and not headed:
+            return [MessageRun(batch.topic, False, messages, content)]
         _add_column(messages, "headers", headers)
-        _add_column(messages, "timestamp", batch.times if self._stamps else None)
+        _add_column(messages, "timestamp", times)
         return [MessageRun(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
 
     def _batch_headers(self, batch: SourceBatch) -> Column:
@@ -241,6 +243,12 @@ def _bytes_of(column: Column | None) -> int:
     if column is None or type(column) is ConstantColumn:
         return len(column) * len(column.value or b"") if column is not None else 0
     return sum(map(len, filter(None, column)))
+
+
+def _bytes_of_headers(column: Column) -> int:
+    if type(column) is ConstantColumn:
+        return len(column) * _bytes_of_headers([column.value]) if column.value else 0
+    return sum([len(name) + len(value or b"") for headers in column if headers for name, value in headers])
 
 
 def _add_column(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:

@@ -57,7 +57,8 @@ def debezium(bench: Bench, side: str, runs: int) -> Found:
     """Changes a second, from the first insert to the last event in the topic, in transactions of 1,000 rows."""
     try:
         server = Postgres({"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "8GB"})
-        plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES)}
+        # Apache's worker has its file connectors, which warm it, on its plugin path only
+        plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES, *([FILE] if side == JAVA else []))}
     except (PackageMissing, InstallError) as missing:
         raise Refused(str(missing)) from None
     try:

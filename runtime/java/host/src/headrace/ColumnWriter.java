@@ -246,7 +246,11 @@ final class ColumnWriter {
             for (int i = 0; i < count; i++) {
                 column[i] = ((Struct) values[i]).getWithoutDefault(field.name());
             }
-            write(column, count);
+            if (field.schema().type().isPrimitive()) {
+                repeated(column, count);
+            } else {
+                write(column, count);
+            }
         }
     }
 

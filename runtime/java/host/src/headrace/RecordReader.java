@@ -113,25 +113,30 @@ final class RecordReader {
     private Object[] headers(int count) {
         Input in = columns.frame();
         Object[] found = new Object[count];
-        if (in.u8() == 0) {
+        int kind = in.u8();
+        if (kind == Tags.NO_HEADERS) {
             return found;
         }
-        int[] sizes = in.ints(count);
+        int different = kind == Tags.SAME_HEADERS ? 1 : count;
+        int[] sizes = in.ints(different);
         int total = 0;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < different; i++) {
             total += sizes[i];
         }
         Object[] names = columns.read(total);
         int[] ids = in.ints(total);
         Object[] values = columns.read(total);
         int at = 0;
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < different; i++) {
             ConnectHeaders own = new ConnectHeaders();
             for (int n = 0; n < sizes[i]; n++) {
                 own.add((String) names[at], values[at], columns.schema(ids[at]));
                 at++;
             }
             found[i] = own;
+        }
+        for (int i = different; i < count; i++) {
+            found[i] = ((ConnectHeaders) found[0]).duplicate();
         }
         return found;
     }

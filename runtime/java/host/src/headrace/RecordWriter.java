@@ -8,6 +8,7 @@ import java.util.Map;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.source.SourceRecord;
 
@@ -128,32 +129,32 @@ final class RecordWriter {
     }
 
     private void headers(List records) {
-        List names = null;
-        List values = null;
-        List ids = null;
+        Headers first = ((ConnectRecord) records.get(0)).headers();
+        boolean same = true;
+        for (int i = 1; same && i < records.size(); i++) {
+            same = first.equals(((ConnectRecord) records.get(i)).headers());
+        }
+        if (same && first.isEmpty()) {
+            out.u8(Tags.NO_HEADERS);
+            return;
+        }
+        out.u8(same ? Tags.SAME_HEADERS : Tags.HEADERS);
+        headersOf(same ? records.subList(0, 1) : records);
+    }
+
+    private void headersOf(List records) {
+        List names = new ArrayList();
+        List values = new ArrayList();
+        List ids = new ArrayList();
         for (int i = 0; i < records.size(); i++) {
-            ConnectRecord record = (ConnectRecord) records.get(i);
-            if (record.headers().isEmpty()) {
-                continue;
-            }
-            if (names == null) {
-                names = new ArrayList();
-                values = new ArrayList();
-                ids = new ArrayList();
-            }
-            for (Iterator all = record.headers().iterator(); all.hasNext();) {
+            Headers headers = ((ConnectRecord) records.get(i)).headers();
+            out.i32(headers.size());
+            for (Iterator all = headers.iterator(); all.hasNext();) {
                 Header header = (Header) all.next();
                 names.add(header.key());
                 values.add(header.value());
                 ids.add(Integer.valueOf(schemas.id(header.schema())));
             }
-        }
-        out.u8(names == null ? 0 : 1);
-        if (names == null) {
-            return;
-        }
-        for (int i = 0; i < records.size(); i++) {
-            out.i32(((ConnectRecord) records.get(i)).headers().size());
         }
         columns.write(names.toArray(), names.size());
         for (int i = 0; i < ids.size(); i++) {

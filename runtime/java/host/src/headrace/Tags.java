@@ -23,6 +23,10 @@ final class Tags {
     static final int BIGINT = 18;
     static final int RECORD = 19;
 
+    static final int NO_HEADERS = 0;
+    static final int HEADERS = 1;
+    static final int SAME_HEADERS = 2;
+
     private Tags() {
     }
 }
