@@ -193,7 +193,7 @@ def letters() -> tuple[DeadLetter, ...]:
     headers = tuple((PREFIX + name, evil) for name in names)
     place = ((PREFIX + "partition", b"1"), (PREFIX + "offset", b"7"), (EVIL, evil))
     values = (evil, json.dumps({EVIL: [EVIL]}, ensure_ascii=False).encode(), b"\xff\x00" + evil, None)
-    return tuple(DeadLetter(0, number, 0, evil, value, headers + place) for number, value in enumerate(values))
+    return tuple(DeadLetter("dead", 0, number, 0, evil, value, headers + place) for number, value in enumerate(values))
 
 
 @sizes

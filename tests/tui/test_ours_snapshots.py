@@ -194,7 +194,9 @@ def letters() -> tuple[DeadLetter, ...]:
         headers = {**common_headers, "offset": str(400 + number)}.items()
         found = tuple((PREFIX + name, text.encode()) for name, text in headers)
         at = int(NOON * 1000) - (9 - number) * MINUTE
-        return DeadLetter(0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop")))
+        return DeadLetter(
+            "dead", 0, number, at, b"k%d" % number, b'{"order": %d}' % number, (*found, ("source", b"shop"))
+        )
 
     return tuple(letter(number) for number in range(8, -1, -1))
 

@@ -64,7 +64,7 @@ class DeadLetterTopic:
             raise NotFound(f"the topic {self.topic} does not exist yet: no record has failed", 404) from None
         finally:
             reader.close()
-        letters = tuple(DeadLetter(*record[1:]) for record in reversed(page.records))
+        letters = tuple(DeadLetter(*record) for record in reversed(page.records))
         return DeadLetterWindow(letters, page.starts, page.earliest, page.latest)
 
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:

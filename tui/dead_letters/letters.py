@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from tui.topics.byte_views import plain_bytes
+from tui.topics.records import TopicRecord
 
 PREFIX = "__connect.errors."
 _CAUSED = "Caused by: "
@@ -16,19 +17,10 @@ TOPIC = "errors.deadletterqueue.topic.name"
 CONTEXT = "errors.deadletterqueue.context.headers.enable"
 
 
-class DeadLetter(NamedTuple):
-    """A record of a dead letter topic; `timestamp` in milliseconds since 1970."""
+class DeadLetter(TopicRecord):
+    """A record of a dead letter topic."""
 
-    partition: int
-    offset: int
-    timestamp: int = 0
-    key: bytes | None = None
-    value: bytes | None = None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-
-    @property
-    def id(self) -> str:
-        return f"{self.partition}/{self.offset}"
+    __slots__ = ()
 
     @property
     def position(self) -> str:

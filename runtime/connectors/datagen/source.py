@@ -8,16 +8,15 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import SourceTask
 from runtime.connectors.config_keys import topic_key
 from runtime.connectors.datagen.record_generator import RecordGenerator, field_generators, fields_from_json
 from runtime.connectors.datagen.templates import TEMPLATES
 from runtime.connectors.key_conflicts import refuse_conflicts, with_conflicts
-from runtime.connectors.numbered_offsets import NumberedOffsets
+from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
 
 TOPIC, TEMPLATE, FIELDS, KEY_FIELD, SCHEMA_NAME = "topic", "template", "fields", "key.field", "schema.name"
 RATE, COUNT, SEED, BATCH_SIZE = "rate", "count", "seed", "batch.size"
@@ -82,10 +81,12 @@ class DatagenSourceTask(SourceTask):
         return int(left)
 
 
-class DatagenSourceConnector(SourceConnector):
+class DatagenSourceConnector(NumberedSourceConnector):
     """Generated records for demos, tests and load; each task has records of its own."""
 
     java_name = "headrace.DatagenSourceConnector"
+    task_key = _TASK_ID
+    own_offsets = _OFFSETS  # {"records": 1000} in {"task": 0}: continue after 1000 records
     task_class = DatagenSourceTask
     config_def = ConfigDef(
         topic_key("Records", 1),
@@ -196,20 +197,7 @@ class DatagenSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         refuse_conflicts(self.config_def.parse(config), _conflicts)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, _TASK_ID: str(task)} for task in range(max_tasks)]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        return ExactlyOnceSupport.SUPPORTED
-
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
-        """Accepts the partition `{"task": 0}` and the offset `{"records": 1000}`: continue after 1000 records."""
-        _OFFSETS.check(offsets)
-        return True
+        super().start(config)
 
 
 def _check_fields(text: str) -> None:

@@ -9,12 +9,11 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, struct_schema
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import SourceTask
 from runtime.connectors.config_keys import topic_key
-from runtime.connectors.numbered_offsets import NumberedOffsets
+from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
 from runtime.connectors.verifiable.lines import log_line, task_number
 
 TOPIC, THROUGHPUT, COMPLETE = "topic", "throughput", "complete.record.data"
@@ -90,10 +89,12 @@ class VerifiableSourceTask(SourceTask):
         }
 
 
-class VerifiableSourceConnector(SourceConnector):
+class VerifiableSourceConnector(NumberedSourceConnector):
     """Each task sends numbers of its own."""
 
     java_name = "org.apache.kafka.connect.tools.VerifiableSourceConnector"
+    task_key = ID
+    own_offsets = _OFFSETS  # {"seqno": 999} in {"id": 0}: continue with 1000
     task_class = VerifiableSourceTask
     config_def = ConfigDef(
         topic_key("Records", 1),
@@ -122,19 +123,3 @@ class VerifiableSourceConnector(SourceConnector):
             "Complete record data",
         ),
     )
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, ID: str(task)} for task in range(max_tasks)]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        return ExactlyOnceSupport.SUPPORTED
-
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
-        """Accepts the partition `{"id": 0}` and the offset `{"seqno": 999}`: continue with 1000."""
-        _OFFSETS.check(offsets)
-        return True

@@ -20,7 +20,7 @@ def letter(**fields: str) -> DeadLetter:
         ("own", b"1"),
         *((PREFIX + name.replace("_", "."), text.encode()) for name, text in fields.items()),
     ]
-    return DeadLetter(1, 7, 0, b"k", b"v", tuple(headers))
+    return DeadLetter("dead", 1, 7, 0, b"k", b"v", tuple(headers))
 
 
 def test_headers_give_origin_and_error() -> None:
@@ -32,14 +32,14 @@ def test_headers_give_origin_and_error() -> None:
 
 
 def test_without_headers_origin_and_error_are_unknown() -> None:
-    one = DeadLetter(0, 0)
+    one = DeadLetter("dead", 0, 0)
     assert one.origin is None and one.error == "" and one.error_header("stage") == ""
     assert letter(topic="t", partition="x", offset="1").origin is None
 
 
 def test_the_last_failure_counts() -> None:
     headers = [(PREFIX + "stage", b"KEY_CONVERTER"), (PREFIX + "stage", b"TASK_PUT"), (PREFIX + "topic", None)]
-    assert DeadLetter(0, 0, headers=tuple(headers)).error_header("stage") == "TASK_PUT"
+    assert DeadLetter("dead", 0, 0, headers=tuple(headers)).error_header("stage") == "TASK_PUT"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_bytes_are_shown_in_each_view() -> None:
 
 
 def test_the_export_contains_the_whole_record() -> None:
-    line = json.loads(exported("dead", DeadLetter(1, 2, 3, b"\xff", "ü".encode(), (("h", None),))))
+    line = json.loads(exported("dead", DeadLetter("dead", 1, 2, 3, b"\xff", "ü".encode(), (("h", None),))))
     assert line == {
         "topic": "dead",
         "partition": 1,
@@ -84,4 +84,4 @@ def test_the_export_contains_the_whole_record() -> None:
 
 def test_a_letter_without_origin_is_not_replayed() -> None:
     topic = DeadLetterTopic("dead", {"bootstrap.servers": "127.0.0.1:1"})
-    assert "do not name" in topic.replay([DeadLetter(0, 0)])[0].error
+    assert "do not name" in topic.replay([DeadLetter("dead", 0, 0)])[0].error

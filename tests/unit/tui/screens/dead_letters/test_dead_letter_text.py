@@ -8,8 +8,8 @@ from tui.screens.dead_letters.dead_letter_text import warning
 
 def test_the_warning_before_a_replay_names_the_partitions() -> None:
     headers = ("topic", b"t"), ("partition", b"3"), ("offset", b"7")
-    known = DeadLetter(0, 0, headers=tuple((PREFIX + key, value) for key, value in headers))
-    unknown = DeadLetter(0, 1)
+    known = DeadLetter("dead", 0, 0, headers=tuple((PREFIX + key, value) for key, value in headers))
+    unknown = DeadLetter("dead", 0, 1)
     by_key = "headers, to partitions chosen by key (no header names the original partition); every"
     assert "headers, to their original partitions; every" in warning([known], 0).plain
     assert by_key in warning([unknown], 0).plain

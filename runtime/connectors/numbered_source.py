@@ -1,11 +1,12 @@
-"""Source offsets that are a number in a partition that is a number, as of sources that generate records."""
+"""Sources that generate numbered records: each task has a number, and its offset is the number of a record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import ClassVar, TypeGuard
 
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
 
@@ -36,6 +37,28 @@ class NumberedOffsets:
                 self.number(offset)
                 if set(offset) != {self.offset}:
                     raise ConnectError(f'A source offset must be {{"{self.offset}": <{self.meaning}>}}, not {offset}')
+
+
+class NumberedSourceConnector(SourceConnector):
+    """Each task gets its number under `task_key`, and continues from offsets of its own."""
+
+    task_key: ClassVar[str]
+    own_offsets: ClassVar[NumberedOffsets]
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._config = dict(config)
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{**self._config, self.task_key: str(task)} for task in range(max_tasks)]
+
+    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        self.own_offsets.check(offsets)
+        return True
 
 
 def _is_number(value: object) -> TypeGuard[int]:
