@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -29,6 +29,15 @@ class ClientPolicy(Protocol):
     ) -> Mapping[str, str]:
         """The reason for each setting of a `client` (producer, consumer, admin) that a connector must not override.
         `kind` is source or sink. May take seconds."""
+
+
+@runtime_checkable
+class MonitoredPolicy(Protocol):
+    """A policy that registers metrics (KIP-877)."""
+
+    @property
+    def metrics(self) -> Sequence[tuple[str, Mapping[str, str], float, str]]:
+        """Name, labels, value and description of each."""
 
 
 class ForeignPlugins(Protocol):

@@ -220,7 +220,8 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress, limit_of)
     lag, seek = OffsetProgress(positions, worker_offsets, _isolation(config)), SeekResolver(positions)
     offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
-    metrics = Metrics(herder, statuses, board, engine, stalls, restarts, limit_of, lambda: health.ready)
+    policy = config.client_policy
+    metrics = Metrics(herder, statuses, board, engine, stalls, restarts, policy, limit_of, lambda: health.ready)
 
     workers = Workers(
         group, cordons, configs, config.slots, lambda: loads.total,

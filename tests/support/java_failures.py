@@ -275,6 +275,65 @@ public class FailingSourceTask extends SourceTask {
     }
 }
 """,
+    "failures/CommittingSource.java": """
+package failures;
+
+/** Its task notes the calls of commit(). */
+public class CommittingSource extends FailingSource {
+    public Class taskClass() { return CommittingSourceTask.class; }
+}
+""",
+    "failures/CommittingSourceTask.java": """
+package failures;
+
+import java.io.*;
+import java.util.*;
+import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.source.*;
+
+/** A record to "topic" and, after a commit, one to "later": too large if the order is "refused". */
+public class CommittingSourceTask extends SourceTask {
+    private Map config;
+    private volatile int commits;
+    private int next;
+
+    public String version() { return "1"; }
+    public void start(Map config) { this.config = config; }
+    public void commit() {
+        commits++;
+        note("commit");
+    }
+    public void stop() { note("stop"); }
+    public List poll() throws InterruptedException {
+        String order = (String) config.get("order");
+        if (next == 0) {
+            next = 1;
+            return record("topic", "before");
+        } else if (next == 1 && commits > 0) {
+            next = 2;
+            note("poll");
+            if (order.equals("raised")) {
+                throw new RuntimeException("thrown at poll");
+            }
+            return record("later", order.equals("refused") ? new String(new char[2000000]) : order);
+        }
+        Thread.sleep(20);
+        return null;
+    }
+    private List record(String key, String text) {
+        Map place = Collections.singletonMap("order", config.get("order"));
+        return Collections.singletonList(new SourceRecord(place, Collections.singletonMap("at", Long.valueOf(next)),
+            (String) config.get(key), Schema.STRING_SCHEMA, text));
+    }
+    private synchronized void note(String call) {
+        try {
+            FileOutputStream out = new FileOutputStream((String) config.get("file"), true);
+            out.write((call + "\\n").getBytes("UTF-8"));
+            out.close();
+        } catch (IOException e) { throw new RuntimeException(e); }
+    }
+}
+""",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -68,7 +69,9 @@ public class WildConnector extends SourceConnector {
     }
     public List taskConfigs(int most) {
         obey(config, "taskConfigs");
-        return Collections.singletonList(config);
+        Map task = new HashMap(config);
+        task.put("made.by", version());
+        return Collections.singletonList(task);
     }
     public void stop() { if (config != null) { obey(config, "stop"); } }
     public Config validate(Map given) {
@@ -128,7 +131,21 @@ public class WildTask extends SourceTask {
 def wild_plugins() -> Path:
     """A `plugin.path` with the connector."""
     folder = Path(tempfile.mkdtemp(prefix="headrace-wild-"))
-    given = settings()
-    classes = compile_sources(given.java, given.classpath, _SOURCES, folder / "work")
-    classes.rename(folder / "wild")
+    _compile(_SOURCES, folder / "wild")
     return folder
+
+
+def wild_plugins_of_two_versions(folder: Path) -> str:
+    """A `plugin.path` with the connector and an older version of it, whose key is `old.mark`."""
+    changes = {"String.valueOf(1 + 1)": '"1"', '"mark"': '"old.mark"'}
+    older = dict(_SOURCES)
+    for before, after in changes.items():
+        older["wild/WildConnector.java"] = older["wild/WildConnector.java"].replace(before, after)
+    _compile(older, folder / "wild-1")
+    return f"{wild_plugins()},{folder}"
+
+
+def _compile(sources: dict[str, str], target: Path) -> None:
+    given, work = settings(), target.with_name(f"{target.name}-work")
+    compile_sources(given.java, given.classpath, sources, work).rename(target)
+    shutil.rmtree(work)

@@ -119,6 +119,25 @@ def workers() -> dict[str, object]:
     }
 
 
+def java_plugins() -> list[dict[str, str]]:
+    postgres = {"class": "io.debezium.connector.postgresql.PostgresConnector", "type": "source"}
+    lines = {"class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "type": "source", "version": "4.3.0"}
+    return [{**postgres, "version": version} for version in ("3.1.0.Final", "3.2.0.Final")] + [lines]
+
+
+def details() -> list[dict[str, str]]:
+    """Two versions of a Java plugin, and a bundled one."""
+    origins = [
+        f"/opt/plugins/debezium-connector-postgres-{version}/debezium-connector-postgres-{version}.jar"
+        for version in ("3.1.0.Final", "3.2.0.Final")
+    ]
+    languages = ["java", "java", "python"]
+    return [
+        {**one, "language": language, "from": origin}
+        for one, language, origin in zip(java_plugins(), languages, [*origins, "bundled"], strict=True)
+    ]
+
+
 @pytest.fixture
 def ours(tmp_path: Path) -> Path:
     """The recording, with additional answers of a Headrace worker."""
@@ -126,6 +145,8 @@ def ours(tmp_path: Path) -> Path:
         f"{ARCHIVE}/errors": errors(),
         f"{ARCHIVE}/restarts": restarts(),
         f"{ARCHIVE}/offsets?detail=true": detail(),
+        "/connector-plugins?connectorsOnly=false": java_plugins(),
+        "/connector-plugins/details": details(),
         "/metrics": metrics(),
         "/workers": workers(),
         "/": {"version": "4.3.0", "commit": "headrace-0.1.0", "kafka_cluster_id": "stOMBzpMSeufFdpCsaUWFw"},
@@ -170,6 +191,9 @@ async def test_pages_of_a_headrace_worker(size: tuple[int, int], ours: Path) -> 
         await seen.press("enter")
         await seen.until(lambda: isinstance(seen.app.screen, WorkerUnitsScreen))
         await same(seen, "worker-units")
+        await seen.press("escape", "escape", "P")
+        await seen.sees("PostgresConnector", "from bundled")
+        await same(seen, "plugins-ours")
 
 
 def letters() -> tuple[DeadLetter, ...]:

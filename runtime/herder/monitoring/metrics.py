@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
+from runtime.config.foreign_plugins import ClientPolicy, MonitoredPolicy
 from runtime.engine.port import Engine
 from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
@@ -35,11 +36,12 @@ class Metrics:
 
     def __init__(
         self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
-        restarts: AutoRestarts, limit_of: Callable[[str], RateLimit], ready: Callable[[], bool],
+        restarts: AutoRestarts, policy: ClientPolicy | None, limit_of: Callable[[str], RateLimit],
+        ready: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._herder, self._statuses, self._board = herder, statuses, board
         self._engine, self._stalls, self._restarts, self._ready = engine, stalls, restarts, ready
-        self._limit_of = limit_of
+        self._policy, self._limit_of = policy, limit_of
         self._made = float("-inf")
         self._making: asyncio.Task[str] | None = None
 
@@ -85,6 +87,8 @@ class Metrics:
             if slot.java_memory:
                 f.gauge("headrace_slot_java_memory_bytes", own, slot.java_memory, "Memory of a slot's JVM.")
                 f.gauge("headrace_slot_java_heap_bytes", own, slot.java_heap, "Heap in use of a slot's JVM.")
+        if isinstance(self._policy, MonitoredPolicy):
+            add_plugin_metrics(f, {}, self._policy.metrics)
 
     def _connector(self, f: MetricFamilies, stored: StoredConnector, kind: str) -> None:
         name, labels = stored.name, {"connector": stored.name}

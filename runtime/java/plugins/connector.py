@@ -12,13 +12,14 @@ from runtime.api.connector import Connector, ExactlyOnceSupport, SinkConnector, 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
-from runtime.java.errors import HostLostError, java_error
+from runtime.java.errors import java_error
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.plugins.definition import definition_of
 from runtime.java.plugins.source_task import read_offsets
+from runtime.java.plugins.started import StartedPlugin
 
 
-class JavaConnector(Connector):
+class JavaConnector(StartedPlugin, Connector):
     """What Java's source and sink connectors have in common. The class of its tasks is `task_name`, in Java."""
 
     def __init__(self, host: JavaHost, plugin: JavaClass) -> None:
@@ -26,9 +27,6 @@ class JavaConnector(Connector):
         self._host = host
         self.metrics_owner = self.plugin = host.create("connector", plugin, "connector", self._context_call)
         self._definition: ConfigDef | None = None
-
-    def version(self) -> str:
-        return self.plugin.version or "undefined"
 
     @property
     def definition(self) -> ConfigDef:
@@ -61,14 +59,6 @@ class JavaConnector(Connector):
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         found: list[dict[str, str]] = self.plugin.call("task_configs", max_tasks)
         return found
-
-    def stop(self) -> None:
-        """A connector whose JVM has ended has nothing to release."""
-        try:
-            with contextlib.suppress(HostLostError):
-                self.plugin.call("stop")
-        finally:
-            self.plugin.close()
 
     def close(self) -> None:
         """Release an instance that was not started. A running call is interrupted and raises HostLostError."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
@@ -12,15 +11,16 @@ from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, PendingReport, SinkTask
-from runtime.java.errors import HostLostError, java_error
+from runtime.java.errors import java_error
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.host.link import Prepared
+from runtime.java.plugins.started import StartedPlugin
 from runtime.java.wire.records import write_sink
 
 _Offsets = Mapping[TopicPartition, int]
 
 
-class JavaSinkTask(SinkTask):
+class JavaSinkTask(StartedPlugin, SinkTask):
     """A Java sink task."""
 
     takes_batches: ClassVar[bool] = True
@@ -32,9 +32,6 @@ class JavaSinkTask(SinkTask):
         self._put = _PutRecords()
         self._reports = _Reports()
         self._reporting = False
-
-    def version(self) -> str:
-        return self.plugin.version or "undefined"
 
     def start(self, config: Mapping[str, str]) -> None:
         self._reporting = self.context.errant_record_reporter is not None
@@ -77,14 +74,6 @@ class JavaSinkTask(SinkTask):
 
     def close(self, partitions: Sequence[TopicPartition]) -> None:
         self.plugin.call("close", list(map(list, partitions)))
-
-    def stop(self) -> None:
-        """A task whose JVM has ended has nothing to release."""
-        try:
-            with contextlib.suppress(HostLostError):
-                self.plugin.call("stop")
-        finally:
-            self.plugin.close()
 
     def interrupt(self) -> None:
         """Interrupt the call that is running in the JVM; it raises HostLostError here. On any thread."""

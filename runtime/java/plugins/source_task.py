@@ -12,6 +12,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetReader, RecordMetadata, SourceTask
 from runtime.java.errors import HostLostError
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
+from runtime.java.plugins.started import StartedPlugin
 from runtime.java.wire.reader import FrameReader
 from runtime.java.wire.records import RecordColumns, in_order, read_groups, source_batch, source_records
 
@@ -27,7 +28,7 @@ class JavaSourceRecord(SourceRecord):
     place: int
 
 
-class JavaSourceTask(SourceTask):
+class JavaSourceTask(StartedPlugin, SourceTask):
     """A Java source task. Polls whose records share schemas and a source partition are batches."""
 
     reuses_records: ClassVar[bool] = False
@@ -43,16 +44,12 @@ class JavaSourceTask(SourceTask):
         made._calls = calls
         return made
 
-    plugin: PluginObject
     metrics_owner: PluginObject
     _calls: _ContextCalls
 
     def __init__(self, host: JavaHost, plugin: JavaClass, thread: str = "task") -> None:
         super().__init__()
         self._polls_ahead = False
-
-    def version(self) -> str:
-        return self.plugin.version or "undefined"
 
     def start(self, config: Mapping[str, str]) -> None:
         self._calls.task = self
@@ -76,14 +73,6 @@ class JavaSourceTask(SourceTask):
     def commit(self) -> None:
         if self.plugin.commits:
             self.plugin.call("commit")
-
-    def stop(self) -> None:
-        """A task whose JVM has ended has nothing to release."""
-        try:
-            with contextlib.suppress(HostLostError):
-                self.plugin.call("stop")
-        finally:
-            self.plugin.close()
 
     def interrupt(self) -> None:
         """Interrupt the call that is running in the JVM; it raises HostLostError here. On any thread."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.java.errors import CallTimeoutError, HostLostError
 from runtime.java.host.deadline import deadline
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
+from runtime.java.host.jvm import PluginMetric
 
 _TIMEOUT = 20.0  # seconds for a call
 
@@ -38,6 +39,11 @@ class _Configured:
             raise ConfigError(f"{self._plugin.name}: {error}") from error
         finally:
             deadline.reset(token)
+
+    def metrics(self) -> Sequence[PluginMetric]:
+        """Those that the instance has registered; none after its JVM has ended."""
+        made = self._made
+        return made.metrics if made is not None and self._host.holds(made) else ()
 
     def _instance(self) -> PluginObject:
         """The configured instance."""
@@ -79,7 +85,18 @@ class JavaClientPolicy:
 
     def __init__(self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
         """ConfigError with the exception of its constructor or configure()."""
+        name = plugin.name.rpartition(".")[2]
+        self._labels = {"config": "connector.client.config.override.policy", "class": name}
         self._plugin = _Configured(host, "override_policy", plugin, parameters)
+
+    @property
+    def metrics(self) -> Sequence[tuple[str, Mapping[str, str], float, str]]:
+        """See MonitoredPolicy."""
+        found = []
+        for name, description, tags, value in self._plugin.metrics():
+            own = {tag: text for tag, text in tags.items() if text}
+            found.append((name, {**self._labels, **own}, value, description))
+        return found
 
     def refusals(
         self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]

@@ -87,7 +87,7 @@ def sides(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iter
     started: list[Side] = []
     for make, name in ((java_worker, "apache"), (our_worker, "ours")):
         folder = tmp_path_factory.mktemp(name)
-        more = {"plugin.path": failures(), "offset.flush.interval.ms": "500"}
+        more = {"plugin.path": failures(), "offset.flush.interval.ms": "500", "offset.flush.timeout.ms": "1000"}
         worker = make(folder, broker.bootstrap, more)
         worker.start(wait=False)
         started.append(Side(Connect(worker), name, folder))
@@ -334,6 +334,43 @@ def _tasks_open(side: Side, broker: KafkaBroker, topics: dict[tuple[str, str], s
             if tasks.get(number) != "FAILED" and ("before" if order in _ENDLESS else "last") not in texts:
                 found.append(f"{policy} {order}")
     return found
+
+
+@pytest.mark.soak
+def test_commit_is_called_behind_records_that_kafka_does_not_have(both: tuple[Side, Side], broker: KafkaBroker) -> None:
+    """commit() reports that offsets were committed, and the end of a task, not that all records were acknowledged:
+    it is called once more before stop(), whatever has become of them. Only Apache's worker also calls it at intervals
+    while records wait for their acknowledgement and there are no offsets to commit."""
+    topic, never = broker.create_topic(), broker.create_topic(min_insync_replicas="2")
+    config = {"connector.class": "failures.CommittingSource", "topic": topic, "tasks.max": "1"}
+    apache, ours = both
+
+    def calls(side: Side, order: str) -> list[str]:
+        """Those since the second poll."""
+        lines = side.lines(order)
+        return lines[lines.index("poll") + 1 :] if "poll" in lines else ["no poll"]
+
+    def without_end(side: Side, order: str) -> list[str]:
+        found = calls(side, order)
+        return [] if found[-2:] == ["commit", "stop"] else [order, *found]
+
+    for side in both:
+        files = {
+            order: {"orders": order, "file": str(side.folder / order)} for order in ("refused", "raised", "pending")
+        }
+        side.create_all({o: {**config, **own, "later": never if o == "pending" else topic} for o, own in files.items()})
+    for side in both:
+        side.connect.wait(f"{side.name}-refused", "RUNNING", ["FAILED"])
+        side.connect.wait(f"{side.name}-raised", "RUNNING", ["FAILED"])
+    wait_until(lambda: calls(ours, "pending") == [], 40)
+    wait_until(lambda: calls(apache, "pending")[:3] == ["commit"] * 3, 40, "commit() at intervals")
+    time.sleep(1.5)  # three intervals
+    assert calls(ours, "pending") == []
+    for side in both:
+        side.delete_all()
+        for order in files:
+            _wait(side, partial(without_end, side, order))
+    assert calls(ours, "refused") == calls(ours, "raised") == ["commit", "stop"]
 
 
 def _sourced(broker: KafkaBroker, topic: str) -> dict[str, list[Any]]:

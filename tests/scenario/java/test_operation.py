@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
+import sqlite3
 from pathlib import Path
 
 import httpx
@@ -18,6 +21,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 _FILE = "org.apache.kafka.connect.file"
+_JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "true"}
 
 
 def test_logs_and_memory_of_a_java_task(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -82,15 +86,26 @@ def test_a_java_connector_gets_a_slot_and_a_jvm_of_its_own(
     wait_until(lambda: not alive(own[0]), 30, "the JVM ends with its slot")
 
 
-def test_an_alias_of_a_bundled_class_does_not_mean_a_java_class(connect: Connect) -> None:
+def test_an_alias_of_a_bundled_class_does_not_mean_a_java_class(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
     """Debezium's JdbcSinkConnector has the alias JdbcSink, which is the name of a bundled class."""
+    name, topic, database = unique("alias"), broker.create_topic(), tmp_path / "database"
+    row = {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}
+    produce(broker, topic, json.dumps({"schema": row, "payload": {"id": 7}}).encode())
+    url, table = f"jdbc:sqlite:{database}", {"auto.create": "true", "table.name.format": "rows"}
+    config = {"connector.class": "JdbcSink", "topics": topic, "connection.url": url, **table, **_JSON}
+    connect.create(name, config)
+    wait_until(lambda: _rows(database) == [(7,)], 40, "the bundled sink writes")
+    connect.ask("DELETE", f"/connectors/{name}")
+    debezium = connect.ask("GET", "/connector-plugins/io.debezium.connector.jdbc.JdbcSinkConnector/config")
+    assert "collection.name.format" in {key["name"] for key in debezium}
 
-    def keys(plugin: str) -> set[str]:
-        return {key["name"] for key in connect.ask("GET", f"/connector-plugins/{plugin}/config")}
 
-    own, debezium = keys("JdbcSink"), keys("io.debezium.connector.jdbc.JdbcSinkConnector")
-    assert "table.name.format" in own and "collection.name.format" not in own
-    assert "collection.name.format" in debezium
+def _rows(database: Path) -> list[tuple[int]]:
+    with contextlib.closing(sqlite3.connect(database)) as opened, contextlib.suppress(sqlite3.OperationalError):
+        return opened.execute("SELECT id FROM rows").fetchall()
+    return []  # no table yet
 
 
 def _sink(written: Path, topic: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HOST_DIED, HostError
 from runtime.host.settings import HostSettings
 from tests.support.java_host import probes
-from tests.support.java_wild_connector import CLASS, wild_plugins
+from tests.support.java_wild_connector import CLASS, wild_plugins, wild_plugins_of_two_versions
 from tests.support.processes import children, freeze
 
 pytestmark = pytest.mark.slow
@@ -234,6 +234,23 @@ async def test_a_reload_uses_changed_jars_in_a_new_process(listener: _Listener, 
         await hosts.start_connector("wild", _wild(mark="new"))
         assert (await hosts.task_configs("wild", 1))[0]["mark"] == "new"
         assert set(hosts.pids) == {"", "~2"}
+    finally:
+        await hosts.close()
+
+
+async def test_two_versions_of_a_connector_share_a_jvm(listener: _Listener, tmp_path: Path) -> None:
+    hosts = EnvironmentHosts(HostSettings(tuple(wild_plugins_of_two_versions(tmp_path).split(","))), listener)
+    await hosts.start()
+    try:
+        for version, key in {"1": "old.mark", "2": "mark"}.items():
+            config = _wild(**{"name": f"wild{version}", "connector.plugin.version": f"[{version}]"})
+            assert (await hosts.describe(CLASS, version))[0]["name"] == key
+            assert (await hosts.validate(config))["error_count"] == 0
+            assert (await hosts.resolve(CLASS, config)).version == version
+            await hosts.start_connector(config["name"], config)
+            assert (await hosts.task_configs(config["name"], 1))[0]["made.by"] == version
+        assert (await hosts.resolve(CLASS, _wild())).version == "2"
+        assert [len(children(pid)) for pid in hosts.pids.values() if pid] == [1]
     finally:
         await hosts.close()
 

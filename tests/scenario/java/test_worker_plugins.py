@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from runtime.api.errors import ConfigError
+from runtime.herder.configs.override_policy import KEY
 from runtime.java.host import watch
 from runtime.java.host.glue import compile_sources
 from runtime.worker.java_plugins import WorkerJava
@@ -54,13 +57,21 @@ package own;
 
 import java.util.*;
 import org.apache.kafka.common.config.ConfigValue;
+import org.apache.kafka.common.metrics.*;
 import org.apache.kafka.connect.connector.policy.*;
 
-/** Allows linger.ms only. */
-public class SlowConnectorClientConfigOverridePolicy implements ConnectorClientConfigOverridePolicy {
+/** Allows linger.ms only, and counts requests. */
+public class SlowConnectorClientConfigOverridePolicy implements ConnectorClientConfigOverridePolicy, Monitorable {
+    private int requests;
+    public void withPluginMetrics(PluginMetrics metrics) {
+        metrics.addMetric(metrics.metricName("requests-total", "Requests", new LinkedHashMap()), new Gauge() {
+            public Object value(MetricConfig config, long now) { return Integer.valueOf(requests); }
+        });
+    }
     public void configure(Map properties) { }
     public void close() { }
     public List validate(ConnectorClientConfigRequest request) {
+        requests++;
         List found = new ArrayList();
         for (Iterator all = request.clientProps().keySet().iterator(); all.hasNext();) {
             String key = (String) all.next();
@@ -132,6 +143,9 @@ def test_a_worker_with_a_java_config_provider_and_a_java_policy(
     expired = "Connector b is restarted because a value of its configuration has expired"
     wait_until(lambda: running.log.read_text().count(expired) >= 2, 60, "it is restarted each time")
     assert running.request("PUT", "/connectors/b/config", {**brief, "config.action.reload": "none"})[0] == 200
+    labels = f'config="{KEY}",class="SlowConnectorClientConfigOverridePolicy"'
+    counted = re.compile(f"kafka_connect_plugins_requests_total{{{re.escape(labels)}}} [1-9]")
+    wait_until(lambda: counted.search(httpx.get(f"{running.url}/metrics").text), 20, "metrics of the policy")
     failing = {**config, "file": "${vault:closed:x}"}
     status, answer = running.request("PUT", "/connectors/d/config", {**failing, "name": "d"})
     assert status == 400

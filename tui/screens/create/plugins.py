@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
+from textual.content import Content
 
 from tui.client.answer_types import PluginDetailsAnswer
 from tui.config.definitions import KeyDefinition
@@ -21,6 +22,7 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.prompt import Prompt
+from tui.widgets.text import visible
 
 BROAD = 120
 PLUGINS = (
@@ -81,14 +83,15 @@ def plugins(answer: Any, details: Sequence[PluginDetailsAnswer] = ()) -> list[In
 
 
 class PluginsScreen(Page):
-    """Plugins above or to the left; beside them the keys of the plugin under the cursor and a key's documentation."""
+    """Plugins above or to the left; beside them the keys of the plugin under the cursor, and below these the plugin, or
+    the documentation of a key."""
 
     DEFAULT_CSS = """
     PluginsScreen #both { height: 1fr; layout: vertical; }
     PluginsScreen #plugins { height: 2fr; }
     PluginsScreen #of-plugin { height: 3fr; border-top: solid $border; }
     PluginsScreen #plugin-keys { height: 1fr; }
-    PluginsScreen #about { height: auto; max-height: 6; min-height: 2; border-top: solid $border; }
+    PluginsScreen #about { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
     PluginsScreen.-broad #both { layout: horizontal; }
     PluginsScreen.-broad #plugins { width: 2fr; height: 1fr; }
     PluginsScreen.-broad #of-plugin { width: 3fr; height: 1fr; border-top: none; border-left: solid $border; }
@@ -187,9 +190,18 @@ class PluginsScreen(Page):
         self._about()
 
     def _about(self) -> None:
-        name = self.query_one("#plugin-keys", Grid).current or ""
-        text = words.documentation(name, self.keys[name]) if name in self.keys else words.nothing()
+        """The documentation of the key under the cursor while the keys have the focus; otherwise the plugin."""
+        keys, one = self.query_one("#plugin-keys", Grid), self.current
+        name = keys.current or ""
+        text = _described(one) if one is not None else words.nothing()
+        if keys.has_focus and name in self.keys:
+            text = words.documentation(name, self.keys[name])
         self.query_one("#about", Pager).put(text, top=True)
+        # Textual loses the new height if the columns of the grid change in the same pass.
+        self.call_after_refresh(self.query_one("#about > Static").refresh, layout=True)
+
+    def on_descendant_focus(self) -> None:
+        self._about()
 
     # Keys
 
@@ -264,6 +276,13 @@ def _cells(one: InstalledPlugin) -> Mapping[str, Cell]:
         "package": Cell(one.cls.rpartition(".")[0], "grid--muted"),
         "from": Cell(one.origin, "grid--muted"),
     }
+
+
+def _described(one: InstalledPlugin) -> Content:
+    """A line each for the class, for type, version and language, and for the jar or folder."""
+    facts = [one.type, *([f"version {one.version}"] if one.version else []), *([one.language] if one.language else [])]
+    lines = [Content.styled(visible(one.cls), "bold $accent"), Content.styled(visible(", ".join(facts)), "$text-muted")]
+    return Content("\n").join([*lines, *([Content(f"from {visible(one.origin)}")] if one.origin else [])])
 
 
 def _key_cells(key: KeyDefinition) -> Mapping[str, Cell]:

@@ -15,18 +15,12 @@ import org.apache.kafka.connect.source.SourceConnectorContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
 
 /** A connector, and its context. */
-final class ConnectorTarget implements Target {
+final class ConnectorTarget extends StartedTarget {
     private final Connector connector;
-    private final Control control;
-    private final int link;
-    private final PluginMeters.Owner meters;
-    private boolean started;
 
     ConnectorTarget(Connector connector, int link, Control control) {
+        super(link, control, "connector");
         this.connector = connector;
-        this.link = link;
-        this.control = control;
-        this.meters = new PluginMeters.Owner(link, control, "connector");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
@@ -38,14 +32,13 @@ final class ConnectorTarget implements Target {
             return new Reply(connector.taskConfigs(((Long) arguments.get(1)).intValue()));
         } else if (name.equals("start")) {
             connector.initialize(connector instanceof SinkConnector
-                ? (org.apache.kafka.connect.connector.ConnectorContext) new SinkContext(link, control, meters)
-                : (org.apache.kafka.connect.connector.ConnectorContext) new SourceContext(link, control, meters));
+                ? (org.apache.kafka.connect.connector.ConnectorContext) new SinkContext(this)
+                : (org.apache.kafka.connect.connector.ConnectorContext) new SourceContext(this));
             connector.start((Map) arguments.get(1));
-            started = true;
+            starts();
             return Reply.NOTHING;
         } else if (name.equals("stop")) {
-            started = false;
-            connector.stop();
+            stop();
             return Reply.NOTHING;
         }
         Map config = (Map) arguments.get(1);
@@ -87,49 +80,39 @@ final class ConnectorTarget implements Target {
         return found;
     }
 
-    public void abandoned() {
-        try {
-            if (started) {
-                connector.stop();
-            }
-        } finally {
-            meters.close();
-        }
+    void stopPlugin() {
+        connector.stop();
     }
 
     /** The context of a sink connector. */
     static class SinkContext implements SinkConnectorContext {
-        final int link;
-        final Control control;
-        private final PluginMeters.Owner meters;
+        final ConnectorTarget target;
 
-        SinkContext(int link, Control control, PluginMeters.Owner meters) {
-            this.link = link;
-            this.control = control;
-            this.meters = meters;
+        SinkContext(ConnectorTarget target) {
+            this.target = target;
         }
 
         public void requestTaskReconfiguration() {
-            control.event(link, "reconfigure", null);
+            target.control.event(target.link, "reconfigure", null);
         }
 
         public void raiseError(Exception error) {
-            control.event(link, "raise_error", Errors.describe(error));
+            target.control.event(target.link, "raise_error", Errors.describe(error));
         }
 
         public PluginMetrics pluginMetrics() {
-            return meters.metrics();
+            return target.pluginMetrics();
         }
     }
 
     /** The context of a source connector. */
     static final class SourceContext extends SinkContext implements SourceConnectorContext {
-        SourceContext(int link, Control control, PluginMeters.Owner meters) {
-            super(link, control, meters);
+        SourceContext(ConnectorTarget target) {
+            super(target);
         }
 
         public OffsetStorageReader offsetStorageReader() {
-            return new LiveOffsets(link, control);
+            return new LiveOffsets(target.link, target.control);
         }
     }
 }

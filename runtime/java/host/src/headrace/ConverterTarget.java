@@ -4,28 +4,28 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
-import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.HeaderConverter;
 
 /** A converter or a header converter. Values that fail do not affect the others of a call. */
-final class ConverterTarget implements Target {
-    private static final int MOST_FAILURES = 100; // in one call: each has a stack trace
-
+final class ConverterTarget extends ConfiguredTarget {
     private final Converter converter;
     private final HeaderConverter headers;
-    private final PluginMeters.Owner meters;
-    private boolean open;
 
-    ConverterTarget(Converter converter, HeaderConverter headers, int link, Control control) {
+    ConverterTarget(Converter converter, int link, Control control) {
+        super(converter, link, control, "connector,task,converter");
         this.converter = converter;
+        this.headers = null;
+    }
+
+    ConverterTarget(HeaderConverter headers, int link, Control control) {
+        super(headers, link, control, "connector,task,converter");
+        this.converter = null;
         this.headers = headers;
-        this.meters = new PluginMeters.Owner(link, control, "connector,task,converter");
     }
 
     /** Whether a converter reads or writes the headers of records: it overrides a method that has them. */
@@ -45,24 +45,15 @@ final class ConverterTarget implements Target {
         return false;
     }
 
-    public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
-        if (name.equals("configure")) {
-            open = true;
-            if (headers != null) {
-                headers.configure((Map) arguments.get(1));
-                meters.offer(headers);
-            } else {
-                converter.configure((Map) arguments.get(1), Boolean.TRUE.equals(arguments.get(2)));
-                meters.offer(converter);
-            }
-            return Reply.NOTHING;
-        } else if (Definitions.answers(name)) {
-            ConfigDef definition = headers != null ? headers.config() : converter.config();
-            return Definitions.answer(definition, name, arguments);
-        } else if (name.equals("close")) {
-            close();
-            return Reply.NOTHING;
+    void configure(List arguments) {
+        if (converter != null) {
+            converter.configure((Map) arguments.get(1), Boolean.TRUE.equals(arguments.get(2)));
+        } else {
+            super.configure(arguments);
         }
+    }
+
+    Reply answer(String name, List arguments, ColumnReader batch) throws Throwable {
         String topic = (String) arguments.get(1);
         if (name.equals("from_connect_with_headers")) {
             Headers found = headers((List) arguments.get(2));
@@ -100,8 +91,7 @@ final class ConverterTarget implements Target {
                 throw error;
             } catch (Throwable error) {
                 failures.add(failure(i, Errors.describe(error)));
-                boolean stops = error instanceof RetriableException || !(error instanceof Exception);
-                if (i + 1 < values.length && (stops || failures.size() >= MOST_FAILURES)) {
+                if (i + 1 < values.length && !Errors.continues(error, failures.size())) {
                     failures.add(failure(i + 1, null));
                     break;
                 }
@@ -145,29 +135,6 @@ final class ConverterTarget implements Target {
             found.add(pair);
         }
         return found;
-    }
-
-    private void close() throws java.io.IOException {
-        open = false;
-        try {
-            if (headers != null) {
-                headers.close();
-            } else {
-                converter.close();
-            }
-        } finally {
-            meters.close();
-        }
-    }
-
-    public void abandoned() {
-        if (open) {
-            try {
-                close();
-            } catch (Exception ignored) {
-                Log.emit("WARN", getClass().getName(), "A converter could not be closed", ignored);
-            }
-        }
     }
 
     /** A column of values. */

@@ -4,10 +4,18 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.kafka.connect.errors.RetriableException;
 
 /** Describes exceptions for the slot. */
 final class Errors {
+    private static final int MOST_FAILURES = 100; // in one call: each has a stack trace
+
     private Errors() {
+    }
+
+    /** Whether a batch continues behind a record that failed: not if the error may be retried or is an Error. */
+    static boolean continues(Throwable error, int failures) {
+        return error instanceof Exception && !(error instanceof RetriableException) && failures < MOST_FAILURES;
     }
 
     /** [class, message, stack trace, names of the class and its superclasses]. */

@@ -10,19 +10,17 @@ import org.apache.kafka.connect.connector.policy.ConnectorClientConfigRequest;
 import org.apache.kafka.connect.health.ConnectorType;
 
 /** A policy for the client settings of connectors. */
-final class OverridePolicyTarget implements Target {
+final class OverridePolicyTarget extends ConfiguredTarget {
     private final ConnectorClientConfigOverridePolicy policy;
 
-    OverridePolicyTarget(ConnectorClientConfigOverridePolicy policy) {
+    OverridePolicyTarget(ConnectorClientConfigOverridePolicy policy, int link, Control control) {
+        super(policy, link, control, "config,class");
         this.policy = policy;
     }
 
     /** validate: name, type (SOURCE, SINK), class, client (PRODUCER, CONSUMER, ADMIN), settings of the connector. */
-    public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
-        if (name.equals("configure")) {
-            policy.configure((Map) arguments.get(1));
-            return Reply.NOTHING;
-        } else if (!name.equals("validate")) {
+    Reply answer(String name, List arguments, ColumnReader batch) throws Throwable {
+        if (!name.equals("validate")) {
             throw new IllegalArgumentException("Unknown call " + name);
         }
         Class connector;
@@ -43,13 +41,5 @@ final class OverridePolicyTarget implements Target {
             answer.add(one);
         }
         return new Reply(answer);
-    }
-
-    public void abandoned() {
-        try {
-            policy.close();
-        } catch (Exception ignored) {
-            Log.emit("WARN", getClass().getName(), "A policy could not be closed", ignored);
-        }
     }
 }

@@ -13,7 +13,6 @@ import java.util.Set;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.errors.ConnectException;
 import org.apache.kafka.connect.sink.ErrantRecordReporter;
 import org.apache.kafka.connect.sink.SinkRecord;
@@ -21,24 +20,18 @@ import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.sink.SinkTaskContext;
 
 /** A sink task, and its context. */
-final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordReporter {
+final class SinkTaskTarget extends StartedTarget implements SinkTaskContext, ErrantRecordReporter {
     private static final String EXCEEDED = "Tolerance exceeded in error handler";
 
     private final SinkTask task;
-    private final Control control;
-    private final int link;
-    private final PluginMeters.Owner meters;
     private final Set assignment = new HashSet();
     private final PutBatches batches = new PutBatches();
     private Map configs;
     private boolean reports;
-    private boolean started;
 
     SinkTaskTarget(SinkTask task, int link, Control control) {
+        super(link, control, "connector,task");
         this.task = task;
-        this.link = link;
-        this.control = control;
-        this.meters = new PluginMeters.Owner(link, control, "connector,task");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
@@ -70,26 +63,19 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
         } else if (name.equals("start")) {
             configs = (Map) arguments.get(1);
             reports = Boolean.TRUE.equals(arguments.get(2));
-            started = true;
+            starts();
             task.initialize(this);
             task.start(configs);
         } else if (name.equals("stop")) {
-            started = false;
-            task.stop();
+            stop();
         } else {
             throw new IllegalArgumentException("Unknown call " + name);
         }
         return Reply.NOTHING;
     }
 
-    public void abandoned() {
-        try {
-            if (started) {
-                task.stop();
-            }
-        } finally {
-            meters.close();
-        }
+    void stopPlugin() {
+        task.stop();
     }
 
     private static Collection partitions(List pairs) {
@@ -196,10 +182,6 @@ final class SinkTaskTarget implements Target, SinkTaskContext, ErrantRecordRepor
 
     public ErrantRecordReporter errantRecordReporter() {
         return reports ? this : null;
-    }
-
-    public PluginMetrics pluginMetrics() {
-        return meters.metrics();
     }
 
     public Future report(SinkRecord record, Throwable error) {

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.source.SourceTaskContext;
@@ -15,13 +14,10 @@ import org.apache.kafka.connect.source.TransactionContext;
 import org.apache.kafka.connect.storage.OffsetStorageReader;
 
 /** A source task, and its context. */
-final class SourceTaskTarget implements Target, SourceTaskContext, TransactionContext {
+final class SourceTaskTarget extends StartedTarget implements SourceTaskContext, TransactionContext {
     private final SourceTask task;
-    private final Control control;
-    private final int link;
     private final Thread thread = Thread.currentThread();
     private final boolean reported;
-    private final PluginMeters.Owner meters;
     private final Map unreported = new HashMap(); // batch number to records, until each has been reported
     private final Map left = new HashMap(); // batch number to the count of reports that are missing
     private final IdentityHashMap boundaries = new IdentityHashMap();
@@ -29,15 +25,12 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
     private Map configs;
     private boolean transactional;
     private boolean polling;
-    private boolean started;
     private long batches;
 
     SourceTaskTarget(SourceTask task, int link, Control control) {
+        super(link, control, "connector,task");
         this.task = task;
-        this.link = link;
-        this.control = control;
         this.reported = Overrides.commitRecord(task);
-        this.meters = new PluginMeters.Owner(link, control, "connector,task");
     }
 
     public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
@@ -50,12 +43,11 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
         } else if (name.equals("start")) {
             configs = (Map) arguments.get(1);
             transactional = Boolean.TRUE.equals(arguments.get(2));
-            started = true;
+            starts();
             task.initialize(this);
             task.start(configs);
         } else if (name.equals("stop")) {
-            started = false;
-            task.stop();
+            stop();
         } else {
             throw new IllegalArgumentException("Unknown call " + name);
         }
@@ -135,14 +127,8 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
         }
     }
 
-    public void abandoned() {
-        try {
-            if (started) {
-                task.stop();
-            }
-        } finally {
-            meters.close();
-        }
+    void stopPlugin() {
+        task.stop();
     }
 
     public Map configs() {
@@ -155,10 +141,6 @@ final class SourceTaskTarget implements Target, SourceTaskContext, TransactionCo
 
     public TransactionContext transactionContext() {
         return transactional ? this : null;
-    }
-
-    public PluginMetrics pluginMetrics() {
-        return meters.metrics();
     }
 
     public void commitTransaction() {

@@ -3,47 +3,31 @@ package headrace;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import org.apache.kafka.connect.connector.ConnectRecord;
-import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.transforms.Transformation;
 import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /** A transformation or a predicate. A transformation also executes the steps that follow it in its chain. */
-final class StepTarget implements Target {
-    private static final int MOST_FAILURES = 100; // in one call: each has a stack trace
-
+final class StepTarget extends ConfiguredTarget {
     private final Transformation transformation;
     private final Predicate predicate;
     private final Control control;
-    private final PluginMeters.Owner meters;
-    private boolean open;
 
-    StepTarget(Transformation transformation, Predicate predicate, int link, Control control) {
+    StepTarget(Transformation transformation, int link, Control control) {
+        super(transformation, link, control, "connector,task,transformation");
         this.transformation = transformation;
-        this.predicate = predicate;
+        this.predicate = null;
         this.control = control;
-        this.meters = new PluginMeters.Owner(link, control,
-            "connector,task," + (predicate != null ? "predicate" : "transformation"));
     }
 
-    public Reply call(String name, List arguments, ColumnReader batch) throws Throwable {
-        if (name.equals("configure")) {
-            open = true;
-            if (predicate != null) {
-                predicate.configure((Map) arguments.get(1));
-                meters.offer(predicate);
-            } else {
-                transformation.configure((Map) arguments.get(1));
-                meters.offer(transformation);
-            }
-            return Reply.NOTHING;
-        } else if (Definitions.answers(name)) {
-            return Definitions.answer(predicate != null ? predicate.config() : transformation.config(), name, arguments);
-        } else if (name.equals("close")) {
-            close();
-            return Reply.NOTHING;
-        }
+    StepTarget(Predicate predicate, int link, Control control) {
+        super(predicate, link, control, "connector,task,predicate");
+        this.transformation = null;
+        this.predicate = predicate;
+        this.control = control;
+    }
+
+    Reply answer(String name, List arguments, ColumnReader batch) throws Throwable {
         RecordReader reader = new RecordReader(batch);
         List records = Boolean.TRUE.equals(arguments.get(1)) ? reader.sink(null) : reader.source();
         if (name.equals("test")) {
@@ -134,8 +118,7 @@ final class StepTarget implements Target {
                 failure.add(Errors.describe(error));
                 failures.add(failure);
                 failed.add(record);
-                goesOn = !stops && !(error instanceof RetriableException) && error instanceof Exception
-                    && failures.size() < MOST_FAILURES;
+                goesOn = !stops && Errors.continues(error, failures.size());
             }
             at++;
         }
@@ -145,28 +128,5 @@ final class StepTarget implements Target {
         facts.add(places.size() == records.size() ? null : places);
         facts.add(failures);
         return kept.isEmpty() ? new Reply(facts) : new SourceTaskTarget.Records(facts, kept);
-    }
-
-    private void close() throws Exception {
-        open = false;
-        try {
-            if (predicate != null) {
-                predicate.close();
-            } else {
-                transformation.close();
-            }
-        } finally {
-            meters.close();
-        }
-    }
-
-    public void abandoned() {
-        if (open) {
-            try {
-                close();
-            } catch (Exception ignored) {
-                Log.emit("WARN", getClass().getName(), "A transformation or predicate could not be closed", ignored);
-            }
-        }
     }
 }

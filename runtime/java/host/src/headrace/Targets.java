@@ -1,6 +1,8 @@
 package headrace;
 
+import org.apache.kafka.common.config.provider.ConfigProvider;
 import org.apache.kafka.connect.connector.Connector;
+import org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePolicy;
 import org.apache.kafka.connect.sink.SinkTask;
 import org.apache.kafka.connect.source.SourceTask;
 import org.apache.kafka.connect.storage.Converter;
@@ -21,18 +23,17 @@ final class Targets {
         } else if (kind.equals("connector")) {
             return new ConnectorTarget((Connector) plugin, link, control);
         } else if (kind.equals("transformation")) {
-            return new StepTarget((Transformation) plugin, null, link, control);
+            return new StepTarget((Transformation) plugin, link, control);
         } else if (kind.equals("predicate")) {
-            return new StepTarget(null, (Predicate) plugin, link, control);
+            return new StepTarget((Predicate) plugin, link, control);
         } else if (kind.equals("converter")) {
-            return new ConverterTarget((Converter) plugin, null, link, control);
+            return new ConverterTarget((Converter) plugin, link, control);
         } else if (kind.equals("header_converter")) {
-            return new ConverterTarget(null, (HeaderConverter) plugin, link, control);
+            return new ConverterTarget((HeaderConverter) plugin, link, control);
         } else if (kind.equals("config_provider")) {
-            return new ConfigProviderTarget((org.apache.kafka.common.config.provider.ConfigProvider) plugin);
+            return new ConfigProviderTarget((ConfigProvider) plugin, link, control);
         } else if (kind.equals("override_policy")) {
-            return new OverridePolicyTarget(
-                (org.apache.kafka.connect.connector.policy.ConnectorClientConfigOverridePolicy) plugin);
+            return new OverridePolicyTarget((ConnectorClientConfigOverridePolicy) plugin, link, control);
         }
         throw new IllegalArgumentException("Unknown kind " + kind);
     }
