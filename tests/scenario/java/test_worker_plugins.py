@@ -136,7 +136,7 @@ def test_a_worker_with_a_java_config_provider_and_a_java_policy(
         status, found = running.request("GET", "/connectors/c/status")
         return status == 200 and [task["state"] for task in found["tasks"]] == ["RUNNING"]
 
-    wait_until(is_running, 30)
+    wait_until(is_running, 120)
     assert running.request("GET", "/connectors/c/config")[1]["file"] == "${vault:dir:file}"
     brief = {**config, "name": "b", "file": "${vault:brief:file}"}
     assert running.request("PUT", "/connectors/b/config", brief)[0] == 201
