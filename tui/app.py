@@ -15,12 +15,12 @@ from textual.screen import Screen
 
 from tui import gc_tuning
 from tui.appearance.appearance import Appearance
-from tui.contexts.contexts_file import config_folder
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenCluster
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
+from tui.user_folders import config_folder, state_folder
 
 if TYPE_CHECKING:
     from tui.screens.palette.matching import PaletteEntry
@@ -161,7 +161,6 @@ class HeadraceApp(App[int]):
     def copy_to_clipboard(self, text: str) -> None:
         """Copies through the terminal, or into a file; `copied` and the status line report which."""
         from tui import clipboard
-        from tui.offsets.files import state_folder
 
         try:
             done = clipboard.copy(text, os.environ, state_folder(os.environ), clipboard.ask_tmux, clipboard.load_tmux)
@@ -232,7 +231,6 @@ class HeadraceApp(App[int]):
     def action_picture(self) -> None:
         from datetime import datetime
 
-        from tui.offsets.files import state_folder
         from tui.screenshot import save
 
         try:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tui.contexts.contexts_file import ContextsFile, config_folder
+from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.contexts.secrets import resolve, resolved
 from tui.contexts.urls import check_url
 from tui.errors import UsageError
+from tui.user_folders import config_folder, state_folder
 from tui.wire.endpoint import ANSWER_TIMEOUT, CONNECT_TIMEOUT, Endpoint
 
 if TYPE_CHECKING:
@@ -94,7 +95,6 @@ def audited(transport: Transport, profile: Profile, door: str, say: Callable[[st
 
     def keep(*change: Any) -> None:
         from tui.config.history_files import ConfigHistoryFiles
-        from tui.offsets.files import state_folder
 
         ConfigHistoryFiles(state_folder(os.environ), profile.label).add(*change)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from runtime.model.environment import Environment
 from runtime.plugins import wheels
 from runtime.plugins.wheels import BrokenEnvironmentError
+from runtime.system.cache import cache_folder
 
 SITE_PACKAGES = "site-packages"
 
@@ -22,10 +23,9 @@ _SKIPPED = ("__pycache__",)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of all files in archives, so that equal content gives equal archives
 
 
-def cache_folder() -> Path:
+def plugins_cache() -> Path:
     """The folder of unpacked wheels and of archives, in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "headrace" / "plugins"
+    return cache_folder() / "plugins"
 
 
 def is_environment(folder: Path) -> bool:
@@ -37,7 +37,7 @@ def is_environment(folder: Path) -> bool:
 
 def prepare(folder: Path, cache: Path | None = None) -> Environment:
     """The environment in a folder, with its wheels unpacked. BrokenEnvironmentError if it is incomplete."""
-    cache = cache or cache_folder()
+    cache = cache or plugins_cache()
     found = sorted(folder.glob("*.whl"))
     try:
         wheels.check(found, folder / wheels.LOCK)
@@ -59,7 +59,7 @@ def prepare(folder: Path, cache: Path | None = None) -> Environment:
 def archive(environment: Environment, cache: Path | None = None) -> Path:
     """A zip file with the content of an environment, from which another machine can start its plugins. Equal contents
     give equal files."""
-    folder = cache or cache_folder()
+    folder = cache or plugins_cache()
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, Path] = {}
     for root in map(Path, environment.folders):
@@ -78,7 +78,7 @@ def archive(environment: Environment, cache: Path | None = None) -> Path:
 
 def unpacked_archive(environment: Environment, cache: Path | None = None) -> Path:
     """The folder with the content of the environment's archive."""
-    target = (cache or cache_folder()) / f"{environment.id}-archive"
+    target = (cache or plugins_cache()) / f"{environment.id}-archive"
     wheels.publish(target, lambda folder: wheels.unzip(Path(environment.archive), folder, lambda path: path))
     return target
 

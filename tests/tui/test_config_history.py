@@ -7,7 +7,7 @@ import os
 from tests.tui.conftest import Cluster
 from tests.tui.console import console
 from tui.config.history_files import ConfigHistoryFiles
-from tui.offsets.files import state_folder
+from tui.user_folders import state_folder
 
 
 async def test_history_and_rollback(cluster: Cluster) -> None:

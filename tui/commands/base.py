@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
 from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError, about
+from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
@@ -87,7 +88,6 @@ class CommandContext:
     def config_history(self) -> ConfigHistoryFiles:
         """The changes of configs of this cluster that this machine has recorded."""
         from tui.config.history_files import ConfigHistoryFiles
-        from tui.offsets.files import state_folder
 
         return ConfigHistoryFiles(state_folder(os.environ), self.profile.label)
 

@@ -45,7 +45,7 @@ def _files(context: CommandContext) -> Iterator[Row]:
 
 
 def _origin(variable: str) -> str:
-    return f"${variable}" if os.environ.get(variable) else "$HOME"
+    return f"${variable}" if os.environ.get(variable, "").startswith("/") else "$HOME"
 
 
 def _existing(path: str) -> str:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tui.contexts.profiles import Contexts, InvalidContext, Profile, profile_of, table_of
 from tui.errors import HeadraceError, UsageError
 from tui.formatting import did_you_mean
-
-
-def config_folder(environ: Mapping[str, str]) -> Path:
-    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".config")
-    return Path(base) / "headrace"
 
 
 class ContextsFile:

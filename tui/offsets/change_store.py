@@ -11,6 +11,7 @@ from tui.client.calls import RequestOrigin
 from tui.offsets import files
 from tui.offsets.history import HistoryFiles
 from tui.offsets.pending_changes import PendingChanges
+from tui.user_folders import state_folder
 
 
 class ChangeStore:
@@ -28,7 +29,7 @@ class ChangeStore:
 
 def change_store(cluster: str, environ: Mapping[str, str] = os.environ) -> ChangeStore:
     """The store in the user's state folder."""
-    return ChangeStore(files.state_folder(environ), cluster)
+    return ChangeStore(state_folder(environ), cluster)
 
 
 def _user() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -15,11 +15,6 @@ MAX_NAME_LENGTH = 100  # characters of the cluster's or connector's name in a fi
 
 class LockHeld(Exception):
     """Another process holds the lock."""
-
-
-def state_folder(environ: Mapping[str, str]) -> Path:
-    base = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
-    return Path(base) / "headrace"
 
 
 def file_name(text: str) -> str:

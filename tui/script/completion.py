@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from tui.errors import HeadraceError, UsageError
 from tui.script.shells import HOW, SCRIPTS
+from tui.user_folders import cache_folder
 
 if TYPE_CHECKING:
     from tui.contexts.profiles import Profile
@@ -185,5 +186,4 @@ def cache_file(label: str, kind: str = CONNECTORS) -> Path:
     """The file with cached names of a cluster: CONNECTORS, WORKERS or PLUGINS."""
     from zlib import crc32  # a file name without the URL, which may contain a password
 
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path(os.environ.get("HOME", "~")).expanduser() / ".cache")
-    return Path(base) / "headrace" / kind / f"{crc32(label.encode()):08x}.json"
+    return cache_folder(os.environ) / kind / f"{crc32(label.encode()):08x}.json"

@@ -15,9 +15,9 @@ from tui.client.client import Connect
 from tui.commands.base import CommandContext
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
-from tui.offsets import files
 from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
+from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
     from tui.embedded import Embedded
@@ -77,7 +77,7 @@ class _Cluster:
 
     def _remind(self, profile: Profile) -> None:
         """Reminds the user of interrupted changes of offsets; without any, their modules are not imported."""
-        if not any(files.state_folder(os.environ).glob("changes/*/*.json")):
+        if not any(state_folder(os.environ).glob("changes/*/*.json")):
             return
         from tui.offsets.change_store import change_store
 

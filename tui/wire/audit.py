@@ -20,6 +20,7 @@ from urllib.parse import unquote
 from tui.client.calls import ApiCall, Transport
 from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
+from tui.user_folders import state_folder
 from tui.wire.wrapper import TransportWrapper
 
 MAX_LOG_BYTES = 8 * 1024 * 1024  # beyond it the log is renamed to audit.jsonl.1 and a new one started
@@ -30,8 +31,8 @@ KeepConfig = Callable[[str, Mapping[str, str] | None, Mapping[str, str] | None, 
 
 
 def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
-    base = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "~")).expanduser() / ".local" / "state")
-    return Path(base) / "headrace" / "audit.jsonl"
+    """The file of the audit log."""
+    return state_folder(environ) / "audit.jsonl"
 
 
 class AuditedTransport(TransportWrapper):

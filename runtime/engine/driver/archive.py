@@ -14,6 +14,7 @@ from pathlib import Path
 
 from runtime.engine.driver.class_path import spark_jars
 from runtime.engine.driver.jvm import LOCAL_JAVA_OPTIONS, find_java
+from runtime.system.cache import cache_folder
 
 MAX_ARCHIVES = 3  # archives of 70 MB each: one per installation of Spark in use
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
@@ -26,9 +27,8 @@ def archive_path() -> Path | None:
         return None
     java_stat = java.stat()
     key = (str(java), java_stat.st_size, java_stat.st_mtime_ns, spark_jars(), LOCAL_JAVA_OPTIONS)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
-    return cache / "headrace" / "cds" / f"spark-{digest}.jsa"
+    return cache_folder() / "cds" / f"spark-{digest}.jsa"
 
 
 def use_options(path: Path | None) -> tuple[str, ...]:

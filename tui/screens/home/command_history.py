@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from tui.offsets.files import state_folder
+from tui.user_folders import state_folder
 
 MAX_LINES = 200
 _SECRET = re.compile(r"pass|secret|token|credential|key", re.IGNORECASE)

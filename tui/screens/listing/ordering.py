@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.cluster.snapshot import Snapshot
 from tui.model import Connector
+from tui.user_folders import state_folder
 
 if TYPE_CHECKING:  # imported before the first paint, so that nothing larger is loaded
     from tui.metrics.progress import ConnectorProgress
@@ -118,9 +119,8 @@ def of_column(key: str) -> str:
 
 
 def _file(environ: Mapping[str, str]) -> Path:
-    from tui.offsets import files
 
-    return files.state_folder(environ) / "orders.json"
+    return state_folder(environ) / "orders.json"
 
 
 def _load(environ: Mapping[str, str]) -> dict[str, str]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from tui.cluster.snapshot import LinkState, Snapshot
-from tui.contexts.contexts_file import config_folder
 from tui.metrics.progress import ConnectorProgress, ProgressMonitor
+from tui.user_folders import config_folder
 from tui.watch.conditions import Observation
 from tui.watch.incidents import IncidentChange, Incidents
 from tui.watch.notifying import Notifier, text_of
