@@ -28,19 +28,6 @@ DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PEN
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
-EXIT_CODES = {
-    DONE: "done",
-    FAILED: "the cluster refused, or something failed",
-    USAGE: "usage: an invalid command line or script line",
-    NOT_FOUND: "not found",
-    CONFLICT: "conflict or wrong state",
-    UNREACHABLE: "the cluster is unreachable",
-    TIMED_OUT: "timed out",
-    READ_ONLY: "refused: the context is read-only",
-    PENDING: "apply --dry-run or restore --dry-run found changes",
-}
-
-
 NO_WORKER = "is this the URL of a Connect worker?"
 
 

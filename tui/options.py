@@ -9,6 +9,8 @@ from typing import Any
 from tui.errors import UsageError
 
 USAGE_TEXT = """\
+Headrace: a console for Kafka Connect, with a Connect-compatible worker.
+
 headrace                        the screen, on the current context; with none,
                                 on the embedded cluster
 headrace URL | --context NAME   the screen on that cluster
@@ -40,11 +42,13 @@ headrace offsets --config FILE.properties --export|--import …
 headrace plugin new|list|test|run|install …
                                 write, list, test, try and install plugins
 
-  --read-only      refuse every change        --version, --help
+
+--read-only                     refuse every change
+--version, --help               show the version, show this text
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
 4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
-8 a dry run found changes, 130 interrupted
+8 a dry run or diff found changes, 130 interrupted
 """
 
 

@@ -141,7 +141,7 @@ DISTRIBUTED = ConfigDef(
         ConfigType.STRING,
         "",
         _L,
-        "Topic of offset changes; default: the offset topic's name with the suffix -headrace.",
+        "Topic of the journal and the histories; default: the offset topic's name with the suffix -headrace.",
     ),
     ConfigKey(
         "connector.client.config.override.policy",

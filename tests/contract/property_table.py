@@ -43,7 +43,7 @@ _SAMPLES = {
 }
 _SPECIAL = {
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal, Allowlist or a Java class"),
-    "ssl.truststore.location": (HONOURED, "PEM stores; a JKS store is ignored, with a warning that names the remedy"),
+    "ssl.truststore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
     "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
     "plugin.path": (HONOURED, "folders of Python plugins, plugin environments and Java plugins"),
