@@ -34,7 +34,15 @@ class HeadraceApp(App[int]):
     TITLE = "headrace"
     ENABLE_COMMAND_PALETTE = False  # ours has another screen
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "palette", "palette", id="palette", show=False, priority=True),
+        Binding(
+            "ctrl+p",
+            "palette",
+            "palette",
+            id="palette",
+            show=False,
+            priority=True,
+            tooltip="find a connector, topic, context, page, key or command",
+        ),
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
@@ -180,7 +188,7 @@ class HeadraceApp(App[int]):
         if found in known:
             self.appearance.choose(found)
         else:
-            self.home.say(f"no theme {name!r}; choose from {', '.join(known)}", "bad")
+            self.home.say(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
 
     def on_key(self, event: events.Key) -> None:
         """A key that no widget handled; bindings are checked afterwards."""

@@ -85,7 +85,7 @@ async def test_themes_and_palette() -> None:
         await seen.press("colon", *"theme light", "enter")
         assert seen.app.theme == "headrace-light"
         await seen.press("colon", *"theme pink", "enter")
-        await seen.sees("no theme 'pink'")
+        await seen.sees("unknown theme 'pink'")
         await seen.press("ctrl+p")
         await seen.pilot.pause(0.3)
         await seen.press(*"theme mono")

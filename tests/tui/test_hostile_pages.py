@@ -25,6 +25,7 @@ from tui.metrics.worker_metrics import WorkerMetrics
 from tui.model import Offset
 from tui.offsets.changes import ChangeKind, OffsetChange
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
+from tui.screens.base.curves import Plots
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.reading import Reading
 from tui.screens.clusters.loggers import LevelMenu, LoggersScreen
@@ -252,5 +253,5 @@ async def test_workers_loggers_failed_records(size: tuple[int, int], recording: 
         record = {"time": 1, "task": 0, "stage": EVIL, "topic": EVIL, "message": EVIL, "cause": EVIL}
         answer = {"since": 0, "total": {"failed": 1}, "stages": {EVIL: {"failed": 1}}, "last": [record]}
         await shown(seen, Reading("errors", page_of(failed_records.content(answer))))
-        inside = described(WorkerMetrics({0: 1}, 5.0, 1, 1, 1, 1), RateHistory(), 20, 0.0)
+        inside = described(WorkerMetrics({0: 1}, 5.0, 1, 1, 1, 1), RateHistory(), Plots(20, 1), 0.0)
         await shown(seen, Reading("inside", page_of(Content.assemble(inside))))

@@ -31,7 +31,7 @@ async def test_the_list_is_sorted_by_key_and_by_heading() -> None:
         await seen.pilot.click(grid, offset=(3, 0))
         await seen.until(lambda: grid.keys == ["a", "b", "c"])
         await seen.press("colon", *"sort speed", "enter")
-        await seen.sees("no order 'speed'; choose from state, name, lag")
+        await seen.sees("unknown order 'speed'; choose from state, name, lag")
         await seen.press("colon", *"sort name reverse", "enter")
         await seen.until(lambda: grid.keys == ["c", "b", "a"])
     async with console(NO_CLUSTER, 100, 24, name="sorting") as seen:

@@ -7,6 +7,8 @@ import json
 from enum import Enum
 from typing import Any
 
+HEX_COLUMNS = 75  # of a line with 16 bytes
+
 
 class ByteView(Enum):
     """How bytes are shown; the value is the view's name on the screen."""
@@ -37,8 +39,9 @@ def best_view(value: bytes | None) -> ByteView:
         return ByteView.TEXT
 
 
-def shown(value: bytes | None, view: ByteView, most: int = 65536) -> str:
-    """The bytes in a view, or in another one if it does not fit; cut off after `most` bytes."""
+def shown(value: bytes | None, view: ByteView, most: int = 65536, columns: int = 80) -> str:
+    """The bytes in a view, or in another one if it does not fit; cut off after `most` bytes. Lines of hexadecimal fit
+    `columns`, of which they need at least 43."""
     if value is None:
         return "null"
     cut = value[:most]
@@ -48,16 +51,17 @@ def shown(value: bytes | None, view: ByteView, most: int = 65536) -> str:
             return json.dumps(json.loads(value), indent=2, ensure_ascii=False)[:most] + more
         except ValueError:
             view = ByteView.TEXT
-    return (_hex(cut) if view is ByteView.HEX else cut.decode("utf-8", "replace")) + more
+    return (_hex(cut, columns) if view is ByteView.HEX else cut.decode("utf-8", "replace")) + more
 
 
-def _hex(value: bytes) -> str:
-    """`00000000  7b 22 61 22 …  {"a"…`"""
+def _hex(value: bytes, columns: int) -> str:
+    """`00000000  7b 22 61 22 …  {"a"…`, with 16 bytes in each line, or 8 if that is too wide."""
+    size = 16 if columns >= HEX_COLUMNS else 8
     lines = []
-    for at in range(0, len(value), 16):
-        part = value[at : at + 16]
+    for at in range(0, len(value), size):
+        part = value[at : at + size]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
-        lines.append(f"{at:08x}  {part.hex(' '):<47}  {text}")
+        lines.append(f"{at:08x}  {part.hex(' '):<{len(value[:size].hex(' '))}}  {text}")
     return "\n".join(lines)
 
 

@@ -212,7 +212,8 @@ class StatusBar(Bar):
 
 
 class KeyBar(Bar):
-    """The active key bindings of the focused widget and its parents."""
+    """The active key bindings of the focused widget and its parents. Where there is room, bindings with `show=False`
+    and a tooltip follow."""
 
     DEFAULT_CSS = "KeyBar { background: $surface; padding: 0 1; }"
 
@@ -229,7 +230,8 @@ class KeyBar(Bar):
             self.put(self.line(self._useful(), self.content_size.width))
 
     def _useful(self) -> list[ActiveBinding]:
-        """The effective bindings: neither consumed by a text field nor idle on this screen."""
+        """The effective bindings: neither consumed by a text field nor idle on this screen. Those that are shown only
+        where there is room come last."""
         seen: set[str] = set()
         found = []
         focused = self.app.focused
@@ -238,12 +240,12 @@ class KeyBar(Bar):
             binding = active.binding
             shown = self.app.get_key_display(binding)
             consumed = focused is not None and len(shown) == 1 and focused.check_consume_key(shown, shown)
-            if not binding.show or not active.enabled or consumed or binding.action in seen:
+            if not (binding.show or active.tooltip) or not active.enabled or consumed or binding.action in seen:
                 continue
             if idle is None or not idle(binding.action):
                 seen.add(binding.action)
                 found.append(active)
-        return found
+        return sorted(found, key=lambda active: not active.binding.show)
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
         """As many keys as fit, always with that of the help, which lists all."""

@@ -40,6 +40,11 @@ class Pager(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         yield Static(self.content, markup=False)
 
+    @property
+    def columns(self) -> int:
+        """The width of the text, 80 before it is known."""
+        return self.scrollable_content_region.width or 80
+
     def put(self, content: Content, *, top: bool = False) -> None:
         """Sets the content; `top` scrolls to its start."""
         if content != self.content or content.spans != self.content.spans:

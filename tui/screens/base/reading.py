@@ -26,7 +26,7 @@ from tui.widgets.text import visible, visible_lines
 Fitted = Callable[[int], Content]  # the content for a width in cells
 FRAME = 6  # cells of the frame and the scroll bar
 KEY = 13  # cells of a key
-HALF = 22  # maximum cells of a key's text in a line with two keys
+HALF = 22  # least cells for the text of a key in a line with two keys
 
 
 class Reading(ModalScreen[None]):
@@ -128,15 +128,16 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
 def _in_columns(keys: Sequence[tuple[str, str]], width: int) -> list[str | tuple[str, str]]:
     """Two keys in a line where both fit; longer texts are folded beside their keys."""
     parts: list[str | tuple[str, str]] = []
+    room = max(HALF, width // 2 - KEY - 1)
     half = False  # whether the current line has room for a second key
     for key, text in keys:
-        wide = len(text) > HALF or width < 2 * (HALF + KEY)
+        wide = len(text) > room or width < 2 * (HALF + KEY)
         if half and wide:
             parts.append("\n")
         if wide:
             lines = wrap(text, max(20, width - KEY)) or [""]
             text = ("\n" + " " * KEY).join(lines)
-        parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{HALF}}"]
+        parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{room}}"]
         half = not half and not wide
         if not half:
             parts.append("\n")

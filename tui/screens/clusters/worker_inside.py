@@ -17,6 +17,8 @@ from tui.screens.base import curves
 
 POLL_INTERVAL = 5.0  # seconds
 MAX_CURVE = 72  # cells
+MAX_PLOT = 8  # lines
+MIN_PLOT = 3  # lines: where the page is lower, a curve is a single line
 MAX_SLOTS = 40  # listed one by one
 Part = str | Content | tuple[str, str]
 
@@ -64,12 +66,18 @@ class WorkerInside(Static):
 
     def draw(self) -> None:
         if self.known is not None:
-            room = max(8, min(MAX_CURVE, self.size.width - 36))
-            self.update(described(self.known, self.history, room, time.time()))
+            self.update(described(self.known, self.history, self._plots(), time.time()))
+
+    def _plots(self) -> curves.Plots:
+        """At most half of the page, of which other lines need eleven."""
+        height = min(MAX_PLOT, (self.screen.size.height // 2 - 11) // 2)
+        if height >= MIN_PLOT:
+            return curves.Plots(max(8, self.size.width - 2), height)
+        return curves.Plots(max(8, min(MAX_CURVE, self.size.width - 36)), 1)
 
 
-def described(known: WorkerMetrics, history: RateHistory, width: int, now: float) -> Content:
-    """Lines of a label and its values."""
+def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, now: float) -> Content:
+    """Lines of a label and its values, and curves: those with a height of 1 are such lines."""
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
@@ -83,8 +91,9 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
         jvms = f", JVMs of Java plugins {_megabytes(known.java_memory)} MB" if known.java_memory else ""
         sizes = {slot: size // 1_000_000 for slot, size in known.memory.items()}
         line("memory", f"{_megabytes(known.memory)} MB{jvms}", by_slot, _each(sizes))
-    for key, value in curves.in_lines(history, width, now):
-        line(key, value)
+    if plots.height == 1:
+        for key, value in curves.in_lines(history, plots.width, now):
+            line(key, value)
     totals = [f"{counted(int(known.written), 'record')} written", f"{counted(known.restarts, 'task')} restarted"]
     failed = [(f", {counted(known.failed, 'record')} failed", "$error")] if known.failed else []
     line("total", ", ".join(totals), *failed)
@@ -93,6 +102,8 @@ def described(known: WorkerMetrics, history: RateHistory, width: int, now: float
             "STALLED",
             (f"{counted(known.stalled, 'task')} RUNNING without progress while records wait", "bold $error"),
         )
+    if plots.height > 1:
+        parts.append(curves.of_course(history, plots, now))
     return Content.assemble(*parts).rstrip()
 
 

@@ -24,6 +24,7 @@ COLUMNS = (
     Column("stage", "STAGE", 15, rank=1, grows=True),
     Column("error", "ERROR", 20, grows=True),
 )
+INDENT = 11  # columns before the key and the headers
 Part = str | Content | tuple[str, str]
 
 
@@ -60,15 +61,15 @@ def _sent(sent: SendResult) -> Cell:
     return Cell(f"✗ {sent.error}", "grid--error") if sent.error else Cell(f"✓ sent to {sent.where}", "grid--success")
 
 
-def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
-    """The error, origin and position of a letter, its key, headers and value, and the full trace."""
+def explained(one: DeadLetter, topic: str, view: ByteView, columns: int = 80) -> Content:
+    """The error, origin, position, key, headers, value and trace of a letter; `columns` is the width of the text."""
     parts: list[Part] = []
 
     def line(key: str, value: str, ink: str = "") -> None:
         if value:
             first, *rest = visible_lines(value)
-            parts.extend([(f"{key:<10} ", "$text-muted"), (first, ink), "\n"])
-            parts.extend((f"{'':<11}{text}\n", ink) for text in rest)
+            parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, ink), "\n"])
+            parts.extend((f"{'':<{INDENT}}{text}\n", ink) for text in rest)
 
     line("error", one.error, "bold $error")
     line("as", one.error_header("exception.class.name"), "$error")
@@ -82,11 +83,11 @@ def explained(one: DeadLetter, topic: str, view: ByteView) -> Content:
     else:
         line("origin", f"unknown: {CONTEXT} was not enabled when the record failed", "$warning")
     line("is at", f"{topic} partition {one.partition} offset {one.offset}")
-    line("key", shown(one.key, best_view(one.key), 400))
+    line("key", shown(one.key, best_view(one.key), 400, columns - INDENT))
     for name, value in one.own_headers:
         line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
     parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: other format)\n", "bold $accent"))
-    text = shown(one.value, view)
+    text = shown(one.value, view, columns=columns)
     parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
     if trace := one.error_header("exception.stacktrace"):
         parts.append(("\n\nwhy\n", "bold $accent"))

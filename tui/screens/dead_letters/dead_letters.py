@@ -93,6 +93,7 @@ class DeadLettersScreen(Page):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
+        self.call_after_refresh(self._letter)
 
     # Reading
 
@@ -173,10 +174,10 @@ class DeadLettersScreen(Page):
     def _letter(self) -> None:
         one = self.current
         pager = self.query_one("#letter", Pager)
-        pager.put(self._explained(one) if one is not None else Content(""), top=True)
+        pager.put(self._explained(one, pager.columns) if one is not None else Content(""), top=True)
 
-    def _explained(self, one: DeadLetter) -> Content:
-        return words.explained(one, self.topic.topic, self.view or best_view(one.value))
+    def _explained(self, one: DeadLetter, columns: int) -> Content:
+        return words.explained(one, self.topic.topic, self.view or best_view(one.value), columns)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

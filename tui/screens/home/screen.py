@@ -221,7 +221,8 @@ class Home(ListAndPage):
         if (order := ordering.of_words(text)) is not None:
             self.sort(order)
         elif text:
-            self.say(f"no order {text!r}; choose from {', '.join(ordering.ORDERS)}, with or without `reverse`", "bad")
+            known = ", ".join(ordering.ORDERS)
+            self.say(f"unknown order {text!r}; choose from {known}, with or without `reverse`", "bad")
         else:
             self.call_later(self.action_sort)
 

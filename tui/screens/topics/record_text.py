@@ -23,6 +23,7 @@ COLUMNS = (
 )
 MAX_LINE = 400  # characters of a value in a row
 MAX_TEXT = 64 * 1024  # characters of a value in full
+INDENT = 10  # columns before the key and the headers
 Part = str | Content | tuple[str, str]
 
 
@@ -56,20 +57,21 @@ def _time(timestamp: int) -> str:
     return time.strftime("%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
 
 
-def explained(one: DecodedRecord, view: ByteView | None) -> Content:
-    """Position, time, key, headers and value of a record; `view` None shows the decoded value."""
+def explained(one: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
+    """Position, time, key, headers and value of a record in `columns`; `view` None shows the decoded value."""
     record = one.record
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
     parts: list[Part] = []
 
     def line(key: str, value: str, ink: str = "") -> None:
         first, *rest = visible_lines(value)
-        parts.extend([(f"{key:<9} ", "$text-muted"), (first, ink), "\n"])
-        parts.extend((f"{'':<10}{text}\n", ink) for text in rest)
+        parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, ink), "\n"])
+        parts.extend((f"{'':<{INDENT}}{text}\n", ink) for text in rest)
 
     line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
     line("time", at if record.timestamp else "none")
-    line("key", one.key.text if view is not ByteView.HEX or record.key is None else shown(record.key, view, 400))
+    hexadecimal = view is ByteView.HEX and record.key is not None
+    line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else one.key.text)
     for name, value in one.headers:
         line("header", f"{name} = {value.line[:MAX_LINE]}")
     for part, decoded in (("key", one.key), ("value", one.value)):
@@ -78,13 +80,13 @@ def explained(one: DecodedRecord, view: ByteView | None) -> Content:
     form = one.value.form if view is None else view.value
     size = len(record.value or b"")
     parts.append((f"\nvalue as {form}, {size:,} bytes (v: other format)\n", "bold $accent"))
-    parts.append(_value(one, view))
+    parts.append(_value(one, view, columns))
     return Content.assemble(*parts)
 
 
-def _value(one: DecodedRecord, view: ByteView | None) -> Content:
+def _value(one: DecodedRecord, view: ByteView | None, columns: int) -> Content:
     if view is not None:
-        return Content("\n".join(visible_lines(shown(one.record.value, view))))
+        return Content("\n".join(visible_lines(shown(one.record.value, view, columns=columns))))
     text = one.value.text
     more = f"\n… {len(text) - MAX_TEXT:,} characters more" if len(text) > MAX_TEXT else ""
     text = text[:MAX_TEXT] + more

@@ -131,6 +131,7 @@ class RecordsScreen(Page):
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BROAD, "-broad")
+        self.call_after_refresh(self._record)
 
     @property
     def grid(self) -> Grid:
@@ -286,8 +287,8 @@ class RecordsScreen(Page):
 
     def _record(self, top: bool = False) -> None:
         one = self.current
-        content = words.explained(one, self.view) if one is not None else Content("")
-        self.query_one("#record", Pager).put(content, top=top)
+        pager = self.query_one("#record", Pager)
+        pager.put(words.explained(one, self.view, pager.columns) if one is not None else Content(""), top=top)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

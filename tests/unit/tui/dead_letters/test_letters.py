@@ -63,7 +63,11 @@ def test_bytes_are_shown_in_each_view() -> None:
     assert shown(b'{"a":1}', ByteView.JSON) == '{\n  "a": 1\n}'
     assert shown(b"no json", ByteView.JSON) == "no json"
     assert shown(None, ByteView.HEX) == "null"
-    assert shown(b"A\x00", ByteView.HEX) == "00000000  41 00" + " " * 44 + "A."
+    assert shown(b"A\x00", ByteView.HEX) == "00000000  41 00  A."
+    wide, narrow = (shown(bytes(range(65, 85)), ByteView.HEX, columns=columns).split("\n") for columns in (75, 74))
+    assert wide[0] == "00000000  41 42 43 44 45 46 47 48 49 4a 4b 4c 4d 4e 4f 50  ABCDEFGHIJKLMNOP"
+    assert wide[1] == "00000010  51 52 53 54" + " " * 38 + "QRST"
+    assert narrow[2] == "00000010  51 52 53 54" + " " * 14 + "QRST"
     assert shown(b"x" * 20, ByteView.TEXT, most=10).endswith("10 bytes more")
 
 
