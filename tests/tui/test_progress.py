@@ -106,7 +106,7 @@ async def test_the_overview_of_a_headrace_worker(ours: Cluster) -> None:
         await seen.go(sink)
         await seen.sees("✗ all fail")
         await seen.press("enter", "1")
-        await seen.sees("100 records failed, 100 skipped", "VALUE_CONVERTER", "wrote", "records/s")
+        await seen.sees("100 records failed, 100 skipped", "VALUE_CONVERTER", "throughput", "records/s")
         await seen.press("9")
         await seen.sees("throughput", "records/s", "lag 0 records")
         await seen.press("escape", "W")

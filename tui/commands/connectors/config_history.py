@@ -29,7 +29,7 @@ class GetConfigHistory(Command):
     async def run(self, context: CommandContext) -> Result:
         found = await history.history(context.connect, context.config_history, self.name)
         rows = tuple((e.number, e.at, e.action, e.who, e.why, history.summary(e.made)) for e in found.entries)
-        columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
+        columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         numbers = tuple(str(entry.number) for entry in found.entries)
         return Result({"history": [_hidden(one) for one in found.raw]}, Table(columns, rows), names=numbers)
 

@@ -33,7 +33,9 @@ class GetDeleted(Command):
     async def run(self, context: CommandContext) -> Result:
         found = await history.deleted(context.connect, context.config_history)
         rows = tuple((one["name"], deleted_at(one["time"]), one["who"], one["why"]) for one in found)
-        return Result(found, Table(("NAME", "DELETED", "WHO", "WHY"), rows), names=tuple(one["name"] for one in found))
+        return Result(
+            found, Table(("NAME", "DELETED", "USER", "REASON"), rows), names=tuple(one["name"] for one in found)
+        )
 
 
 def deleted_at(milliseconds: int) -> str:

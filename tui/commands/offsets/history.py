@@ -36,7 +36,7 @@ class GetOffsetHistory(Command):
     async def run(self, context: CommandContext) -> Result:
         found = await undo.history(context.connect, context.change_store, self.name)
         rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in found.entries)
-        columns = ("NUMBER", "TIME", "ACTION", "WHO", "WHY", "CHANGES")
+        columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         return Result({"history": found.raw}, Table(columns, rows), names=tuple(str(p.number) for p in found.entries))
 
 
@@ -118,7 +118,7 @@ class GetUnfinished(Command):
         found = context.change_store.pending.interrupted()
         rows = tuple((one.plan.name, one.step.value, one.plan.state, len(one.plan.changes), one.who) for one in found)
         raw = [_document(one) for one in found]
-        columns = ("NAME", "INTERRUPTED WHILE", "STATE BEFORE", "PARTITIONS", "WHO")
+        columns = ("NAME", "INTERRUPTED WHILE", "STATE BEFORE", "PARTITIONS", "USER")
         return Result(raw, Table(columns, rows), names=tuple(one.plan.name for one in found))
 
 

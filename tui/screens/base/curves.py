@@ -89,7 +89,7 @@ def _time(times: TimeSpan, plots: Plots) -> list[Part]:
 def in_lines(course: RateHistory, width: int, now: float, lag: int | None = None) -> list[tuple[str, Content]]:
     """Pairs of a label and a curve in one line. `lag` is the current lag if it is not that of the last report."""
     rates = course.rates(width, now)
-    found = [("wrote", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]
+    found = [("throughput", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]
     if course.has_lag or lag is not None:
         lags = course.lags(width, now)
         found.append(("lag", _line(lags, short(lags[-1] if lag is None else lag, "records"), "$warning")))

@@ -94,7 +94,7 @@ class Dialog(ModalScreen[bool]):
             yield Label(Content(visible(self.title_text)), id="title")
             yield Pager(self.body)
             with Horizontal(id="reason", classes="field"):
-                yield Label(Content(f"why ({'tab' if self.wanted else 'w'}): "))
+                yield Label(Content(f"reason ({'tab' if self.wanted else 'w'}): "))
                 hint = "optional; it is kept in the history"
                 yield TextField(self.entered_why, self.why, hint, id="why")
             with Horizontal(id="typed", classes="field"):

@@ -32,7 +32,7 @@ COLUMNS = (
     Column("traits", "", 7),
     Column("worst", "WORST", 13),
     Column("counts", "CONNECTORS", 18, grows=True),
-    Column("heard", "HEARD", 9, right=True),
+    Column("heard", "ANSWERED", 9, right=True),
     Column("kind", "WORKER", 8, rank=1),
     Column("version", "VERSION", 9, rank=2),
     Column("url", "URL", 24, rank=3, grows=True),

@@ -73,7 +73,7 @@ class WorkerInside(Static):
         height = min(MAX_PLOT, (self.screen.size.height // 2 - 11) // 2)
         if height >= MIN_PLOT:
             return curves.Plots(max(8, self.size.width - 2), height)
-        return curves.Plots(max(8, min(MAX_CURVE, self.size.width - 36)), 1)
+        return curves.Plots(max(8, min(MAX_CURVE, self.size.width - 38)), 1)
 
 
 def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, now: float) -> Content:
@@ -81,7 +81,7 @@ def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, n
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
-        parts.extend([(f"{key:<8} ", "$text-muted"), *value, "\n"])
+        parts.extend([(f"{key:<10} ", "$text-muted"), *value, "\n"])
 
     by_slot = ("  by slot ", "$text-muted")
     waits = counted(known.without_core, "waits", "wait")

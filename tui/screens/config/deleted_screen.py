@@ -56,8 +56,8 @@ class DeletedScreen(SplitPage):
     COLUMNS = (
         Column("name", "CONNECTOR", 24, grows=True, middle=True),
         Column("time", "DELETED", 20),
-        Column("who", "WHO", 14, rank=1, grows=True),
-        Column("why", "WHY", 14, rank=2, grows=True),
+        Column("who", "USER", 14, rank=1, grows=True),
+        Column("why", "REASON", 14, rank=2, grows=True),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("R", "restore", "restore", tooltip="create the connector again; shows what is restored and asks first"),

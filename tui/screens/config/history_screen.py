@@ -31,7 +31,7 @@ class ConfigHistoryScreen(SplitPage):
         Column("number", "NO", 4, right=True),
         Column("time", "TIME", 20),
         Column("action", "ACTION", 7),
-        Column("who", "WHO", 14, rank=1, grows=True),
+        Column("who", "USER", 14, rank=1, grows=True),
         Column("changes", "CHANGES", 20, grows=True),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
