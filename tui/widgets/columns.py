@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 GAP = 2  # cells between columns
+MINOR = 6  # the rank from which columns are dropped so that the texts of the first column are not cut
+LONG = 64  # cells of the first column for which minor columns are dropped
 
 
 class Column(NamedTuple):
@@ -40,6 +42,9 @@ def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) ->
         if _total(shown, widths) > space:
             widths |= {one.key: min(widths[one.key], one.narrow) for one in shown if one.narrow}
     spare = space - _total(shown, widths)
+    while shown[1:] and spare < _lacking(shown[0], widths, wanted) and shown[-1].rank >= MINOR:
+        shown.pop()
+        spare = space - _total(shown, widths)
     for column in shown:
         if column.narrow and 0 <= (more := column.least(wanted) - widths[column.key]) <= spare:
             widths[column.key] += more
@@ -52,6 +57,11 @@ def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) ->
     if spare < 0 and shown:  # no column can be dropped: the first one shrinks
         widths[shown[0].key] = max(4, widths[shown[0].key] + spare)
     return [(column, widths[column.key]) for column in shown]
+
+
+def _lacking(first: Column, widths: Mapping[str, int], wanted: Mapping[str, int]) -> int:
+    """The cells by which texts of the first column are longer than its width."""
+    return min(LONG, wanted.get(first.key, 0)) - widths[first.key] if first.grows else 0
 
 
 def _total(columns: Sequence[Column], widths: Mapping[str, int]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.widgets.columns import Column, arrange
+from tui.widgets.columns import MINOR, Column, arrange
 
 NAME = Column("name", "NAME", 20, grows=True)
 TASKS = Column("tasks", "TASKS", 14, shrinks=True)
@@ -27,6 +27,13 @@ def test_a_column_is_kept_if_others_shrink() -> None:
 def test_a_column_for_wide_screens_only() -> None:
     wide = Column("trend", "TREND", 5, floor=50)
     assert widths({}, 40, NAME, wide) == {"name": 20} and widths({}, 60, NAME, wide) == {"name": 20, "trend": 5}
+
+
+def test_a_minor_column_is_dropped_before_the_first_one_is_cut() -> None:
+    minor = Column("class", "CLASS", 10, rank=MINOR)
+    assert widths({"name": 38}, 40, NAME, minor) == {"name": 38}
+    assert widths({"name": 28}, 40, NAME, minor) == {"name": 28, "class": 10}
+    assert widths({"name": 38}, 40, NAME, minor._replace(rank=MINOR - 1)) == {"name": 28, "class": 10}
 
 
 def test_a_column_becomes_narrow_to_keep_an_important_one() -> None:
