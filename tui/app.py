@@ -34,15 +34,7 @@ class HeadraceApp(App[int]):
     TITLE = "headrace"
     ENABLE_COMMAND_PALETTE = False  # ours has another screen
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "ctrl+p",
-            "palette",
-            "palette",
-            id="palette",
-            show=False,
-            priority=True,
-            tooltip="find a connector, topic, context, page, key or command",
-        ),
+        Binding("ctrl+p", "palette", "palette", id="palette", show=False, priority=True),
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),

@@ -42,6 +42,12 @@ KEYS: list[BindingType] = [
         id="dead-letters",
         tooltip="records that failed and were sent to the dead letter topic",
     ),
+    Binding("T", "topics", "topics", id="topics", tooltip="topics of the Kafka cluster and their records", show=False),
+    Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
+    Binding("o", "log", "log", id="log", tooltip="operations of this session"),
+    Binding("C", "clusters", "clusters", id="clusters"),
+    Binding("W", "workers", "workers", id="workers", show=False, tooltip="workers of the cluster, and what they run"),
+    Binding("L", "loggers", "loggers", id="loggers", show=False, tooltip="loggers of the worker, and their levels"),
     Binding(
         "equals_sign",
         "diff",
@@ -63,12 +69,6 @@ KEYS: list[BindingType] = [
     Binding(
         "U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one", show=False
     ),
-    Binding("T", "topics", "topics", id="topics", tooltip="topics of the Kafka cluster and their records", show=False),
-    Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
-    Binding("o", "log", "log", id="log", tooltip="operations of this session"),
-    Binding("C", "clusters", "clusters", id="clusters"),
-    Binding("W", "workers", "workers", id="workers", show=False, tooltip="workers of the cluster, and what they run"),
-    Binding("L", "loggers", "loggers", id="loggers", show=False, tooltip="loggers of the worker, and their levels"),
     Binding("colon", "command", "command", id="command", key_display=":"),
     Binding("left,h", "turn(-1)", "previous page", id="page-before", show=False),
     Binding("right,l", "turn(1)", "next page", id="page-after", show=False),
