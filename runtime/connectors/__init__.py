@@ -1,1 +1,1 @@
-"""The bundled connectors: FileStreamSource and FileStreamSink."""
+"""The bundled connectors: a folder for each system; FileStreamSource, FileStreamSink and shared parts are here."""

@@ -1,1 +1,1 @@
-"""Java: its program, jars by Maven coordinates, and plugins in `plugin.path`."""
+"""Java plugins: discovery, installation, the JVM that runs their code; and Java itself, with jars by coordinates."""

@@ -1,1 +1,1 @@
-"""The config, offset and status topics of Connect."""
+"""The stores of a worker: Connect's config, offset and status topics, and Headrace's own topic; or files."""

@@ -1,1 +1,1 @@
-"""Which cluster to talk to: contexts, profiles, secrets, policy, and the session built from them."""
+"""Which cluster to talk to: contexts, profiles, secrets and policy."""

@@ -1,1 +1,1 @@
-"""Changing offsets: what would change, the steps of a change, its notes on disk, moments in topics."""
+"""Changes of offsets: their plan, steps and records on disk, their history, and positions in topics."""

@@ -1,4 +1,4 @@
-"""SparkSink: the records of topics in any format and table of Spark, written by the worker's Spark session.
+"""SparkSink and SparkSource: any format, table and stream of Spark, through the worker's Spark session.
 
 session_client.py   requests of a task to the session, which the driver owns
 sink/               definition, task, and the batches between them

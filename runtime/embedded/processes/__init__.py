@@ -1,1 +1,1 @@
-"""Processes of the embedded cluster: start and end, locks, ports and logs. Independent of broker and worker."""
+"""Processes of the embedded cluster: start and end, ports and logs. Independent of broker and worker."""
