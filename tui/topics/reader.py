@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
@@ -102,36 +102,19 @@ class TopicReader:
 
     def _read(self, topic: str, ranges: Ranges, room: int, deadline: float) -> Chunk:
         """Reads the records of these ranges of offsets, up to the limits of a chunk."""
-        from confluent_kafka import KafkaError, KafkaException, TopicPartition
+        from confluent_kafka import TopicPartition
 
-        consumer = self._open()
+        consumer, chunk = self._open(), _GrowingChunk(ranges, room)
         consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
-        unfinished, records, size = set(ranges), list[TopicRecord](), 0
         answer_by = time.monotonic() + ANSWER_TIMEOUT
-        while unfinished:
-            if len(records) >= 2 * MAX_CHUNK or (size > room and records) or (records and time.monotonic() > deadline):
-                break
+        while chunk.unfinished and not chunk.is_full and not (chunk.records and time.monotonic() > deadline):
             if time.monotonic() > answer_by:
                 raise self._unreachable(f"no records within {ANSWER_TIMEOUT:g} s")
-            done = set()
-            for message in consumer.consume(500, timeout=0.1):
-                if size > room and records:
-                    break
-                number, offset = message.partition() or 0, message.offset() or 0
+            if messages := consumer.consume(500, timeout=0.1):
                 answer_by = time.monotonic() + ANSWER_TIMEOUT
-                if (error := message.error()) is not None:
-                    if error.code() != KafkaError._PARTITION_EOF:
-                        raise KafkaException(error)
-                    done.add(number)
-                elif number in unfinished and offset < ranges[number][1]:
-                    records.append(record_of(message))
-                    size += records[-1].size
-                if offset >= ranges.get(number, (0, 0))[1] - 1:
-                    done.add(number)
-            if done & unfinished:
-                unfinished -= done
-                consumer.incremental_unassign([TopicPartition(topic, number) for number in done & ranges.keys()])
-        return Chunk(records, ranges.keys() - unfinished)
+            if done := chunk.take(messages):
+                consumer.incremental_unassign([TopicPartition(topic, number) for number in done])
+        return Chunk(chunk.records, ranges.keys() - chunk.unfinished)
 
     def _open(self) -> Consumer:
         if self._consumer is None:
@@ -187,6 +170,49 @@ class TopicReader:
 
     def _unreachable(self, cause: str) -> Unreachable:
         return Unreachable(f"the brokers {self._servers}: {cause}{self._trouble}")
+
+
+class _GrowingChunk:
+    """The records of some ranges while they are read."""
+
+    def __init__(self, ranges: Ranges, room: int) -> None:
+        """`room`: bytes after which the chunk is full, which has at least one record."""
+        self._ranges, self._room = ranges, room
+        self.unfinished = set(ranges)
+        self.records: list[TopicRecord] = []
+        self._size = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.records) >= 2 * MAX_CHUNK or self._has_no_room
+
+    @property
+    def _has_no_room(self) -> bool:
+        return self._size > self._room and bool(self.records)
+
+    def take(self, messages: Iterable[Message]) -> set[int]:
+        """Adds messages, as long as there is room; returns the partitions that are finished now. Raises the error of a
+        message."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        done = set()
+        for message in messages:
+            if self._has_no_room:
+                break
+            error, number = message.error(), message.partition() or 0
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            if number not in self.unfinished:
+                continue
+            offset, end = message.offset() or 0, self._ranges[number][1]
+            if error is None and offset < end:
+                record = record_of(message)
+                self.records.append(record)
+                self._size += record.size
+            if error is not None or offset >= end - 1:
+                done.add(number)
+        self.unfinished -= done
+        return done
 
 
 def require_client(purpose: str) -> None:
