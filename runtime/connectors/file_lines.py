@@ -1,8 +1,8 @@
-"""Splits a growing file into lines, which end with LF, CRLF or CR. Bytes that are not UTF-8 become surrogate
-escapes."""
+"""Splits a growing file into lines, which end with LF, CRLF or CR."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from runtime.api.errors import ConnectError
@@ -10,12 +10,44 @@ from runtime.api.errors import ConnectError
 MAX_LINE = 128 * 1024 * 1024  # bytes
 
 
-def _text(block: bytes) -> str:
-    return block.decode("utf-8", "surrogateescape")
+class Lines:
+    """Consecutive lines of a file without their endings, as bytes, and their positions."""
+
+    __slots__ = ("_positions", "_sizes", "start", "texts")
+
+    def __init__(self, texts: list[bytes], start: int, sizes: Sequence[int] | None = None) -> None:
+        """`start`: the position before the first line. `sizes`: the bytes of each line with its ending; by default
+        every ending is one line feed."""
+        self.texts, self.start, self._sizes = texts, start, sizes
+        self._positions: list[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def end(self) -> int:
+        """The position after the last line."""
+        if self._sizes is not None:
+            return self.start + sum(self._sizes)
+        return self.start + sum(map(len, self.texts)) + len(self.texts)
+
+    def position(self, index: int) -> int:
+        """The position after a line. Usually only that after the last line is needed."""
+        if index == len(self.texts) - 1:
+            return self.end
+        if self._positions is None:
+            sizes = self._sizes if self._sizes is not None else [len(text) + 1 for text in self.texts]
+            self._positions = list(accumulate(sizes, initial=self.start))
+        return self._positions[index + 1]
+
+    def slice(self, first: int, count: int, start: int) -> Lines:
+        """Up to `count` lines from the index `first` on, which is at the position `start`."""
+        sizes = None if self._sizes is None else self._sizes[first : first + count]
+        return Lines(self.texts[first : first + count], start, sizes)
 
 
 class LineBuffer:
-    """Collects bytes and returns complete lines, each with the file position after it.
+    """Collects bytes and returns complete lines.
 
     Keeps an unterminated line, and a carriage return at the end, because a line feed may follow it.
     """
@@ -32,28 +64,25 @@ class LineBuffer:
         """Position after the last byte read."""
         return self.position + self._rest_size
 
-    def feed(self, block: bytes) -> tuple[list[str], list[int]]:
-        """The lines that `block` completes, and the position after each. ConnectError for a line beyond the limit."""
+    def feed(self, block: bytes) -> Lines:
+        """The lines that `block` completes. ConnectError for a line beyond the limit."""
         cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
         if cut == 0 and not (self._rest and self._rest[-1].endswith(b"\r")):
             self._keep(block)
-            return [], []
+            return Lines([], self.position)
         whole = b"".join([*self._rest, block[:cut]])
         self._rest, self._rest_size = [], 0
-        if b"\r" in whole:
-            lines, positions = self._split(whole)
-        else:
-            lines, positions = self._split_at_line_feeds(whole)
+        lines = _split(whole, self.position)
         self.position += len(whole)
         self._keep(block[cut:])
-        return lines, positions
+        return lines
 
-    def finish(self) -> list[str]:
+    def finish(self) -> list[bytes]:
         """The unterminated line, for a file that will not grow any more."""
         rest = b"".join(self._rest)
         self.position += len(rest)
         self._rest, self._rest_size = [], 0
-        return [_text(rest.removesuffix(b"\r"))] if rest else []
+        return [rest.removesuffix(b"\r")] if rest else []
 
     @property
     def rest_size(self) -> int:
@@ -68,21 +97,11 @@ class LineBuffer:
         if self._rest_size > self._max_line:
             raise ConnectError(f"The line at position {self.position} is longer than {self._max_line >> 20} MiB")
 
-    def _split_at_line_feeds(self, whole: bytes) -> tuple[list[str], list[int]]:
-        """The common case: no carriage returns; ASCII is decoded in one call."""
-        start = self.position
-        if whole.isascii():
-            lines = whole.decode("ascii").split("\n")
-            lines.pop()
-            sizes = map(len, lines)
-        else:
-            parts = whole.split(b"\n")
-            parts.pop()
-            lines = list(map(_text, parts))
-            sizes = map(len, parts)
-        return lines, list(accumulate([size + 1 for size in sizes], initial=start))[1:]
 
-    def _split(self, whole: bytes) -> tuple[list[str], list[int]]:
-        parts = whole.splitlines(keepends=True)
-        lines = [_text(part.rstrip(b"\r\n")) for part in parts]
-        return lines, list(accumulate(map(len, parts), initial=self.position))[1:]
+def _split(whole: bytes, start: int) -> Lines:
+    if b"\r" not in whole:
+        texts = whole.split(b"\n")
+        texts.pop()
+        return Lines(texts, start)
+    parts = whole.splitlines(keepends=True)
+    return Lines([part.rstrip(b"\r\n") for part in parts], start, list(map(len, parts)))

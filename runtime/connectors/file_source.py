@@ -17,7 +17,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition, SourceTask
-from runtime.connectors.file_lines import LineBuffer
+from runtime.connectors.file_lines import LineBuffer, Lines
 from runtime.connectors.file_watch import Follower, file_watcher
 
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileStreamSourceTask(SourceTask):
-    """Follows one file from the committed position, in bytes.
+    """Follows one file from the committed position, in bytes. Bytes that are not UTF-8 become surrogate escapes.
 
     Waits for a file that does not exist. If the file becomes shorter than the position, it was truncated, and the task
     reads it again from the start. If another file takes its name (rotation by renaming), the task reads the old file to
@@ -56,21 +56,21 @@ class FileStreamSourceTask(SourceTask):
         self._missed = self._watched = False
         self._follower: Follower | None = None
         self._grew = self._clock()
-        self._ready: tuple[list[str], list[int]] = ([], [])
-        self._next = 0
         self._lines = LineBuffer(_position(self.context.offsets.offset(self._partition)))
+        self._ready = Lines([], self._lines.position)
+        self._next, self._at = 0, self._lines.position
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        if self._next >= len(self._ready[0]):
-            self._next = 0
+        if self._next >= len(self._ready):
             self._ready = self._read()
-        lines, positions = self._ready
-        start = self._next
-        self._next = end = start + self._batch_size
-        values = ValueBatch(STRING_SCHEMA, lines[start:end])
-        return SourceBatch(
-            self._partition, lambda n: {POSITION: positions[start + n]}, self._topic, values, int(time.time() * 1000)
-        )
+            self._next, self._at = 0, self._ready.start
+        lines = self._ready.slice(self._next, self._batch_size, self._at)
+        if not lines:
+            return None
+        self._next += len(lines)
+        self._at = lines.end
+        values, now = ValueBatch.texts(STRING_SCHEMA, lines.texts), int(time.time() * 1000)
+        return SourceBatch(self._partition, lambda n: {POSITION: lines.position(n)}, self._topic, values, now)
 
     def stop(self) -> None:
         self._close()
@@ -83,11 +83,11 @@ class FileStreamSourceTask(SourceTask):
         if fd is not None:
             os.close(fd)
 
-    def _read(self) -> tuple[list[str], list[int]]:
-        """The lines of the next block and the position after each; empty if the file has not grown."""
+    def _read(self) -> Lines:
+        """The lines of the next block; none if the file has not grown."""
         if self._fd is None and not self._open() and (not self._watch() or not self._open()):
             self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
-            return [], []
+            return self._none()
         assert self._fd is not None
         try:
             block = os.pread(self._fd, _CHUNK, self._lines.end)
@@ -126,7 +126,10 @@ class FileStreamSourceTask(SourceTask):
         self._missed = False
         return True
 
-    def _at_end(self, fd: int) -> tuple[list[str], list[int]]:
+    def _none(self) -> Lines:
+        return Lines([], self._lines.position)
+
+    def _at_end(self, fd: int) -> Lines:
         """Checks at the end of the file whether it was truncated or replaced."""
         self.idle_poll = _CHECK_INTERVAL
         opened = os.fstat(fd)
@@ -139,26 +142,27 @@ class FileStreamSourceTask(SourceTask):
                 f". Discarded an unterminated line of {self._lines.rest_size} bytes" if self._lines.rest_size else "",
             )
             self._lines = LineBuffer(0)
-            return [], []
+            return self._none()
         try:
             named = Path(self._path).stat()
         except FileNotFoundError:
-            return [], []  # renamed or deleted; it may still grow until its successor appears
+            return self._none()  # renamed or deleted; it may still grow until its successor appears
         if (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino):
             self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
-            return [], []
+            return self._none()
         if self._clock() - self._grew < _QUIET:
-            return [], []
+            return self._none()
         return self._replaced()
 
-    def _replaced(self) -> tuple[list[str], list[int]]:
-        """Switches to the file that now has the name, after reading the current file to its end."""
+    def _replaced(self) -> Lines:
+        """Switches to the file that now has the name, after reading the current file to its end. The position after the
+        last line is the start of the new file."""
         end = self._lines.end
         last = self._lines.finish()
         _log.info("%s was replaced: read the old file to its end at %d, reading the new file", self._path, end)
         self._close()
         self._lines = LineBuffer(0)
-        return last, [0] * len(last)
+        return Lines(last, 0, [0] * len(last))
 
 
 def _position(offset: Offset | None) -> int:

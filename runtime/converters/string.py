@@ -52,6 +52,8 @@ class StringConverter(Converter, HeaderConverter):
     def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None] | None:
         if self._written.name != "utf-8" or (null := values.all_null) is None:
             return None
+        if values.utf8 is not None:
+            return values.utf8
         if null:
             return ConstantColumn(None, values.count)
         texts = java_texts(values) if value_types(values.rows) != {str} else values.rows

@@ -242,7 +242,10 @@ def _may_have_items(column: Column | None) -> bool:
 def _bytes_of(column: Column | None) -> int:
     if column is None or type(column) is ConstantColumn:
         return len(column) * len(column.value or b"") if column is not None else 0
-    return sum(map(len, filter(None, column)))
+    try:
+        return sum(map(len, column))
+    except TypeError:  # null
+        return sum(map(len, filter(None, column)))
 
 
 def _bytes_of_headers(column: Column) -> int:

@@ -12,7 +12,11 @@ from runtime.connectors.file_lines import LineBuffer
 
 def _feed(*blocks: bytes) -> list[tuple[str, int]]:
     buffer = LineBuffer(0)
-    return [pair for block in blocks for pair in zip(*buffer.feed(block), strict=True)]
+    return [
+        (lines.texts[n].decode("utf-8", "surrogateescape"), lines.position(n))
+        for lines in map(buffer.feed, blocks)
+        for n in range(len(lines))
+    ]
 
 
 def test_all_line_endings_are_recognized() -> None:
@@ -34,8 +38,19 @@ def test_finish_returns_the_unterminated_line() -> None:
     buffer = LineBuffer(0)
     buffer.feed(b"a\nhal")
     assert (buffer.position, buffer.end) == (2, 5)
-    assert buffer.finish() == ["hal"]
+    assert buffer.finish() == [b"hal"]
     assert buffer.finish() == []
+
+
+@pytest.mark.parametrize("whole", [b"a\nbb\nccc\n", b"a\r\nbb\rccc\n"])
+def test_slices_keep_their_positions(whole: bytes) -> None:
+    lines = LineBuffer(0).feed(whole)
+    first = lines.slice(0, 2, lines.start)
+    second = lines.slice(2, 2, first.end)
+    assert [part.texts for part in (first, second)] == [[b"a", b"bb"], [b"ccc"]]
+    positions = [part.position(n) for part in (first, second) for n in range(len(part))]
+    assert positions == [lines.position(n) for n in range(3)]
+    assert second.end == lines.end == len(whole)
 
 
 def test_a_line_over_the_limit_is_refused() -> None:
