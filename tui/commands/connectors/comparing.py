@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tui import model
 from tui.client.client import Connect
@@ -13,6 +13,8 @@ from tui.commands.targets import matches
 from tui.config import comparison, promotion
 from tui.config.comparison import ConnectorDifference, compared, masked
 from tui.errors import NotFound
+
+Configs = dict[str, Mapping[str, str]]  # by connector
 
 
 class DiffConnectors(Command):
@@ -37,30 +39,36 @@ class DiffConnectors(Command):
         refuse(self.other_name is not None and len(self.names) != 1, "--as needs exactly one NAME")
 
     async def run(self, context: CommandContext) -> Result:
-        here = await read_configs(context.connect)
-        chosen = {n: c for n, c in here.items() if not self.names or matches(n, self.names, self.regex)}
-        if self.names and not chosen:
-            raise NotFound(f"no connector matches {' '.join(self.names)}", 404)
+        here = self._named(await read_configs(context.connect))
         mapping = promotion.PromotionMapping()
         if self.mapped:
             mapping = promotion.load(context.profiles.path.parent, self.other or "")
-        names = {name: self.other_name or mapping.name(name) for name in chosen}
-        chosen = {name: mapping.config(config, name) for name, config in chosen.items()}
+        names = {name: self.other_name or mapping.name(name) for name in here}
+        here = {name: mapping.config(config, name) for name, config in here.items()}
         async with context.other(self.other or "") as other:
             there = await read_configs(other)
         if self.names:
             there = {name: config for name, config in there.items() if name in names.values()}
-        found = compared(chosen, there, names)
+        return self._result(compared(here, there, names))
+
+    def _named(self, configs: Configs) -> Configs:
+        if not self.names:
+            return configs
+        chosen = {name: config for name, config in configs.items() if matches(name, self.names, self.regex)}
+        if not chosen:
+            raise NotFound(f"no connector matches {' '.join(self.names)}", 404)
+        return chosen
+
+    def _result(self, found: Sequence[ConnectorDifference]) -> Result:
+        differing = tuple(one.name for one in found if one.differs)
         shown = [one for one in found if self.all or one.differs]
+        if not shown:
+            return Result([], text=f"no differences between {len(found)} connectors")
         table = Table(("CONNECTOR", "DIFFERENCE", "KEY", "HERE", "THERE"), tuple(_rows(shown)))
-        differing = [one.name for one in found if one.differs]
-        text = "" if shown else f"no differences between {len(found)} connectors"
-        return Result(
-            [one.as_json() for one in shown], table if shown else None, text, tuple(differing), pending=bool(differing)
-        )
+        return Result([one.as_json() for one in shown], table, names=differing, pending=bool(differing))
 
 
-async def read_configs(connect: Connect) -> dict[str, Mapping[str, str]]:
+async def read_configs(connect: Connect) -> Configs:
     """The config of each connector of a cluster."""
     return {name: one.config for name, one in model.connectors(await connect.expanded()).items()}
 
