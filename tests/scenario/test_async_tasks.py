@@ -19,10 +19,12 @@ from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
+SOON_AND_LATE = {"offset.flush.interval.ms": "200", "task.shutdown.graceful.timeout.ms": "60000"}
+
 
 def test_an_async_source_in_a_slot(worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path) -> None:
     folder = str(Path(plugins.__path__[0]))
-    process = worker({"plugin.path": folder, "headrace.slots": "1", "offset.flush.interval.ms": "200"})
+    process = worker({"plugin.path": folder, "headrace.slots": "1", **SOON_AND_LATE})
     connect, name, topic, feed = Connect(process), unique("async"), broker.create_topic(), tmp_path / "feed"
     config = {"connector.class": "headrace_async_plugins.FollowConnector", "feed": str(feed), "topic": topic}
     connect.create(name, {**config, "tasks.max": "2", **STRINGS})
@@ -48,7 +50,7 @@ def test_an_async_source_in_a_slot(worker: Callable[..., WorkerProcess], broker:
 
     started = time.monotonic()
     connect.stop(name)
-    assert time.monotonic() - started < 3, "a task that does not end is abandoned after 5 s"
+    assert time.monotonic() - started < 30, "a task that does not end is abandoned after a minute"
     connect.resume(name)
     (slot,) = [pid for pid in children(process.pid) if is_slot(pid)]
     os.kill(slot, signal.SIGKILL)

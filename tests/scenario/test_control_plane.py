@@ -4,7 +4,7 @@ restarts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,31 @@ from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 StartWorker = Callable[..., WorkerProcess]
 T = "topic.creation."
 DEFAULT = {f"{T}default.partitions": "2", f"{T}default.replication.factor": "1"}
+NO_OVERRIDES = "org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy"
+
+
+@pytest.fixture(scope="module")
+def restricted(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+    """A worker that restricts connectors: to files of the tests, without settings for topics and clients; a config
+    provider reads the same files."""
+    files = str(tmp_path_factory.getbasetemp())
+    properties = {
+        "headrace.file.paths": files,
+        "topic.creation.enable": "false",
+        "connector.client.config.override.policy": NO_OVERRIDES,
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "config.providers.file.param.allowed.paths": files,
+    }
+    process = our_worker(tmp_path_factory.mktemp("restricted"), broker.bootstrap, properties)
+    process.start()
+    yield Connect(process)
+    process.stop()
 
 
 def source(file: Path, topic: str, **more: str) -> dict[str, str]:
@@ -89,10 +109,10 @@ def test_invalid_topic_creation_fails_the_connector_or_the_task(
     assert reason in str(connect.ask("GET", "/connectors/c/status"))
 
 
-def test_topic_creation_can_be_switched_off(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
-    connect, topic = Connect(worker({"topic.creation.enable": "false"})), unique("t")
-    connect.create("c", source(tmp_path / "in", topic, **{**DEFAULT, f"{T}default.partitions": "5"}))
-    committed(connect, "c")
+def test_topic_creation_can_be_switched_off(restricted: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    name, topic = unique("c"), unique("t")
+    restricted.create(name, source(tmp_path / "in", topic, **{**DEFAULT, f"{T}default.partitions": "5"}))
+    committed(restricted, name)
     assert topics.values(broker.bootstrap, topic, 2) == [b"a", b"b"]
     assert partitions(broker, topic) == 1
 
@@ -130,65 +150,57 @@ def test_a_source_with_its_own_producer_commits_to_the_workers_topic(connect: Co
 
 
 def test_values_of_config_providers_are_used_but_never_stored(
-    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+    restricted: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """The values reach the topic of the records, but not the config topic, answers or the log."""
-    topic, file, vault = unique("secret-topic"), tmp_path / "in", tmp_path / "vault"
-    vault.mkdir()
-    (vault / "x.properties").write_text(f"topic={topic}\n")
-    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
-    providers = {
-        "config.providers": "file",
-        "config.providers.file.class": provider,
-        "config.providers.file.param.allowed.paths": str(vault),
-    }
-    process = worker(providers)
-    connect, variable = Connect(process), f"${{file:{vault}/x.properties:topic}}"
+    name, topic, file, vault = unique("c"), unique("secret-topic"), tmp_path / "in", tmp_path / "x.properties"
+    vault.write_text(f"topic={topic}\n")
+    variable = f"${{file:{vault}:topic}}"
     config = source(file, variable)
-    connect.create("c", config)
-    committed(connect, "c")
+    restricted.create(name, config)
+    committed(restricted, name)
     assert topics.values(broker.bootstrap, topic, 2) == [b"a", b"b"]
-    assert connect.ask("GET", "/connectors/c")["config"]["topic"] == variable
-    assert connect.ask("GET", "/connectors/c/tasks")[0]["config"]["topic"] == variable
-    answer = connect.ask("PUT", "/connector-plugins/FileStreamSource/config/validate", {**config, "name": "c"})
+    assert restricted.ask("GET", f"/connectors/{name}")["config"]["topic"] == variable
+    assert restricted.ask("GET", f"/connectors/{name}/tasks")[0]["config"]["topic"] == variable
+    answer = restricted.ask("PUT", "/connector-plugins/FileStreamSource/config/validate", {**config, "name": name})
     assert {c["value"]["name"]: c["value"]["value"] for c in answer["configs"]}["topic"] == variable
-    stored = topics.values(broker.bootstrap, process.properties["config.storage.topic"], 3, 5.0)
-    assert len(stored) >= 3
-    assert not [v for v in stored if v and topic.encode() in v]
-    assert topic not in process.log.read_text()
+    stored = topics.pairs(broker.bootstrap, restricted.worker.properties["config.storage.topic"])
+    assert len([key for key, _ in stored if key and name.encode() in key]) >= 3
+    assert not [value for _, value in stored if value and topic.encode() in value]
+    assert topic not in restricted.worker.log.read_text()
     refused = {"name": "d", "config": source(file, "${file:/etc/passwd:root}")}
-    code, body = process.request("POST", "/connectors", refused)
+    code, body = restricted.request("POST", "/connectors", refused)
     assert (code, "allowed.paths" in body["message"]) == (400, True)
 
 
 def test_a_restart_request_in_the_config_topic_is_carried_out(
-    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """The request of another worker of the cluster; the status topic shows RESTARTING until it is carried out."""
     from confluent_kafka import Producer
 
-    process = worker()
-    connect = Connect(process)
-    connect.source("c", _file(tmp_path), unique("t"))
+    process, name = connect.worker, unique("c")
+    keys = {f"status-connector-{name}".encode(), f"status-task-{name}-0".encode()}
+    connect.source(name, _file(tmp_path), unique("t"))
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     request = b'{"include-tasks":true,"only-failed":false}'
-    producer.produce(process.properties["config.storage.topic"], request, b"restart-connector-c")
+    producer.produce(process.properties["config.storage.topic"], request, f"restart-connector-{name}")
     assert producer.flush(10) == 0
     statuses = process.properties["status.storage.topic"]
 
     def states() -> dict[bytes, list[str]]:
         found: dict[bytes, list[str]] = {}
         for key, value in topics.pairs(broker.bootstrap, statuses):
-            if value and key and b"topic" not in key:
+            if value and key in keys:
                 found.setdefault(key, []).append(json.loads(value)["state"])
         return found
 
     def restarted() -> bool:
-        return all(s[-2:] == ["RESTARTING", "RUNNING"] for s in states().values())
+        found = states()
+        return found.keys() == keys and all(s[-2:] == ["RESTARTING", "RUNNING"] for s in found.values())
 
-    wait_until(restarted, 20, "RESTARTING and RUNNING", every=0.5)
-    assert states().keys() == {b"status-connector-c", b"status-task-c-0"}
-    connect.wait("c", "RUNNING", ["RUNNING"])
+    wait_until(restarted, 60, "RESTARTING and RUNNING", every=0.2)
+    connect.wait(name, "RUNNING", ["RUNNING"])
 
 
 def test_connectors_of_a_stopped_worker_are_unassigned(
@@ -207,36 +219,23 @@ def _file(folder: Path) -> str:
     return str(folder / "in")
 
 
-@pytest.mark.parametrize(
-    ("policy", "refused"),
-    [
-        ("All", []),
-        ("Principal", ["producer.override.linger.ms"]),
-        (
-            "org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy",
-            ["producer.override.linger.ms", "producer.override.sasl.mechanism"],
-        ),
-    ],
-)
-def test_policies_of_client_overrides(worker: StartWorker, tmp_path: Path, policy: str, refused: list[str]) -> None:
-    process = worker({"connector.client.config.override.policy": policy, "headrace.file.paths": str(tmp_path)})
+def test_overrides_of_clients_and_other_files_are_refused(restricted: Connect, tmp_path: Path) -> None:
     overrides = {"producer.override.linger.ms": "5", "producer.override.sasl.mechanism": "PLAIN"}
     config = source(tmp_path / "in", "t", name="c", **overrides)
-    _, answer = process.request("PUT", "/connector-plugins/FileStreamSource/config/validate", config)
+    answer = restricted.ask("PUT", "/connector-plugins/FileStreamSource/config/validate", config)
     found = {c["value"]["name"]: c["value"]["errors"] for c in answer["configs"] if c["value"]["errors"]}
-    name = policy.rpartition(".")[2].removesuffix("ConnectorClientConfigOverridePolicy")
-    message = "The '{}' policy does not allow '{}' to be overridden in the connector configuration."
-    assert found == {key: [message.format(name, key[18:])] for key in refused}
-    assert answer["error_count"] == len(refused)
+    message = "The 'None' policy does not allow '{}' to be overridden in the connector configuration."
+    assert found == {key: [message.format(key[18:])] for key in overrides}
+    assert answer["error_count"] == len(overrides)
     wrong = {**source(tmp_path / "in", "t"), "producer.override.linger.ms": "soon"}
-    assert process.request("PUT", "/connectors/d/config", wrong)[0] == 400
+    assert restricted.request("PUT", "/connectors/d/config", wrong)[0] == 400
     sink = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": "t"}
-    grouped = {**sink, "consumer.override.group.id": process.properties["group.id"]}
-    assert process.request("PUT", "/connectors/s/config", grouped)[0] == 400
-    code, body = process.request("PUT", "/connectors/s/config", {**sink, "file": "/etc/passwd"})
+    grouped = {**sink, "consumer.override.group.id": restricted.worker.properties["group.id"]}
+    assert restricted.request("PUT", "/connectors/s/config", grouped)[0] == 400
+    code, body = restricted.request("PUT", "/connectors/s/config", {**sink, "file": "/etc/passwd"})
     assert (code, "headrace.file.paths" in body["message"]) == (400, True)
     spark = {"connector.class": "SparkSink", "spark.path": "/etc", "topics": "t"}
-    code, body = process.request("PUT", "/connectors/s/config", spark)
+    code, body = restricted.request("PUT", "/connectors/s/config", spark)
     assert (code, "configuration spark.path: not below one of headrace.file.paths" in body["message"]) == (400, True)
 
 

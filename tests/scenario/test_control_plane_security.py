@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.processes import ports
 from runtime.rest.security.jaas import MODULE
 from runtime.rest.security.security import BASIC_AUTH
 from tests.support.broker import unique
 from tests.support.certificates import make_stores
 from tests.support.connect import Connect
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -50,7 +50,7 @@ def _read(answer: Any) -> Answer:
 
 
 def test_https_and_http_listeners_and_a_separate_admin_listener(worker: StartWorker, tmp_path: Path) -> None:
-    stores, http, https, admin = make_stores(tmp_path / "stores"), ports.choose(), ports.choose(), ports.choose()
+    stores, http, https, admin = make_stores(tmp_path / "stores"), free_port(), free_port(), free_port()
     process = worker(
         {
             "listeners": f"http://127.0.0.1:{http},https://127.0.0.1:{https}",

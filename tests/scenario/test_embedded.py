@@ -16,7 +16,7 @@ import pytest
 from runtime.embedded.processes.process import ProcessRef
 from tests.support import rest
 from tests.support.embedded import EmbeddedCommands
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def test_up_status_demo_and_down(embedded: EmbeddedCommands) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (5, 1)
     up = embedded.run("up", "--json", "--attach", str(os.getpid()))
     assert up.returncode == 0, up.stderr
-    assert _ready_seconds(up.stderr) <= 30
+    assert _ready_seconds(up.stderr) <= soon(30)
     where = json.loads(up.stdout)
     assert where["started"] and rest.answers(f"{where['url']}/health")
     _assert_the_operator_keeps_it(embedded, where)
@@ -48,7 +48,7 @@ def test_up_status_demo_and_down(embedded: EmbeddedCommands) -> None:
     assert embedded.run("status").returncode == 5
     assert "was not running" in embedded.run("down").stderr
     url = json.loads(embedded.ok("up", "--json"))["url"]
-    wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 10)  # the demo is created only once
+    wait_until(lambda: rest.request(f"{url}/connectors")[1] == ["demo-source"], 30)  # the demo is created only once
 
 
 def _assert_the_operator_keeps_it(embedded: EmbeddedCommands, where: dict[str, Any]) -> None:

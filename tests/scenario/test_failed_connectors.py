@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.broker import unique
 from tests.support.connect import SOURCE, STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
 REPLICAS = "topic.creation.default.replication.factor"
 
 
-def test_a_connector_that_cannot_start_is_failed_in_every_state(
-    worker: Callable[..., WorkerProcess], tmp_path: Path
-) -> None:
+def test_a_connector_that_cannot_start_is_failed_in_every_state(connect: Connect, tmp_path: Path) -> None:
     """As with Apache's worker; a restart reports the failure."""
-    connect, file = Connect(worker()), tmp_path / "in"
+    file = tmp_path / "in"
     file.write_text("a\n")
     good = {"connector.class": SOURCE, "file": str(file), "topic": unique("t"), "tasks.max": "1", **STRINGS}
     connect.create("c", {**good, REPLICAS: "1", "topic.creation.default.partitions": "1"})

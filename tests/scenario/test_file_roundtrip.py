@@ -40,10 +40,8 @@ def big_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lines", [200_000, pytest.param(LINES, marks=pytest.mark.soak)])
-def test_lines_arrive_byte_for_byte(
-    lines: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
-    connect, topic, out = Connect(worker()), broker.create_topic(), tmp_path / "out.txt"
+def test_lines_arrive_byte_for_byte(lines: int, connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    topic, out = broker.create_topic(), tmp_path / "out.txt"
     file = _written(tmp_path / "in.txt", lines)
     snk, started = unique("snk"), time.monotonic()
     connect.source("src", str(file), topic)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from runtime.embedded.processes import ports
 from tests.support.broker import KafkaBroker, unique
 from tests.support.certificates import make_stores
 from tests.support.connect import STRINGS, Connect
 from tests.support.events import Follower
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 from tests.support.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.workers import WorkerProcess
@@ -233,7 +233,7 @@ def test_workers_forward_over_https_with_the_stores_of_their_listeners(group: Wo
 
 def _with_https(group: WorkerGroup, properties: dict[str, str]) -> WorkerProcess:
     """A worker that serves the test over http, and other workers over https."""
-    http, https = ports.choose(), ports.choose()
+    http, https = free_port(), free_port()
     listeners = f"http://127.0.0.1:{http},https://127.0.0.1:{https}"
     worker = group.ours({**properties, "listeners": listeners})
     worker.url = f"http://127.0.0.1:{http}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from tests.support.connect import Connect
 from tests.support.http_endpoint import Answer, Received, http_server
 from tests.support.topics import values
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
 NUMBERS = "tests.support.data_sources.Numbers"
 JSON = {
@@ -40,9 +38,8 @@ class Api:
 
 
 def test_records_pass_through_kafka_and_offsets_can_be_altered(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    connect = Connect(worker({"offset.flush.interval.ms": "500"}))
     items, numbers, letters = broker.create_topic(), broker.create_topic(), broker.create_topic()
     api, commits = Api(200), tmp_path / "commits"
     commits.touch()

@@ -13,11 +13,11 @@ from tests.support.process_usage import Usage, usage
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
-CYCLES = 60
+CYCLES = 30
 SLACK = 10
 """Threads or descriptors that appear once, independent of the number of cycles: the client that asks Kafka for the
 retention of offsets is created a minute after the start, and has four threads and five descriptors. A leak in each
-cycle would make 60."""
+cycle would make 30."""
 
 
 @pytest.mark.slow

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.scenario.script_console import Console
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
-
-PLUGINS = str(Path(plugins.__path__[0]))
-
-
-@pytest.fixture
-def connect(worker: Callable[..., WorkerProcess]) -> Connect:
-    return Connect(worker({"plugin.path": PLUGINS}))
 
 
 def test_a_running_sink_is_set_to_an_earlier_time(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -45,31 +33,31 @@ def test_a_running_sink_is_set_to_an_earlier_time(connect: Connect, broker: Kafk
 
 
 def test_history_undo_and_rollback(connect: Connect, tmp_path: Path) -> None:
-    console = Console(connect.worker.url, tmp_path)
+    console, name = Console(connect.worker.url, tmp_path), unique("c")
     config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": "t", "tasks.max": "1", **STRINGS}
-    connect.create("c", config, initial_state="STOPPED")
-    console("undo c", code=1)
+    connect.create(name, config, initial_state="STOPPED")
+    console(f"undo {name}", code=1)
     for n in (1, 2, 3):
-        connect.alter("c", ({"counter": "a"}, {"n": n}))
-    connect.alter("c", ({"counter": "b"}, {"n": 9}))
-    history = console("get offset history c -o json").json["history"]
+        connect.alter(name, ({"counter": "a"}, {"n": n}))
+    connect.alter(name, ({"counter": "b"}, {"n": 9}))
+    history = console(f"get offset history {name} -o json").json["history"]
     assert [past["number"] for past in history] == [4, 3, 2, 1]
-    assert "counter a: n 1 → n 2" in console("get offset history c").out
-    console("undo c")
-    assert _offsets(connect) == {"a": 3}
-    console("undo c")
-    assert _offsets(connect) == {"a": 3, "b": 9}
-    console("rollback c --to 2")
-    assert _offsets(connect) == {"a": 1}
-    console("delete offsets c -y", "undo c")
-    assert _offsets(connect) == {"a": 1}
-    console("delete c -y")
-    assert console("get orphans -o name").out.split().count("c") == 1
-    console("delete orphans c", "delete orphans c --dry-run", options=("--keep-going",), code=3)
-    assert "c" not in console("get orphans -o name").out.split()
-    console("rollback c", code=2)
-    console("rollback c --to 99", code=3)
+    assert "counter a: n 1 → n 2" in console(f"get offset history {name}").out
+    console(f"undo {name}")
+    assert _offsets(connect, name) == {"a": 3}
+    console(f"undo {name}")
+    assert _offsets(connect, name) == {"a": 3, "b": 9}
+    console(f"rollback {name} --to 2")
+    assert _offsets(connect, name) == {"a": 1}
+    console(f"delete offsets {name} -y", f"undo {name}")
+    assert _offsets(connect, name) == {"a": 1}
+    console(f"delete {name} -y")
+    assert console("get orphans -o name").out.split().count(name) == 1
+    console(f"delete orphans {name}", f"delete orphans {name} --dry-run", options=("--keep-going",), code=3)
+    assert name not in console("get orphans -o name").out.split()
+    console(f"rollback {name}", code=2)
+    console(f"rollback {name} --to 99", code=3)
 
 
-def _offsets(connect: Connect) -> dict[str, int]:
-    return {e["partition"]["counter"]: e["offset"]["n"] for e in connect.offsets("c")}
+def _offsets(connect: Connect, name: str) -> dict[str, int]:
+    return {e["partition"]["counter"]: e["offset"]["n"] for e in connect.offsets(name)}

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support import plugins, topics
+from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.pipeline import produce
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
 MASK = {"transforms": "mask", "transforms.mask.type": f"{TRANSFORMS}MaskField$Value", "transforms.mask.fields": "ssn"}
 SECRET = "correct-horse-battery"
-
-
-@pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    process = our_worker(tmp_path_factory.mktemp("preview"), broker.bootstrap, {"plugin.path": PLUGINS})
-    process.start()
-    yield Connect(process)
-    process.stop()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import pty
 import resource
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import pytest
 from tests.scenario.script_console import Console
 from tests.support.broker import KafkaBroker, unique
 from tests.support.embedded import EmbeddedCommands
+from tests.support.free_ports import free_port
 from tests.support.workers import WorkerProcess
 
 
@@ -38,12 +38,6 @@ def stopped(console: Console, broker: KafkaBroker, tmp_path: Path) -> Iterator[s
     console(f"apply -f {file}", f"wait '{name}' STOPPED")
     yield name
     console(f"delete '{name}'")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_exit_codes(console: Console, stopped: str, tmp_path: Path) -> None:

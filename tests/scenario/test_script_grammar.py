@@ -13,18 +13,10 @@ import pytest
 
 from tests.scenario.script_console import Console
 from tests.support.broker import KafkaBroker, unique
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import WorkerProcess
 from tui.wire.audit import audit_file
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-
-
-@pytest.fixture(scope="module")
-def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {})
-    process.start()
-    yield process
-    process.stop()
 
 
 @pytest.fixture(params=["java_connect", "our_connect"])
@@ -80,7 +72,7 @@ def test_plan_and_apply(console: Console, files: Files) -> None:
 
 
 def test_prune_deletes_what_no_file_describes(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
-    """Uses a separate worker, since prune affects all connectors."""
+    """Not with Apache's worker, on which tests leave connectors: prune deletes them all."""
     console, files = Console(our_connect.url, tmp_path), Files(tmp_path / "c", broker.create_topic())
     keep, gone = files.source("keep"), files.source("gone")
     console(f"apply -f {files.folder} --prune -y", f"wait {files.prefix}* RUNNING --timeout 60s")

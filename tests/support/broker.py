@@ -6,9 +6,9 @@ import uuid
 from pathlib import Path
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
-from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
+from tests.support.free_ports import free_port
 
 
 class KafkaBroker:
@@ -44,7 +44,7 @@ class EmbeddedBroker(KafkaBroker):
     """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
     def __init__(self, folder: Path) -> None:
-        config = BrokerConfig(folder, ports.choose(), ports.choose())
+        config = BrokerConfig(folder, free_port(), free_port())
         self._broker = Broker(config, find_java())
         super().__init__(config.bootstrap)
 

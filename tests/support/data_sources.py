@@ -22,10 +22,13 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import Row, StructType
 
+from tests.support.waiting import wait_until
+
 
 class Numbers(DataSource):
     """The numbers up to the option `total`, in micro-batches of `step` with several partitions. `commits`: a file for
-    the reader's commits; `fail`: the number at which the reader fails; `cost`: rounds of hashing for each number."""
+    the reader's commits; `fail`: the number at which the reader fails; `cost`: rounds of hashing for each number;
+    `together`: a folder for a file of each partition, none of which is read before all are there."""
 
     def schema(self) -> str:
         return "n BIGINT NOT NULL, text STRING"
@@ -51,6 +54,7 @@ class NumbersReader(DataSourceStreamReader):
         self._commits = options.get("commits")
         self._fail, self._delay = int(options.get("fail", "-1")), float(options.get("delay", "0"))
         self._cost = int(options.get("cost", "0"))
+        self._together = options.get("together")
 
     def initialOffset(self) -> dict[str, Any]:
         return {"n": 0}
@@ -65,6 +69,10 @@ class NumbersReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         assert isinstance(partition, NumbersPartition)
         time.sleep(self._delay)
+        if self._together:
+            folder = Path(self._together)
+            (folder / str(partition.start)).touch()
+            wait_until(lambda: len(list(folder.iterdir())) == self._partitions, 60, "the other partitions")
         for n in range(partition.start, partition.end):
             if n == self._fail:
                 raise ValueError(f"number {n} cannot be read")

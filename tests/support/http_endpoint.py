@@ -62,10 +62,10 @@ class HttpTestServer:
 
 
 @contextmanager
-def http_server(respond: Callable[[Received], Answer], **tls: Any) -> Iterator[HttpTestServer]:
-    """A server on a free port; `tls` are uvicorn's `ssl_…` options."""
+def http_server(respond: Callable[[Received], Answer], port: int = 0, **tls: Any) -> Iterator[HttpTestServer]:
+    """A server on this port, by default on any free one; `tls` are uvicorn's `ssl_…` options."""
     app = HttpTestServer(respond)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", lifespan="off", **tls)
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="off", **tls)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="http-server", daemon=True)
     thread.start()

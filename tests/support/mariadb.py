@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.processes.ports import choose
 from runtime.system.processes import die_with_parent
 from tests.support.debian import PackageMissing, installed, skip_unless_ci
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 
 PASSWORD = "s3cret/p@ss"
@@ -31,7 +31,7 @@ class MariaDb:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-maria-", dir="/tmp"))
-        self.port = choose()
+        self.port = free_port()
 
     def start(self) -> None:
         """Creates the data folder and the user, and starts the server."""

@@ -17,6 +17,7 @@ from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.resolver import Repositories, resolve
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 
 _SERVER = "de.bwaldvogel:mongo-java-server:1.47.0"
@@ -41,7 +42,7 @@ def mongo_server() -> Iterator[str]:
     java = find_java()
     found = resolve(Coordinate.parse(_SERVER), Repositories(), sys.stderr)
     class_path = [*found, *jars.fetch("broker", coordinates.BROKER, java).glob("slf4j-*.jar")]
-    port = ports.choose()
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="headrace-mongo-") as folder:
         classes = compile_sources(java.program, class_path, {"Main.java": _MAIN}, Path(folder))
         paths = os.pathsep.join(map(str, [classes, *class_path]))

@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.processes.ports import choose
 from runtime.system.processes import die_with_parent
 from tests.support.debian import PackageMissing, installed, skip_unless_ci
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 
 PASSWORD = "s3cret/p@ss"
@@ -54,7 +54,7 @@ class Postgres:
         self._root = os.geteuid() == 0
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-pg-", dir="/tmp"))
-        self.port = choose()
+        self.port = free_port()
         self._settings = {
             **_SETTINGS,
             "listen_addresses": "127.0.0.1",

@@ -15,10 +15,10 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from runtime.embedded.processes import ports
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from runtime.system.processes import die_with_parent
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 
 _S3MOCK = ("com.adobe.testing:s3mock:4.11.0:exec",)
@@ -60,7 +60,7 @@ def s3_server(folder: Path) -> Iterator[S3Server]:
     """A server that runs within the context; `folder` gets its log and its objects."""
     java = find_java()
     jar = next(jars.fetch("s3mock", _S3MOCK, java).glob("*.jar"))
-    port, tls_port = ports.choose(), ports.choose()
+    port, tls_port = free_port(), free_port()
     command = [
         *(str(java.program), *_JVM, f"-Dcom.adobe.testing.s3mock.store.root={folder / 'objects'}"),
         *("-jar", str(jar), "--server.address=127.0.0.1", f"--server.port={tls_port}"),

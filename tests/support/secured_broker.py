@@ -12,6 +12,7 @@ from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.certificates import Stores, make_stores
+from tests.support.free_ports import free_port
 
 Right = tuple[str, str, str]
 """Kind of resource (TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER), its name or prefix, operation."""
@@ -26,9 +27,9 @@ class SecuredBroker(KafkaBroker):
     """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path) -> None:
-        config = BrokerConfig(folder, ports.choose(), ports.choose())
+        config = BrokerConfig(folder, free_port(), free_port())
         self.stores = make_stores(folder / "stores")
-        self.secured = f"{ports.HOST}:{ports.choose()}"
+        self.secured = f"{ports.HOST}:{free_port()}"
         self._broker = _Secured(config, self.secured, self.stores)
         super().__init__(config.bootstrap)
 

@@ -15,6 +15,7 @@ import pyspark
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
 from tests.support.engine_rig import ROOT
+from tests.support.free_ports import free_port
 from tests.support.processes import alive, children, command_line
 from tests.support.waiting import wait_until
 
@@ -36,7 +37,7 @@ class SparkCluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self._folder = folder
-        self._port = ports.choose()
+        self._port = free_port()
         self._count = workers
         self._master: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []

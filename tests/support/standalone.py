@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runtime.embedded.processes import ports
 from tests.support.connect import STRING
+from tests.support.free_ports import free_port
 from tests.support.workers import WorkerProcess, java_connect, write_properties
 
 
@@ -28,7 +29,7 @@ def java(folder: Path, bootstrap: str, *connectors: Path, **more: str) -> Worker
 
 
 def _properties(folder: Path, bootstrap: str, more: dict[str, str]) -> tuple[dict[str, str], int]:
-    port = ports.choose()
+    port = free_port()
     return {
         "bootstrap.servers": bootstrap,
         "listeners": f"http://{ports.HOST}:{port}",

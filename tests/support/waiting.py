@@ -23,5 +23,6 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
 
 
 def soon(seconds: float = 10.0) -> float:
-    """The given seconds, scaled by the load of the machine."""
-    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """The given seconds, scaled by the load of the machine; at least doubled, since the load is an average of the last
+    minute."""
+    return seconds * max(2.0, os.getloadavg()[0] / (os.cpu_count() or 1))

@@ -22,6 +22,7 @@ from runtime.java.jvm.java import find_java
 from tests.support import rest
 from tests.support.broker import unique
 from tests.support.connect_jars import connect_jars
+from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 
 JVM_TERMINATED = 128 + signal.SIGTERM
@@ -104,7 +105,7 @@ class WorkerProcess:
 
 def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> WorkerProcess:
     """Our distributed worker, not started yet, with its own group and topics."""
-    port = ports.choose()
+    port = free_port()
     group = unique("workers")
     properties = {
         "bootstrap.servers": bootstrap,
@@ -129,7 +130,7 @@ def java_worker(
     folder: Path, bootstrap: str, overrides: Mapping[str, str], jvm: Sequence[str] | None = None
 ) -> WorkerProcess:
     """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins. `jvm`: its options."""
-    java, port, group = java_connect(folder, jvm), ports.choose(), unique("java-connect")
+    java, port, group = java_connect(folder, jvm), free_port(), unique("java-connect")
     properties = {
         "bootstrap.servers": bootstrap,
         "group.id": group,

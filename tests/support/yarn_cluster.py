@@ -15,6 +15,7 @@ from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
+from tests.support.free_ports import free_port
 from tests.support.processes import alive, children, command_line
 from tests.support.waiting import wait_until
 
@@ -109,7 +110,7 @@ class YarnCluster:
         resource_manager = "yarn.resourcemanager"
         return {
             "yarn.minicluster.fixed.ports": "true",
-            **{f"{resource_manager}{part}.address": f"{ports.HOST}:{ports.choose()}" for part in _ADDRESSES},
+            **{f"{resource_manager}{part}.address": f"{ports.HOST}:{free_port()}" for part in _ADDRESSES},
             f"{resource_manager}.scheduler.class": f"org.apache.hadoop.yarn.server.{_FIFO}",
             "yarn.nodemanager.address": f"{ports.HOST}:0",
             "yarn.nodemanager.localizer.address": f"{ports.HOST}:0",

@@ -177,7 +177,7 @@ async def test_a_change_lost_in_an_outage_is_recorded_and_finished_later(
     done = await Recovery(Connect(wire), book).finish(running)
     assert "successfully" in done.message and not done.left_stopped
     cluster.wait(running, "RUNNING 1/1")
-    wait_until(lambda: "PUT resume" in wire.calls, 1, "resumed")
+    wait_until(lambda: "PUT resume" in wire.calls, 30, "resumed")
 
 
 async def test_an_outage_after_the_change(cluster: Cluster, running: str, wire: Faulty, book: ChangeStore) -> None:

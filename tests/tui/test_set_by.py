@@ -49,10 +49,10 @@ async def test_enter_before_the_preview_accepts_it_on_arrival() -> None:
     app = DialogApp(slow)
     async with app.run_test() as pilot:
         await pilot.press(*"earliest", "enter")
-        await asyncio.wait_for(slow.asked.wait(), 10)
+        await asyncio.wait_for(slow.asked.wait(), 30)
         assert not app.found
         slow.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not app.found:
                 await pilot.pause()
     assert app.found[0] is not None and app.found[0].changes[0].after == {"kafka_offset": 0}
@@ -63,12 +63,12 @@ async def test_typing_after_enter_cancels_it() -> None:
     app = DialogApp(slow)
     async with app.run_test() as pilot:
         await pilot.press(*"earliest", "enter")
-        await asyncio.wait_for(slow.asked.wait(), 10)
+        await asyncio.wait_for(slow.asked.wait(), 30)
         slow.asked.clear()
         await pilot.press("backspace", "t")
-        await asyncio.wait_for(slow.asked.wait(), 10)
+        await asyncio.wait_for(slow.asked.wait(), 30)
         slow.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while "would change" not in app.box.query_one(Pager).content.plain:
                 await pilot.pause()
     assert not app.found
@@ -80,7 +80,7 @@ async def test_a_position_without_changes_keeps_the_dialog_open() -> None:
     async with app.run_test() as pilot:
         await pilot.press(*"latest", "enter")
         slow.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while "none would change" not in app.box.query_one(Pager).content.plain:
                 await pilot.pause()
     assert not app.found

@@ -13,11 +13,14 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests.support.free_ports import free_port
+from tests.support.http_endpoint import Answer, Received, http_server
 from tests.support.waiting import wait_until
 from tests.tui.snapshot import RECORDING
 from tests.tui.terminal import Terminal
 
 REPLAY = ("--replay", str(RECORDING))
+JSON = {"content-type": "application/json"}
 
 
 @pytest.mark.parametrize("term", ["xterm", "xterm-256color", "screen-256color", "tmux-256color", "linux", "vt100"])
@@ -92,18 +95,21 @@ def test_a_recording_is_read_only() -> None:
         assert terminal.exit_code() == 0
 
 
-def test_an_outage_and_recovery(tmp_path: Path) -> None:
-    """A real worker answers, stops answering for a while, then answers again."""
+def test_an_outage_and_recovery() -> None:
+    """A worker answers with a recording, stops listening for a while, then answers again."""
     entries = [json.loads(line) for line in RECORDING.read_text("utf-8").splitlines()]
-    listing = next(entry for entry in entries if "expand=info" in entry.get("path", ""))
-    gone = {"method": "GET", "path": listing["path"], "error": "Unreachable", "message": "cannot reach it: refused"}
-    tape = [*entries, {**gone, "at": 6.0}, {**listing, "at": 14.0}]
-    file = tmp_path / "tape.jsonl"
-    file.write_text("\n".join(map(json.dumps, tape)))
-    with Terminal("--replay", str(file)) as terminal:
-        terminal.sees("orders-search", "● polling")
-        terminal.sees("next try in", "unreachable: it: refused", "orders-search")
-        terminal.sees("● polling", "9 connectors")
+    answers = {entry["path"]: entry["answer"] for entry in entries if entry.get("path") and "answer" in entry}
+
+    def respond(request: Received) -> Answer:
+        path = f"{request.path}?expand=status&expand=info" if "expand" in request.query else request.path
+        return (200, JSON, answers[path]) if path in answers else (404, JSON, {"error_code": 404, "message": "none"})
+
+    port = free_port()
+    with Terminal(f"http://127.0.0.1:{port}") as terminal:
+        for _ in range(2):
+            with http_server(respond, port):
+                terminal.sees("● polling", "orders-search", "9 connectors")
+            terminal.sees("next try in", "unreachable", "orders-search")
         terminal.press("q")
         assert terminal.exit_code() == 0
 

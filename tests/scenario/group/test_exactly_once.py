@@ -18,8 +18,8 @@ from tests.support.waiting import wait_until
 from tests.support.worker_group import WorkerGroup, worker_group
 
 ENABLED = {"exactly.once.source.support": "enabled", "headrace.slots": "1"}
-SOON = 20.0
-"""Seconds within which everything is done, far less than the 60 s after which Kafka aborts a transaction itself."""
+SOON = 45.0
+"""Seconds within which everything is done, less than the 60 s after which Kafka aborts a transaction itself."""
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,13 +15,13 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS
 from tests.support.lives import PLUGINS, lives, overlaps
 from tests.support.topics import count
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 from tests.support.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.workers import WorkerProcess
 
 CONNECTORS = 40
 PER_MINUTE = 60
-QUICK = 1.0  # seconds within which almost all answers arrive, while other tests may run beside this one
+QUICK = 0.5  # seconds within which most answers arrive
 LIMIT = 8
 TASKS = 4
 
@@ -81,11 +82,15 @@ def test_a_storm_of_failures_is_limited_on_each_worker_and_does_not_slow_the_res
         assert len(group.connect.ask("GET", "/connectors?expand=status")) == CONNECTORS
         latencies.append(time.monotonic() - asked)
         time.sleep(0.05)
-    seconds = time.monotonic() - begun
-    done = [_restarts(worker) - before for worker, before in zip(group.workers, first, strict=True)]
-    allowed = PER_MINUTE / 60 * (10 + seconds) + 1  # a burst of ten seconds, then the rate
-    assert all(0 < restarts <= allowed for restarts in done), done
-    assert sorted(latencies)[len(latencies) * 95 // 100] < QUICK
+
+    def more() -> list[int]:
+        return [_restarts(worker) - before for worker, before in zip(group.workers, first, strict=True)]
+
+    wait_until(lambda: min(more()) > 0, 60, "more restarts on both workers")
+    done = more()
+    allowed = PER_MINUTE / 60 * (10 + time.monotonic() - begun) + 1  # a burst of ten seconds, then the rate
+    assert max(done) <= allowed, done
+    assert statistics.median(latencies) < soon(QUICK)
     assert set(_carried_out(group, names).values()) == {1}, "each restart by one worker"
     for name in names:
         group.connect.ask("DELETE", f"/connectors/{name}")
@@ -99,7 +104,7 @@ def test_restarts_and_limits_survive_the_death_and_the_return_of_a_worker(group:
         "marks": str(marks), "done": str(group.folder / "never"), "headrace.rate.records": str(LIMIT), **STRINGS,
     }  # fmt: skip
     group.connect.create(limited, config)
-    names = _failing(group, 6, **{"headrace.restart.delay.ms": "90000"})
+    names = _failing(group, 6, **{"headrace.restart.delay.ms": "280000"})
     group.wait_running([limited], tasks=TASKS)
 
     def written() -> int:
@@ -119,19 +124,19 @@ def test_restarts_and_limits_survive_the_death_and_the_return_of_a_worker(group:
     tasks_begun = len(lives(marks.read_text().splitlines()))
 
     # one limit on two workers, and its change
-    first, begun = written(), time.monotonic()
-    time.sleep(2.5)
+    begun, first = time.monotonic(), written()
+    time.sleep(1.5)
     assert 0 < written() - first <= LIMIT * (time.monotonic() - begun) + TASKS + 1
     group.connect.ask("PATCH", f"/connectors/{limited}/config", {"headrace.rate.records": "1000"})
-    wait_until(lambda: _rate(written, 0.5) > 3 * LIMIT, 20, "the higher limit on both workers")
+    wait_until(lambda: _rate(written, 0.5) > 3 * LIMIT, 60, "the higher limit on both workers")
     assert len(lives(marks.read_text().splitlines())) == tasks_begun, "without a restart"
     group.connect.ask("PATCH", f"/connectors/{limited}/config", {"headrace.rate.records": str(LIMIT)})
-    wait_until(lambda: _rate(written, 1.0) < 2 * LIMIT, 20, "the lower limit on both workers")
+    wait_until(lambda: _rate(written, 1.0) < 2 * LIMIT, 60, "the lower limit on both workers")
 
     # the other worker takes over: it starts the failed tasks, and counts on
     victim = group.worker_of(names[0])
     moved = [name for name in names if group.worker_of(name) is victim]
-    first, begun = written(), time.monotonic()
+    begun, first = time.monotonic(), written()
     group.kill(victim)
     group.wait_running([limited], tasks=TASKS)
 

@@ -18,7 +18,7 @@ from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
 from tests.support.processes import freeze
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 
 PLUGINS = '''
 import os, sys, threading, time
@@ -388,7 +388,7 @@ async def test_closing_leaves_no_process(start: Start) -> None:
     assert pid is not None
     began = time.monotonic()
     await host.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < soon(5)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     with pytest.raises(HostError, match="closed"):
@@ -418,8 +418,8 @@ async def test_first_answer_and_round_trip_are_quick(start: Start) -> None:
         await host.validate(config)
         times.append(time.perf_counter() - began)
     print(f"host: first answer {first * 1000:.0f} ms, validate {sorted(times)[10] * 1000:.1f} ms")
-    assert first < 1.5
-    assert sorted(times)[10] < 0.05
+    assert first < soon(1.5)
+    assert sorted(times)[10] < soon(0.05)
 
 
 async def test_configurations_and_offsets_are_passed_unchanged(start: Start) -> None:

@@ -30,7 +30,7 @@ async def test_open_transactions_are_aborted_and_their_producers_refused(broker:
     assert committed_end(broker.bootstrap, topic) == 0
     started = time.monotonic()
     await fence({"bootstrap.servers": broker.bootstrap}, ids)
-    assert time.monotonic() - started < 10  # far less than the 60 s after which Kafka itself aborts a transaction
+    assert time.monotonic() - started < 30  # far less than the 60 s after which Kafka itself aborts a transaction
     assert committed_end(broker.bootstrap, topic) == 4  # two records and two markers
     for zombie in zombies:
         with pytest.raises(KafkaException, match=r"_FENCED|fenced"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,22 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
+    """A broker that these tests kill, and start again."""
+    broker = EmbeddedBroker(tmp_path_factory.mktemp("outage"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
 def wait_until_records_queue(source: RunningTask) -> None:
     """Waits until the source has read many records, which the unavailable broker does not acknowledge."""
     wait_until(lambda: source.runner.meter.active > 50_000)
 
 
-def test_tasks_survive_an_outage_of_the_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
-    broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
+def test_tasks_survive_an_outage_of_the_broker(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    file, copy = tmp_path / "in.txt", tmp_path / "out.txt"
     topic = broker.create_topic()
     file.write_bytes(b"one\n")
     source_spec, sink_spec = file_source(broker, file, topic), file_sink(broker, copy, topic)
@@ -47,8 +57,8 @@ def test_tasks_survive_an_outage_of_the_broker(own_broker: EmbeddedBroker, tmp_p
     assert group_offsets(broker, sink_spec) == {(topic, 0): 300_001}
 
 
-def test_tasks_can_be_stopped_during_an_outage(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
-    broker, file, copy = own_broker, tmp_path / "in.txt", tmp_path / "out.txt"
+def test_tasks_can_be_stopped_during_an_outage(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    file, copy = tmp_path / "in.txt", tmp_path / "out.txt"
     topic = broker.create_topic()
     file.write_bytes(b"one\n")
     source_spec = file_source(broker, file, topic, flush_timeout=1.0)
@@ -60,8 +70,8 @@ def test_tasks_can_be_stopped_during_an_outage(own_broker: EmbeddedBroker, tmp_p
     with file.open("ab") as more:
         more.write(b"x\n" * 300_000)
     wait_until_records_queue(source)
-    source.stop(5)
-    sink.stop(10)
+    source.stop()
+    sink.stop()
     assert source.host.states == sink.host.states == [State.RUNNING]
     broker.start()
     assert source_offsets(broker, source_spec)[0].offset == {"position": 4}

@@ -250,20 +250,20 @@ def test_a_slow_endpoint_slows_the_task_down_and_a_stop_does_not_wait() -> None:
             started = time.monotonic()
             assert committed(task, 1500) == 0
             task.stop()
-            assert time.monotonic() - started < 2.0
+            assert time.monotonic() - started < 15, "less than the endpoint takes"
         release.set()
 
 
 def test_a_revoked_partition_is_forgotten() -> None:
     with (
         http_server(lambda request: (503, {}, "")) as server,
-        sink(server.url, **{"http.retry.backoff.ms": "5000"}) as task,
+        sink(server.url, **{"http.retry.backoff.ms": "60000"}) as task,
     ):
         task.put(records(1, 2))
-        wait_until(lambda: bool(server.received), 10, "a request")
+        wait_until(lambda: bool(server.received), 30, "a request")
         started = time.monotonic()
         task.close([TopicPartition("t", 0)])
-        assert time.monotonic() - started < 0.5, "a delay between repetitions ends"
+        assert time.monotonic() - started < 20, "a delay between repetitions ends"
         assert committed(task, 2) == 2, "the worker asks for partitions of the task only"
 
 
@@ -350,7 +350,7 @@ def test_oauth2_tokens_are_kept_and_renewed_after_a_401() -> None:
 
 def test_tls_with_a_private_authority_and_client_certificates(tmp_path: Path) -> None:
     own, client = make_stores(tmp_path / "server"), make_stores(tmp_path / "client", "client")
-    tls = {
+    tls: dict[str, Any] = {
         "ssl_certfile": own.pem, "ssl_keyfile": own.pem, "ssl_ca_certs": str(client.trust),
         "ssl_cert_reqs": ssl.CERT_REQUIRED,
     }  # fmt: skip

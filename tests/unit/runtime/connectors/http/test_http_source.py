@@ -204,7 +204,7 @@ def test_a_slow_answer_does_not_delay_a_stop() -> None:
         begin = time.monotonic()
         with source(server.url) as task:
             assert not task.poll()
-        assert time.monotonic() - begin < 1.5
+        assert time.monotonic() - begin < 15, "less than the answer takes"
         release.set()
 
 

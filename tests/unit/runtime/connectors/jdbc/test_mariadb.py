@@ -151,11 +151,10 @@ def test_tables_are_those_of_the_database_unless_a_pattern_selects_others(
     assert [record.topic for record in read_once({**mariadb_db.config, "schema.pattern": own})] == ["t-here"]
 
 
-def test_a_task_stops_in_the_middle_of_a_large_result(mariadb_db: TestDatabase) -> None:
-    mariadb_db.query("CREATE TABLE t (id int PRIMARY KEY, filler varchar(200))")
-    mariadb_db.query("INSERT INTO t SELECT seq, REPEAT('x', 200) FROM seq_1_to_100000")
-    run = SourceRun(mariadb_db.config)
+def test_a_task_stops_in_the_middle_of_an_endless_result(mariadb_db: TestDatabase) -> None:
+    endless = "SELECT seq AS id, REPEAT('x', 200) AS filler FROM seq_1_to_1000000000000"
+    run = SourceRun({**mariadb_db.config, "query": endless})
     assert run.task.poll()
     begin = time.monotonic()
     run.stop()
-    assert time.monotonic() - begin < 0.5
+    assert time.monotonic() - begin < 20

@@ -14,7 +14,8 @@ WORKER = {
     "config.storage.topic": "c", "offset.storage.topic": "o", "status.storage.topic": "s",
 }  # fmt: skip
 P = "producer.override."
-REFUSED = "The 'Principal' policy does not allow '{}' to be overridden in the connector configuration."
+PACKAGE = "org.apache.kafka.connect.connector.policy"
+REFUSED = "The '{}' policy does not allow '{}' to be overridden in the connector configuration."
 
 
 def checked(
@@ -61,8 +62,22 @@ def test_errors_are_at_their_keys() -> None:
     assert wrong["value"]["errors"] == ["Invalid value soon for configuration linger.ms: Not a number of type LONG"]
     (enum,) = checked("source", {f"{P}compression.type": "zip"})
     assert enum["value"]["errors"] == []  # the task fails with it, as in Java
-    (refused,) = checked("source", {f"{P}linger.ms": "5"}, "Principal")
-    assert refused["value"]["errors"] == [REFUSED.format("linger.ms")]
+
+
+@pytest.mark.parametrize(
+    ("policy", "refused"),
+    [
+        ("All", []),
+        ("Principal", ["linger.ms"]),
+        ("None", ["linger.ms", "sasl.mechanism"]),
+        (f"{PACKAGE}.PrincipalConnectorClientConfigOverridePolicy", ["linger.ms"]),
+    ],
+)
+def test_policies_refuse_overrides(policy: str, refused: list[str]) -> None:
+    found = checked("source", {f"{P}linger.ms": "5", f"{P}sasl.mechanism": "PLAIN"}, policy)
+    name = policy.removeprefix(f"{PACKAGE}.").removesuffix("ConnectorClientConfigOverridePolicy")
+    errors = {e["value"]["name"]: e["value"]["errors"] for e in found if e["value"]["errors"]}
+    assert errors == {f"{P}{key}": [REFUSED.format(name, key)] for key in refused}
 
 
 def test_a_consumer_group_is_listed_first() -> None:

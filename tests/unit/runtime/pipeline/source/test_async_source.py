@@ -21,7 +21,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.committed import committed_offsets
 from tests.support.pipeline import records, source_offsets, task_spec
 from tests.support.slot_host import RecordingHost, RunningTask
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 
 HERE = "tests.unit.runtime.pipeline.source.test_async_source"
 
@@ -140,13 +140,13 @@ def test_offsets_are_committed_while_poll_waits(broker: KafkaBroker, queued: Any
     again.stop()
 
 
-def test_a_stop_ends_a_pending_poll_within_a_second(broker: KafkaBroker, queued: Any) -> None:
+def test_a_stop_ends_a_pending_poll_at_once(broker: KafkaBroker, queued: Any) -> None:
     task, _ = _run(broker, queued, _spec(broker))
     threads = {thread.name for thread in threading.enumerate()}
     assert any(name.endswith("-loop") for name in threads)
     started = time.monotonic()
     task.stop()
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < soon(1)
     assert "poll cancelled" in queued.events and "ticker ended" in queued.events
     assert not any(t.name == f"{task.runner._spec.id}-loop" for t in threading.enumerate()), "no thread is left"
 
