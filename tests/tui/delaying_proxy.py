@@ -37,7 +37,7 @@ class DelayingProxy:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> DelayingProxy:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

@@ -211,10 +211,11 @@ def test_a_throttled_sink_takes_part_in_rebalances_pauses_and_stops(broker: Kafk
         produce(broker, topic, *lines(500), partition=partition)
     group, slow = unique("connect-g"), RateLimit(records=0.01)
     specs = [replace(file_sink(broker, tmp_path / f"{n}.txt", topic, group=group), limit=slow) for n in (0, 1)]
+    specs = [replace(spec, consumer={**spec.consumer, "heartbeat.interval.ms": 300}) for spec in specs]
     first = RunningTask(specs[0])
     wait_until(lambda: written(tmp_path / "0.txt") == 1)
     second = RunningTask(specs[1])
-    wait_until(lambda: written(tmp_path / "1.txt") == 1, 20)  # it has received one of the partitions
+    wait_until(lambda: written(tmp_path / "1.txt") == 1, 60)  # it has received one of the partitions
     assert written(tmp_path / "0.txt") == 1
     first.runner.pause(True)
     first.wait_state(State.PAUSED, QUICK)

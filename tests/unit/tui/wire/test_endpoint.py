@@ -43,7 +43,7 @@ class Echo(BaseHTTPRequestHandler):
 
 def served(server: ThreadingHTTPServer) -> Iterator[int]:
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server.server_port
     server.shutdown()

@@ -99,7 +99,7 @@ def test_a_cooperative_rebalance_leaves_the_other_partitions_of_a_task_alone(
     broker: KafkaBroker, calls: list[Call], worker: dict[str, str], connector: dict[str, str]
 ) -> None:
     topic = broker.create_topic(partitions=PARTITIONS)
-    spec = sink(broker, [topic], worker, connector, flush_interval=3600)
+    spec = sink(broker, [topic], {**worker, "consumer.heartbeat.interval.ms": "300"}, connector, flush_interval=3600)
     first = RunningTask(spec)
     wait_until(lambda: of(calls, "a", "open") == [("open", {0, 1, 2, 3})])
     for partition in range(PARTITIONS):

@@ -106,6 +106,7 @@ def test_pause_keeps_the_membership_and_reads_nothing(broker: KafkaBroker, tmp_p
 def test_two_tasks_of_a_group_lose_nothing_when_one_stops(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(partitions=4), tmp_path / "out.txt"
     spec = file_sink(broker, file, topic)
+    spec = replace(spec, consumer={**spec.consumer, "heartbeat.interval.ms": 300})  # rebalances end soon
     sent: list[bytes] = []
 
     def send(label: str) -> None:
