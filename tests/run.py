@@ -18,9 +18,10 @@ from xml.etree import ElementTree
 MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
-DISTRIBUTION = ("--dist", "loadfile", "--no-loadscope-reorder")
-"""Files in the order of their folders: scenarios, which take up to a minute each, before unit tests. xdist would start
-with the files of most tests, so that one process would still run a long scenario when the other has finished."""
+DISTRIBUTION = ("-n", "2", "-p", "tests.distribution", "--no-loadscope-reorder")
+"""Two processes get files in the order of their folders: scenarios, which take up to a minute each, before unit tests.
+xdist would start with the files of most tests, so that one process would still run a long scenario when the other has
+finished."""
 
 FAILED = 1
 """pytest's exit code when some tests failed, rather than when the run itself did."""
@@ -37,7 +38,10 @@ class Failure:
 def main(options: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-test-run-") as folder:
         report = Path(folder, "first.xml")
-        code = _pytest("-n", "2", *DISTRIBUTION, f"--junitxml={report}", *options)
+        busy, total = processor_time()
+        code = _pytest(*DISTRIBUTION, f"--junitxml={report}", *options)
+        after = processor_time()
+        print(f"processors were busy for {(after[0] - busy) / max(after[1] - total, 1):.0%} of the time", flush=True)
         if code != FAILED:
             return code
         first = failures(report)
@@ -52,6 +56,19 @@ def main(options: Sequence[str]) -> int:
         print(f"Up to {MAX_SECOND_TRIES} are tolerated: find out why they failed.")
         return FAILED
     return 0
+
+
+def processor_time() -> tuple[int, int]:
+    """The time for which the processors of this machine have been busy, and all their time, in ticks; zeros if it is
+    unknown."""
+    try:
+        user, nice, system, idle, waiting, *others = map(
+            int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
+        )
+    except (OSError, ValueError):
+        return 0, 0
+    busy = user + nice + system + sum(others)
+    return busy, busy + idle + waiting
 
 
 def failures(report: Path) -> list[Failure]:

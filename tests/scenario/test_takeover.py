@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.support.waiting import wait_until
 from tests.support.worker_group import is_transient, is_transient_in_java
 from tests.support.workers import WorkerProcess, java_worker
 
-LINES = 10_000
+LINES = 5_000
 PARTITIONS = 5
 KEYED = {
     "transforms": "hoist,key,inner,flat",
@@ -201,11 +202,12 @@ def test_a_cluster_is_taken_over_from_apaches_worker_and_returned(
     connect = RepeatingConnect(cluster.java)
     for pipeline, lines in ((running, batch), (paused, small), (stopped, small)):
         pipeline.append(lines)
-        pipeline.create(connect)
-        exact(pipeline)
-    rest(connect)
-    connect = hand_over(cluster.java, cluster.ours)
-    rest(connect)
-    connect = hand_over(cluster.ours, cluster.java)
-    for name in everyone:
-        connect.ask("DELETE", f"/connectors/{name}")
+    with ThreadPoolExecutor(len(everyone)) as pool:  # at the same time, so that Apache's worker rebalances less often
+        list(pool.map(lambda pipeline: pipeline.create(connect), pipelines.values()))
+        for pipeline in pipelines.values():
+            exact(pipeline)
+        rest(connect)
+        connect = hand_over(cluster.java, cluster.ours)
+        rest(connect)
+        connect = hand_over(cluster.ours, cluster.java)
+        list(pool.map(lambda name: connect.ask("DELETE", f"/connectors/{name}"), everyone))

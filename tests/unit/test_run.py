@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.run import Failure, failures
+from tests.distribution import FolderScheduling
+from tests.run import Failure, failures, processor_time
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -22,3 +23,17 @@ def test_failures_of_a_first_try_are_named_with_their_first_line(tmp_path: Path)
         Failure("tests.unit.test_a::test_one[x]", "AssertionError: not so"),
         Failure("tests.unit.test_b::test_three", "a fixture"),
     ]
+
+
+def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
+    def scope(test: str) -> str:
+        return FolderScheduling._split_scope(object.__new__(FolderScheduling), test)
+
+    assert scope("tests/scenario/java/test_a.py::test_x[1]") == scope("tests/scenario/java/test_b.py::test_y")
+    assert scope("tests/scenario/test_a.py::test_x") == scope("tests/scenario/test_a.py::test_y")
+    assert scope("tests/scenario/test_a.py::test_x") != scope("tests/scenario/test_b.py::test_x")
+
+
+def test_processors_are_busy_for_a_part_of_their_time() -> None:
+    busy, total = processor_time()
+    assert 0 <= busy <= total
