@@ -21,7 +21,7 @@ from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import soon
-from tests.support.workers import WorkerProcess, java_worker
+from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 PLUGINS = str(Path(plugins.__path__[0]))
 OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in range(3)]
@@ -86,6 +86,39 @@ def cluster(broker: KafkaBroker, tmp_path: Path) -> Tool:
     tool.config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
     tool.load({"old": OLD})
     return tool
+
+
+@dataclass
+class StoppedWorker:
+    """A worker that has been stopped after it has stored offsets of stopped connectors: sources without any, and sinks
+    with 3 and 4 in their two partitions. Each test takes connectors of its own."""
+
+    process: WorkerProcess
+    tool: Tool
+    sources: list[str]
+    sinks: list[str]
+    at: list[dict[str, Any]]
+
+    def take(self) -> tuple[str, str]:
+        return self.sources.pop(), self.sinks.pop()
+
+
+@pytest.fixture(scope="module")
+def stopped(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoppedWorker]:
+    process = our_worker(tmp_path_factory.mktemp("stopped"), broker.bootstrap, {"plugin.path": PLUGINS})
+    process.start()
+    connect, topic = Connect(process), broker.create_topic(partitions=2)
+    at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
+    sources, sinks = [unique("src") for _ in range(4)], [unique("snk") for _ in range(4)]
+    for source, sink in zip(sources, sinks, strict=True):
+        connect.create(source, _counting("t"), initial_state="STOPPED")
+        config = {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}
+        connect.create(sink, config, initial_state="STOPPED")
+        connect.alter(sink, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
+    process.stop()
+    yield StoppedWorker(process, Tool(Path(process._command[-1])), sources, sinks, at)
+    if process.running():
+        process.stop()
 
 
 @pytest.fixture
@@ -264,14 +297,8 @@ def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: Callable[.
     assert connect.offsets("c") == [{"partition": {"counter": "t"}, "offset": {"n": 5}}]
 
 
-def test_sinks_are_exported_in_the_shape_of_kip_875(worker: Callable[..., WorkerProcess], broker: KafkaBroker) -> None:
-    process, name = worker(), unique("snk")
-    connect, topic = Connect(process), broker.create_topic(partitions=2)
-    at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
-    connect.create(name, {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}, initial_state="STOPPED")
-    connect.alter(name, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
-    process.stop()
-    tool = Tool(Path(process._command[-1]))
+def test_sinks_are_exported_in_the_shape_of_kip_875(stopped: StoppedWorker) -> None:
+    tool, at, (_, name) = stopped.tool, stopped.at, stopped.take()
     exported = tool.export()
     assert exported[name] == [{"partition": at[p], "offset": {"kafka_offset": 3 + p}} for p in (0, 1)]
     tool.load({name: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}]})
@@ -297,50 +324,42 @@ def test_a_java_worker_continues_from_imported_offsets(cluster: Tool, broker: Ka
 
 
 def test_an_import_that_is_killed_before_its_transaction_changes_nothing(
-    worker: Callable[..., WorkerProcess], tmp_path: Path
+    stopped: StoppedWorker, tmp_path: Path
 ) -> None:
-    process = worker({"plugin.path": PLUGINS})
-    connect, tool = Connect(process), Tool(Path(process._command[-1]))
-    connect.create("old", _counting("t"), initial_state="STOPPED")
-    process.stop()
-    tool.load({"old": OLD})
+    process, tool, (name, _) = stopped.process, stopped.tool, stopped.take()
+    tool.load({name: OLD})
     many = [{"partition": {"filename": f"/n{i}"}, "offset": {"position": i}} for i in range(10_000)]
-    (tmp_path / "many.json").write_text(json.dumps({"old": many}))
+    (tmp_path / "many.json").write_text(json.dumps({name: many}))
     _killed_import(tool, tmp_path / "many.json", "_produce", after=6_000)
-    assert _sorted(tool.export()["old"]) == OLD
+    assert _sorted(tool.export()[name]) == OLD
     started = time.monotonic()
     process.start()
-    assert _sorted(connect.offsets("old")) == OLD
+    assert _sorted(Connect(process).offsets(name)) == OLD
     assert time.monotonic() - started < soon()
     process.stop()
     assert tool.run("--import", str(tmp_path / "many.json"))[2] == "10000 offsets changed\n"
-    assert len(tool.export()["old"]) == 10_003
+    assert len(tool.export()[name]) == 10_003
 
 
 @pytest.mark.parametrize("by", ["worker", "tool"])
 def test_an_import_that_is_killed_after_its_transaction_is_completed_next_time(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, by: str
+    stopped: StoppedWorker, tmp_path: Path, by: str
 ) -> None:
     """A group's offsets cannot be removed in a transaction: the journal records that they have to be removed."""
-    process, name, topic = worker({"plugin.path": PLUGINS}), unique("snk"), broker.create_topic(partitions=2)
-    connect, tool = Connect(process), Tool(Path(process._command[-1]))
-    at = [{"kafka_partition": p, "kafka_topic": topic} for p in (0, 1)]
-    connect.create("src", _counting("t"), initial_state="STOPPED")
-    connect.create(name, {"connector.class": SINK, "file": "x", "topics": topic, **STRINGS}, initial_state="STOPPED")
-    connect.alter(name, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
-    process.stop()
+    process, tool, at, (source, sink) = stopped.process, stopped.tool, stopped.at, stopped.take()
     new: dict[str, list[dict[str, Any]]] = {
-        "src": [{"partition": {"counter": "t"}, "offset": {"n": 5}}],
-        name: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}],
+        source: [{"partition": {"counter": "t"}, "offset": {"n": 5}}],
+        sink: [{"partition": at[0], "offset": {"kafka_offset": 9}}, {"partition": at[1], "offset": None}],
     }
     (tmp_path / "new.json").write_text(json.dumps(new))
     _killed_import(tool, tmp_path / "new.json", "remove", after=0)
-    wanted = {"src": new["src"], name: new[name][:1]}
+    wanted = {source: new[source], sink: new[sink][:1]}
     if by == "tool":
-        assert tool.export() == wanted
-    process.start()
-    assert {n: connect.offsets(n) for n in wanted} == wanted
-    process.stop()
+        assert tool.export(f"--connectors={source},{sink}") == wanted
+    else:
+        process.start()
+        assert {name: Connect(process).offsets(name) for name in wanted} == wanted
+        process.stop()
     assert tool.run("--import", str(tmp_path / "new.json"))[2] == "0 offsets changed\n"
 
 
