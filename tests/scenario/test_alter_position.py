@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.support import topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
 DEFINITE = "The offsets for this connector have been altered successfully"
 
@@ -58,22 +56,6 @@ def test_a_sink_set_back_reads_exactly_the_expected_records_again(
     wait_until(lambda: _lines(out) == 1550)
     connect.stop(snk)
     assert out.read_text().splitlines()[1050:] == [f"p1-{i}" for i in range(500)]
-
-
-def test_offsets_survive_deletion_and_the_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
-    process = worker()
-    connect = Connect(process)
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_text("one\ntwo\n")
-    connect.source("src", str(file), topic)
-    wait_until(lambda: topics.count(broker.bootstrap, topic) == 2)
-    connect.ask("DELETE", "/connectors/src")
-    process.restart()
-    file.write_text("one\ntwo\nthree\n")
-    connect.source("src", str(file), topic)
-    assert topics.values(broker.bootstrap, topic, 3) == [b"one", b"two", b"three"]
 
 
 def test_offsets_are_refused_while_running_and_in_wrong_shapes(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support import plugins
+from tests.support import plugins, topics
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import wait_until
@@ -67,14 +67,23 @@ def test_a_timestamp_resolves_to_offsets_that_patch_accepts(
         assert connect.worker.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
 
 
-def test_history_keeps_the_offsets_before_each_change(worker: Callable[..., WorkerProcess]) -> None:
+def test_offsets_of_deleted_connectors_and_the_history_of_changes_survive_the_worker(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+) -> None:
     process = worker({"plugin.path": PLUGINS})
-    connect = Connect(process)
+    connect, file, topic = Connect(process), tmp_path / "in.txt", broker.create_topic()
+    file.write_text("one\ntwo\n")
+    connect.source("src", str(file), topic)
+    wait_until(lambda: topics.count(broker.bootstrap, topic) == 2)
+    connect.ask("DELETE", "/connectors/src")
     connect.create("c", _counting("t"), initial_state="STOPPED")
     for n in range(25):
         connect.alter("c", ({"counter": "t"}, {"n": n}))
     connect.ask("DELETE", "/connectors/c/offsets")
     process.restart()
+    file.write_text("one\ntwo\nthree\n")
+    connect.source("src", str(file), topic)
+    assert topics.values(broker.bootstrap, topic, 3) == [b"one", b"two", b"three"]
     history = connect.ask("GET", "/connectors/c/offsets/history")["history"]
     assert [past["number"] for past in history] == list(range(26, 6, -1))
     newest, before = history[:2]

@@ -191,12 +191,12 @@ def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
     topic, file = broker.create_topic(), tmp_path / "out"
     produce(broker, topic, *(b"line" for _ in range(2_000)))
     name = unique("limited")
-    connect.sink(name, str(file), topic, **{"headrace.rate.records": "50"})
-    limit = {"records": 50, "bytes": None}
-    wait_until(lambda: any(p["limit"] == limit and p["throttled_ms"] > 0 for p in follower.progress(name)), 30)
+    connect.sink(name, str(file), topic, **{"headrace.rate.records": "10"})
+    limit = {"records": 10, "bytes": None}
+    wait_until(lambda: any(p["limit"] == limit and p["throttled_ms"] > 0 for p in follower.progress(name)), 60)
     assert len(file.read_bytes().splitlines()) < 1_000
     connect.ask("PATCH", f"/connectors/{name}/config", {"headrace.rate.records": "100000"})
-    wait_until(lambda: len(file.read_bytes().splitlines()) == 2_000, 15)
+    wait_until(lambda: len(file.read_bytes().splitlines()) == 2_000, 60)
     now, task = metrics(connect), f'connector="{name}",task="0"'
     assert now["headrace_task_restarts_total"][task] == 0
     assert now["headrace_rate_limit_records"][f'connector="{name}"'] == 100_000

@@ -120,7 +120,7 @@ def test_a_script_can_be_interrupted_while_it_waits(console: Console, stopped: s
         assert process.stderr is not None
         assert process.stderr.readline() == f"{stopped}: STOPPED, tasks 0/0\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+        assert process.wait(60) == 130
         assert process.stderr.read() == ""
 
 
@@ -163,7 +163,7 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
             break
         chunks.append(chunk)
     os.close(ours)
-    process.wait(10)
+    process.wait(60)
     return b"".join(chunks).decode()
 
 
