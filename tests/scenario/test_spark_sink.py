@@ -7,7 +7,7 @@ import os
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from operator import itemgetter
@@ -23,7 +23,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
 from tests.support.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 JDBC = {"spark.format": "jdbc", "spark.path": ""}
@@ -56,13 +56,20 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    worker = our_worker(tmp_path_factory.mktemp("spark-sink"), broker.bootstrap, {"spark.packages": SQLITE})
+    worker.start()
+    yield worker
+    worker.stop()
+
+
 @pytest.mark.parametrize("count", [40_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
 def test_each_record_is_written_once_after_kills_and_a_set_back(
-    count: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    count: int, process: WorkerProcess, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, folder = broker.create_topic(partitions=2), tmp_path / "table"
     _fill(broker, topic, 0, count)
-    process = worker()
     connect, name = Connect(process), unique("spark")
     connect.create(
         name,
@@ -100,10 +107,8 @@ def test_each_record_is_written_once_after_kills_and_a_set_back(
     connect.ask("DELETE", f"/connectors/{name}")
 
 
-def test_formats_sql_columns_and_dead_letters(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
-    connect = Connect(worker({"spark.packages": SQLITE}))
+def test_formats_sql_columns_and_dead_letters(process: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+    connect = Connect(process)
     good, later = broker.create_topic(), broker.create_topic()
     letters = broker.create_topic()
     _send(broker, good, {"id": 1, "name": "a"}, {"id": "x"}, {"id": 3, "name": "c"}, {"id": 4, "name": "d"})
@@ -125,7 +130,7 @@ def test_formats_sql_columns_and_dead_letters(
     assert [json.loads(line) for file in folders[0].glob("*.json") for line in file.read_text().splitlines()] == [
         {"double": 6, "name": "C"}
     ]
-    wait_until(lambda: len(_values(broker, letters)) == 2, 20, "the dead letters")
+    wait_until(lambda: len(_values(broker, letters)) == 2, 60, "the dead letters")
     assert _values(broker, letters) == [b'{"id":"x"}', b'{"id":4,"name":"d"}']  # columns, query
     wait_until(lambda: list(folders[1].glob("*.orc")), 60, "the ORC file")
     assert [i for f in folders[1].glob("*.orc") for i in orc.read_table(f)["id"].to_pylist()] == ["1", "x", "3", "4"]
@@ -184,7 +189,7 @@ def _check_batches_of_killed_tasks(connect: Connect, broker: KafkaBroker, folder
     wait_until(lambda: _rows(folder) == 4, 60, "the committed batch, and the others again")
     assert (folder / "shop=a" / "0-committed.parquet").exists()
     assert sorted(_numbers(folder)) == [0, 1, 2, 3]
-    wait_until(lambda: not _staged(folder), 10, "no staged batches")
+    wait_until(lambda: not _staged(folder), 30, "no staged batches")
 
 
 def _named(folder: Path, kind: str) -> list[Path]:

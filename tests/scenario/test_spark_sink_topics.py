@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from io import BytesIO
 from operator import itemgetter
@@ -20,7 +20,6 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
 from tests.support.schema_registry import StubRegistry
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -67,9 +66,8 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_schemas_of_a_registry_and_a_topic_that_is_created_again(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, registry: StubRegistry, tmp_path: Path
+    connect: Connect, broker: KafkaBroker, registry: StubRegistry, tmp_path: Path
 ) -> None:
-    connect = Connect(worker())
     typed, again = broker.create_topic(), broker.create_topic()
     config = {"connector.class": "SparkSink", "tasks.max": "1", "key.converter": STRING, "spark.trigger": "200 ms"}
     avro = {

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tests.support.engine_recorder import driver_of
 from tests.support.pipeline import records
 from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, our_worker
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -74,18 +74,30 @@ def _offset(connect: Connect, name: str) -> dict[str, Any]:
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
 
 
+@pytest.fixture(scope="module")
+def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """A worker with exactly-once support, whose Spark knows the folder of all tests as viewfs://tests/all."""
+    properties = {
+        "exactly.once.source.support": "enabled",
+        "spark.hadoop.fs.viewfs.mounttable.tests.link./all": f"file://{tmp_path_factory.getbasetemp()}",
+    }
+    worker = our_worker(tmp_path_factory.mktemp("spark-source"), broker.bootstrap, properties)
+    worker.start()
+    yield worker
+    worker.stop()
+
+
 @pytest.mark.parametrize(
     ("size", "kills"),
     [(4_000, ["slot"]), pytest.param(50_000, ["slot", "worker", "driver"] * 2, marks=pytest.mark.soak)],
 )
 def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
-    size: int, kills: list[str], worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    size: int, kills: list[str], process: WorkerProcess, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, source = broker.create_topic(partitions=1), tmp_path / "in"
     last = len(kills) + 2
     for number in range(last + 1):
         _write_file(source, number * size, (number + 1) * size)
-    process = worker({"exactly.once.source.support": "enabled"})
     connect, name = Connect(process), unique("source")
     config = _config(
         topic, tmp_path, **{
@@ -151,16 +163,18 @@ TYPES = {
 
 
 def test_tables_queries_types_and_errors(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    process: WorkerProcess, broker: KafkaBroker, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    connect = Connect(worker({"spark.hadoop.fs.viewfs.mounttable.lake.link./all": f"file://{tmp_path}"}))
+    connect, here = Connect(process), tmp_path.relative_to(tmp_path_factory.getbasetemp())
     source = tmp_path / "typed"
     source.mkdir()
     parquet.write_table(pa.table({"id": [1, 2]}), source / "a.parquet")
     once, again, broken = unique("once"), unique("again"), unique("broken")
     first, second = broker.create_topic(), broker.create_topic()
     typed = {"spark.path": str(source), "spark.mode": "once", "value.converter.schemas.enable": "true"}
-    remote = {"spark.checkpoint": "viewfs://lake/all/checkpoints"}  # another file system than that of the machine
+    remote = {
+        "spark.checkpoint": f"viewfs://tests/all/{here}/checkpoints"
+    }  # another file system than that of the machine
     connect.create(once, _config(first, tmp_path, **typed, **remote, **{"spark.sql": QUERY, "spark.key": "id,price"}))
     connect.create(again, _config(second, tmp_path, **{"spark.sql": "SELECT 7 AS id", "spark.mode": "interval"}))
     connect.create(broken, _config(second, tmp_path, **typed, **{"spark.sql": "SELECT nothing FROM record"}))
