@@ -110,10 +110,15 @@ def _find() -> str | None:
     return shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
 
 
+def program() -> str:
+    """The server's program, installed if it is missing; PackageMissing with the reason."""
+    return installed(_find, "mariadb-server-core", "mariadb-client-core")  # without a service that would start
+
+
 def started_mariadb() -> MariaDb:
     """A running server. Skips the test with the reason if MariaDB cannot be installed; in CI the test fails."""
     try:
-        installed(_find, "mariadb-server-core", "mariadb-client-core")  # without a service that would start
+        program()
     except PackageMissing as missing:
         skip_unless_ci(missing)
     server = MariaDb()

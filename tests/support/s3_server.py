@@ -55,15 +55,19 @@ class S3Server:
         )
 
 
+def jar() -> Path:
+    """S3Mock with its dependencies, downloaded once."""
+    return next(jars.fetch("s3mock", _S3MOCK, find_java()).glob("*.jar"))
+
+
 @contextmanager
 def s3_server(folder: Path) -> Iterator[S3Server]:
     """A server that runs within the context; `folder` gets its log and its objects."""
     java = find_java()
-    jar = next(jars.fetch("s3mock", _S3MOCK, java).glob("*.jar"))
     port, tls_port = free_port(), free_port()
     command = [
         *(str(java.program), *_JVM, f"-Dcom.adobe.testing.s3mock.store.root={folder / 'objects'}"),
-        *("-jar", str(jar), "--server.address=127.0.0.1", f"--server.port={tls_port}"),
+        *("-jar", str(jar()), "--server.address=127.0.0.1", f"--server.port={tls_port}"),
         *(f"--com.adobe.testing.s3mock.httpPort={port}", "--logging.level.root=WARN"),
         f"--com.adobe.testing.s3mock.store.initialBuckets={BUCKET}",
     ]
