@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import allowed
 from tests.support.workers import WorkerProcess
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, LinkState, Snapshot
@@ -35,7 +36,7 @@ class Watch:
         self._news.set()
 
     async def until(self, condition: Callable[[Snapshot], bool], within: float = 30.0) -> Snapshot:
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(allowed(within)):
             while not condition(self.store.snapshot):
                 self._news.clear()
                 await self._news.wait()

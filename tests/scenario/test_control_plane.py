@@ -48,7 +48,7 @@ def source(file: Path, topic: str, **more: str) -> dict[str, str]:
 
 def committed(connect: Connect, name: str) -> None:
     """Waits until all lines of the file have been written, so that the topic exists."""
-    wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"position": 4}], 30, f"offsets of {name}")
+    wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"position": 4}], 60, f"offsets of {name}")
 
 
 def partitions(broker: KafkaBroker, topic: str) -> int:

@@ -19,6 +19,7 @@ from runtime.kafka.errors import GroupOccupied
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place, Times
 from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata
 from tests.support.broker import KafkaBroker, unique
+from tests.support.waiting import is_over
 from tests.support.workers import java_worker
 
 TIMES = Times(session_timeout=6.0, heartbeat_interval=0.5, rebalance_timeout=12.0)
@@ -97,9 +98,9 @@ async def a_group(broker: KafkaBroker, view: GroupView, name: str = "") -> Async
 
 
 async def until(condition: Callable[[], Any], within: float = 30.0) -> None:
-    deadline = time.monotonic() + within
+    started = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, condition
+        assert not is_over(started, within), condition
         await asyncio.sleep(0.05)
 
 

@@ -54,7 +54,7 @@ class Connect:
         tasks = sorted(body["tasks"], key=lambda t: t["id"])
         return body["connector"]["state"], [t["state"] for t in tasks]
 
-    def wait(self, name: str, connector: str, tasks: list[str] | None = None, timeout: float = 40) -> None:
+    def wait(self, name: str, connector: str, tasks: list[str] | None = None, timeout: float = 60) -> None:
         def reached() -> bool:
             now = self.states(name)
             return now[0] == connector and (tasks is None or now[1] == tasks)

@@ -14,6 +14,7 @@ from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
+from tests.support.waiting import is_over
 
 _MAINS = ("org.apache.spark.api.python.PythonGatewayServer", "org.apache.spark.deploy.SparkSubmit")  # of Spark's JVMs
 
@@ -99,11 +100,11 @@ def ignore(*_: Any) -> None:
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:
     """Waits until the condition holds and returns the seconds; AssertionError after the time limit."""
-    started = time.perf_counter()
+    started = time.monotonic()
     while not condition():
-        assert time.perf_counter() - started < within, f"the condition does not hold after {within} s"
+        assert not is_over(started, within), f"the condition does not hold after {within} s"
         await asyncio.sleep(0.005)
-    return time.perf_counter() - started
+    return time.monotonic() - started
 
 
 def task_spec(name: str, epoch: int = 1, **config: str) -> TaskSpec:

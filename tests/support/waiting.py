@@ -11,18 +11,39 @@ T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = "", every: float = 0.03) -> T:
-    """The first truthy result of `condition`; AssertionError after the time limit, with `what` and the last result."""
-    deadline = time.monotonic() + timeout
+    """The first truthy result of `condition`; AssertionError after the time limit, with `what` and the last result.
+
+    The limit is that of an idle machine (see `allowed`).
+    """
+    started = time.monotonic()
     while True:
         answer = condition()
         if answer:
             return answer
-        if time.monotonic() > deadline:
-            raise AssertionError(f"timed out after {timeout:g} s: {what or condition!r} (last answer: {answer!r})")
+        if is_over(started, timeout):
+            waited = time.monotonic() - started
+            raise AssertionError(f"timed out after {waited:.0f} s: {what or condition!r} (last answer: {answer!r})")
         time.sleep(every)
+
+
+def is_over(started: float, timeout: float) -> bool:
+    """Whether a time limit has passed that began at this time of the monotonic clock."""
+    waited = time.monotonic() - started
+    return waited > timeout and waited > allowed(timeout)
+
+
+def allowed(seconds: float) -> float:
+    """A time limit of an idle machine, scaled by the load of this one, at most fourfold: on a busy machine nothing is
+    wrong with a worker that starts in a minute."""
+    return seconds * min(max(1.0, _load()), 4.0)
 
 
 def soon(seconds: float = 10.0) -> float:
     """The given seconds, scaled by the load of the machine; at least doubled, since the load is an average of the last
     minute."""
-    return seconds * max(2.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return seconds * max(2.0, _load())
+
+
+def _load() -> float:
+    """Processes that run or could run, for each processor."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)

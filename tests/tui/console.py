@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from textual.pilot import Pilot
 
+from tests.support.waiting import is_over
 from tests.unit.tui.screens.builders import snapshot
 from tui.app import HeadraceApp
 from tui.cluster.snapshot import Diff
@@ -35,10 +36,12 @@ class Console:
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], Any], what: str = "", within: float = 30.0) -> Any:
-        deadline = asyncio.get_running_loop().time() + within
+        started = time.monotonic()
         while not (answer := condition()):
-            if asyncio.get_running_loop().time() > deadline:
-                raise AssertionError(f"timed out after {within:g} s: {what or condition}\n{self.text}")
+            if is_over(started, within):
+                raise AssertionError(
+                    f"timed out after {time.monotonic() - started:.0f} s: {what or condition}\n{self.text}"
+                )
             await self.pilot.pause(0.02)
         return answer
 

@@ -14,6 +14,8 @@ from typing import Any
 import pexpect
 import pyte
 
+from tests.support.waiting import is_over
+
 # pyte 0.8 prints the end of private sequences it does not know; a terminal ignores them.
 _PRIVATE = re.compile(rb"\x1b\[[><=?][0-9;]*[a-zA-Z$]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")
 _KNOWN = re.compile(rb"\x1b\[\?(25|7|1049|6)[hl]")
@@ -76,10 +78,10 @@ class Terminal:
         return " ".join(re.sub("[│█▌]", " ", "\n".join(self.lines)).split())
 
     def until(self, condition: Callable[[], Any], what: str, within: float = 45.0) -> None:
-        deadline = time.monotonic() + within
+        started = time.monotonic()
         while not condition():
             shown = "\n".join(self.lines)
-            assert time.monotonic() < deadline, f"timed out after {within:g} s: {what}\n{shown}"
+            assert not is_over(started, within), f"timed out after {within:g} s: {what}\n{shown}"
             if not self.process.isalive():
                 self._pump_the_rest()
                 assert condition(), f"the program has ended: {what}\n{shown}"
@@ -113,9 +115,9 @@ class Terminal:
         self.process.setwinsize(lines, columns)
 
     def exit_code(self, within: float = 20.0) -> int | None:
-        deadline = time.monotonic() + within
+        started = time.monotonic()
         while self.process.isalive():
-            assert time.monotonic() < deadline, f"still running after {within:g} s\n" + "\n".join(self.lines)
+            assert not is_over(started, within), f"still running after {within:g} s\n" + "\n".join(self.lines)
             self.pump()
         self._pump_the_rest()
         self.process.close()
