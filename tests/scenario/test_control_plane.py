@@ -60,7 +60,7 @@ def setting(broker: KafkaBroker, topic: str, name: str) -> str:
 
     admin = _admin(broker)  # kept: a client that is deallocated drops its unanswered requests
     (asked,) = admin.describe_configs([ConfigResource("topic", topic)]).values()
-    return str(asked.result(10)[name].value)
+    return str(asked.result(30)[name].value)
 
 
 def _admin(broker: KafkaBroker) -> Any:

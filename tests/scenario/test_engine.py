@@ -426,7 +426,7 @@ async def _answer(rig: EngineRig, body: bytes) -> bytes:
     reader, writer = await asyncio.open_unix_connection(socket_path(rig.engine._slots._folder))
     writer.write(len(body).to_bytes(4, "big") + body)
     try:
-        return await asyncio.wait_for(reader.read(), 10.0)
+        return await asyncio.wait_for(reader.read(), 30)
     except ConnectionResetError:
         return b""
     finally:

@@ -264,7 +264,7 @@ def test_a_put_that_hangs_is_interrupted(sink: JavaSinkTask) -> None:
     thread.start()
     wait_until(lambda: "ProbeSink.put" in (shared_host().stack(sink.plugin) or ""), 10)
     sink.interrupt()
-    thread.join(10)
+    thread.join(30)
     assert isinstance(raised[0], HostLostError)
     (jvm,) = shared_host().jvms
     wait_until(lambda: sink.plugin.link.number not in jvm.status().links, 10)
@@ -373,7 +373,7 @@ def test_an_object_whose_code_ignores_interrupts_is_a_leak_and_the_jvm_can_be_re
         with pytest.raises(HostLostError, match="revoked"):
             JavaSinkTask(host, probe("ProbeSink"))
         host.release(threading.get_ident(), ended=True)
-        thread.join(10)
+        thread.join(30)
         (jvm,) = host.jvms
         number = task.plugin.link.number
         wait_until(lambda: jvm.leaks(jvm.status(), time.monotonic()) == [number], 10)

@@ -41,7 +41,7 @@ class CrashingWorker:
         with pytest.raises(OSError):
             rest.request(self.whole.url + path, method, body)
         assert self.whole._process is not None
-        self.whole._process.wait(10)
+        self.whole._process.wait(30)
         self.orders.unlink()
 
 

@@ -120,8 +120,14 @@ async def test_a_stalled_task_is_shown_in_the_list(ours: Cluster) -> None:
         await seen.sees("LAG", " ago")
         progress = seen.home.progress
         assert progress is not None
-        progress.update({source: {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}})
-        await seen.sees("STALLED")
+        stalled = {"read": 1, "written": 1, "lag": None, "age_ms": 1, "stalled": [0]}
+
+        def is_shown() -> bool:
+            """Events of the worker, where the task is not stalled, replace what the test says."""
+            progress.update({source: stalled})
+            return "STALLED" in seen.text
+
+        await seen.until(is_shown, "STALLED")
 
 
 async def test_lag_and_throughput_on_apaches_worker_come_from_the_brokers(

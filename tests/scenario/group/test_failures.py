@@ -138,7 +138,7 @@ def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     status, body = follower.request("PATCH", f"/connectors/{name}/offsets", {"offsets": wanted})
     assert status >= 400, body
     assert leader._process is not None
-    assert leader._process.wait(10) == -signal.SIGKILL
+    assert leader._process.wait(30) == -signal.SIGKILL
 
     wait_until(
         lambda: follower.request("GET", "/workers")[1]["leader"] == worker_id(follower), 30, "the follower leads"

@@ -91,7 +91,7 @@ def test_a_jvm_whose_plugin_ignores_interrupts_is_replaced_when_the_other_tasks_
     thread.start()
     wait_until(lambda: rig.host.stacks(thread.ident or 0), 10)
     task.interrupt()
-    thread.join(10)
+    thread.join(30)
     rig.until(lambda: rig.watch.heap > 0)
     assert not rig.moved
     rig.ahead = LEAK_TIMEOUT + 0.1

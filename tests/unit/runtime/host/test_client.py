@@ -114,7 +114,7 @@ class RecordingListener:
         return [{"of": connector, "n": number} if number else None for number in numbers]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not condition():
                 await self.changed.wait()
                 self.changed.clear()

@@ -146,7 +146,7 @@ class Picky(SinkTask):
                 continue
             reporter = self.context.errant_record_reporter
             assert reporter is not None
-            reporter.report(record, DataError(f"cannot take {record.value}")).result(10)
+            reporter.report(record, DataError(f"cannot take {record.value}")).result(30)
 
 
 def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> None:

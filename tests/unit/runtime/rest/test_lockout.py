@@ -8,7 +8,6 @@ import asyncio
 import base64
 import contextlib
 import json
-import os
 import socket
 import ssl
 import subprocess
@@ -23,6 +22,7 @@ import pytest
 from runtime.rest.events import MAX_STREAMS_PER_ADDRESS
 from runtime.rest.http.connections import DEFAULT_LIMITS
 from tests.support.certificates import make_stores
+from tests.support.waiting import soon
 
 ATTACKERS = 600
 SECRET = "Basic " + base64.b64encode(b"ann:secret").decode()
@@ -98,11 +98,11 @@ def close(attackers: Sequence[socket.socket]) -> None:
 
 async def holds(probe: Callable[[], Awaitable[tuple[int, float]]], seconds: float = 0.7) -> None:
     """Checks for these seconds that every probe is answered within one second, or later on an overloaded machine."""
-    limit = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    limit = soon(1)
     end = time.monotonic() + seconds
     await asyncio.sleep(0)
     while time.monotonic() < end:
-        status, taken = await asyncio.wait_for(probe(), 5)
+        status, taken = await asyncio.wait_for(probe(), 30)
         assert (status, taken < limit) == (200, True), f"{status} after {taken:.2f} s"
 
 

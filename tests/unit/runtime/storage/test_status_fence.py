@@ -66,7 +66,7 @@ async def test_statuses_written_without_membership_are_visible_and_sent_later(ri
     await asyncio.sleep(0.05)
     assert not rig.sent()
     rig.member = True
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not rig.sent():  # noqa: ASYNC110 - a timer of the store does it
             await asyncio.sleep(0.005)
 

@@ -62,7 +62,7 @@ async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores
     two.statuses.subscribe(lambda name, removed: None, told.append)
     two.statuses.put_topic(TaskId("c", 0), "t")
     two.statuses.reset_topics("c")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await reset.wait()
     assert one.statuses.topics("c") == []
     assert told == [], "a worker is not told of its own writes"

@@ -63,12 +63,12 @@ class Watcher:
     async def paused_again(self, before: int) -> None:
         while len(self.slept) == before:
             self._pauses.clear()
-            await asyncio.wait_for(self._pauses.wait(), 5)
+            await asyncio.wait_for(self._pauses.wait(), 30)
 
     async def until(self, count: int) -> None:
         while len(self.seen) < count:
             self._news.clear()
-            await asyncio.wait_for(self._news.wait(), 5)
+            await asyncio.wait_for(self._news.wait(), 30)
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None, None]:

@@ -186,7 +186,7 @@ async def test_a_server_that_sends_single_bytes_cannot_delay_clients(kind: Calla
     with server(answer, pieces=1, pause=0.02) as (url, _):
         transport = kind(Endpoint(url, answer_timeout=0.5))
         with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
-            await asyncio.wait_for(transport.send(ApiCall("GET", "/connectors")), 10)
+            await asyncio.wait_for(transport.send(ApiCall("GET", "/connectors")), 30)
         await transport.close()
 
 

@@ -71,7 +71,7 @@ async def test_recorded_answers_are_replayed(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="not in the recording"):
         await Connect(replay).root()
     lines = replay.lines("/events", "")
-    assert [await asyncio.wait_for(anext(lines), 10) for _ in range(3)][2] == 'data: {"config": {"token": "[hidden]"}}'
+    assert [await asyncio.wait_for(anext(lines), 30) for _ in range(3)][2] == 'data: {"config": {"token": "[hidden]"}}'
     await lines.aclose()
 
 

@@ -40,10 +40,10 @@ def test_requests_are_answered_in_order_and_errors_are_raised(serve: Callable[..
 
     client = serve(operate)
     answers = [client.send(lambda by=by: {"n": 10, "by": by}) for by in (2, 0, 5)]  # type: ignore[misc]  # bound now
-    assert answers[0].result(5) == 5
+    assert answers[0].result(30) == 5
     with pytest.raises(SparkRequestError, match="division"):
-        answers[1].result(5)
-    assert answers[2].result(5) == 2
+        answers[1].result(30)
+    assert answers[2].result(30) == 2
     client.close()
 
 
@@ -58,7 +58,7 @@ def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
     def operate(caller: SessionCaller, request: Mapping[str, Any]) -> None:
         groups.append(caller.group)
         started.set()
-        assert cancelled.wait(10)
+        assert cancelled.wait(30)
 
     def cancel(group: str) -> None:
         assert group == groups[0]
@@ -66,9 +66,9 @@ def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
 
     client = serve(operate, cancel)
     client.send(lambda: {"files": [str(rows)]})
-    assert started.wait(5)
+    assert started.wait(30)
     client.close()
-    assert cancelled.wait(5)
+    assert cancelled.wait(30)
     wait_until(lambda: not rows.exists(), 5, "rows removed")
 
 
@@ -76,7 +76,7 @@ def test_other_processes_are_refused(serve: Callable[..., SessionClient], monkey
     client = serve(lambda group, request: None)
     monkeypatch.setattr(server, "is_below", lambda pid, ancestor: False)
     with pytest.raises(SparkRequestError):
-        client.send(dict).result(5)
+        client.send(dict).result(30)
     client.close()
 
 
@@ -100,7 +100,7 @@ def test_connections_are_accepted_again_after_an_error(
     with monkeypatch.context() as patched:
         patched.setattr(socket, "socket", FailingListener)
         client = serve(lambda group, request: 7)
-    assert client.send(dict).result(5) == 7
+    assert client.send(dict).result(30) == 7
     assert FailingListener.failures == 0
     client.close()
 
@@ -146,12 +146,12 @@ def test_a_slot_without_the_files_of_the_driver_sends_and_gets_rows(
     monkeypatch.setattr(session_client, "_remote", [lambda: session_client._LocalConnection(path)])
     rows = elsewhere / "rows"
     rows.write_bytes(b"rows of the slot" * 100_000)
-    (answered,) = client.send(lambda: {"op": "next", "files": [str(rows)]}).result(5)["files"]
+    (answered,) = client.send(lambda: {"op": "next", "files": [str(rows)]}).result(30)["files"]
     assert seen == [rows.read_bytes()]
     assert Path(answered).parent == elsewhere
     assert Path(answered).read_bytes() == b"rows of the driver" * 100_000
     assert not list(tmp_path.glob("*rows")), "a task sends as many files as batches"
     with pytest.raises(SparkRequestError):
-        client.send(lambda: {"op": session_client.DOWNLOAD, "file": str(secret)}).result(5)
+        client.send(lambda: {"op": session_client.DOWNLOAD, "file": str(secret)}).result(30)
     client.close()
     assert not Path(answered).exists()

@@ -181,7 +181,7 @@ def test_a_slot_whose_interpreter_is_held_is_killed_and_its_stack_is_logged(tmp_
         assert slot.poll() is None
         lease.revoke()
         guard.check()
-        assert slot.wait(10) < 0
+        assert slot.wait(30) < 0
         assert "holds_the_interpreter" in stack_file(str(tmp_path), 4, slot.pid).read_text()
     finally:
         slot.kill()

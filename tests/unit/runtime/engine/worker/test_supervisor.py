@@ -17,7 +17,7 @@ async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_n
     engine._roster.link_up(full)
     spec = task_spec("a")
     engine.start_task(spec)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not full.tasks:  # noqa: ASYNC110 - no event for a placed task
             await asyncio.sleep(0.001)
     engine.pause_task(spec.id, True)

@@ -66,7 +66,7 @@ async def test_a_start_cancelled_while_waiting_keeps_no_place() -> None:
 
 async def test_starts_that_wait_for_long_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     starts = Starts(StartGate(max_starting=2, slow_start=60, long_wait=0.05), 5)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not caplog.records:  # noqa: ASYNC110 - no event for a log line
             await asyncio.sleep(0.01)
     (line,) = [record.getMessage() for record in caplog.records]

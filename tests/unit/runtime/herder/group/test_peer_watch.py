@@ -53,7 +53,7 @@ async def test_an_unexpected_error_does_not_end_the_checks(caplog: pytest.LogCap
     leader.fails_at = 1
     watch = PeerWatch(cast(WorkerGroup, leader), every=0.01)
     watch.start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while leader.asked < 3:  # noqa: ASYNC110  # the checks have no event to wait for
             await asyncio.sleep(0.01)
     watch.close()

@@ -103,7 +103,7 @@ async def test_the_leader_replaces_keys_that_expired_or_do_not_match_its_setting
 async def _until_a_key_is_written(worker: Worker, leads: Callable[[], bool]) -> None:
     worker.keys.start(leads)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
                 await asyncio.sleep(0.01)
     finally:

@@ -9,7 +9,7 @@ from runtime.herder.status.events import EventLog
 
 async def collect(log: EventLog, after: int, n: int) -> list[str]:
     out: list[str] = []
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for event in log.follow(after, 1):
             if event is not None:
                 out.append(str(event.data["n"]))

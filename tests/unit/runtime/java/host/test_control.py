@@ -37,7 +37,7 @@ def test_orders_do_not_wait_for_a_jvm_that_does_not_read() -> None:
     wait_until(link._writing.locked, 10)
     orders = threading.Thread(target=_order, args=(link,), daemon=True)
     orders.start()
-    orders.join(5)
+    orders.join(30)
     assert not orders.is_alive()
     assert asked == ["offsets"]
     received = [_received(jvm) for _ in range(3)]

@@ -22,7 +22,7 @@ def test_a_line_of_the_output_without_end_is_logged_in_parts(tmp_path: Path, cap
     java.chmod(0o755)
     caplog.set_level("INFO", "runtime.java.host.process")
     process = HostProcess(JvmSettings(java, []))
-    assert process.ended.wait(10)
+    assert process.ended.wait(30)
     lines = [record.message for record in caplog.records]
     assert lines[0] == "short"
     assert sum(map(len, lines[1:])) == 100_500

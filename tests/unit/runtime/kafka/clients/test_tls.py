@@ -61,7 +61,7 @@ def handshake(broker: ssl.SSLContext, client: ssl.SSLContext, name: str = "127.0
         with client.wrap_socket(theirs, server_hostname=name) as s:
             return s.recv(1)
     finally:
-        thread.join(10)
+        thread.join(30)
 
 
 @pytest.mark.parametrize("key", ["pem", "inline", "pkcs12", "pkcs12 called JKS"])

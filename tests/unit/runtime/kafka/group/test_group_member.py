@@ -147,7 +147,7 @@ async def test_unusable_keys_end_the_joining() -> None:
     settings = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SSL", "ssl.ca.pem": "no certificate"}
     one = Participant(settings, "g")
     with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):
-        await asyncio.wait_for(one.join(), 10)
+        await asyncio.wait_for(one.join(), 30)
     await one.leave()
 
 

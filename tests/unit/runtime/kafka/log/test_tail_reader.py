@@ -110,7 +110,7 @@ async def test_open_transactions_with_awaited_records_are_awaited(
     assert await asyncio.to_thread(partition.second_fetch.wait, 10)
     assert not reading.done()
     partition.finish(2, marker)
-    await asyncio.wait_for(reading, 10)
+    await asyncio.wait_for(reading, 30)
     assert sorted(partition.applied) == applied
     assert partition.fetched[:2] == [0, 3], "the second fetch continues where the first one ended"
 
@@ -120,7 +120,7 @@ async def test_a_transaction_that_was_read_when_committed_is_not_awaited(partiti
     reading = asyncio.create_task(partition.reader().read({AT: 1}, OURS))
     assert await asyncio.to_thread(partition.second_fetch.wait, 10)
     partition.read_committed(1)
-    await asyncio.wait_for(reading, 10)
+    await asyncio.wait_for(reading, 30)
 
 
 async def test_transactions_that_start_after_the_call_are_not_awaited(partition: Partition) -> None:

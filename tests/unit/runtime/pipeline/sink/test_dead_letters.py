@@ -58,7 +58,7 @@ def test_dead_letters_are_acknowledged(kafka: MockKafka) -> None:
     topic = kafka.create_topic()
     made = letters(kafka, topic)
     sent = [made.report(failure(n)) for n in range(1000)]
-    sent[500].result(10)
+    sent[500].result(30)
     assert sent[0].done() and made.settle(10) and sent[999].done()
     assert count(kafka.bootstrap, topic) == 1000
 
@@ -131,7 +131,7 @@ def test_dead_letters_to_a_topic_without_a_leader_are_bounded_until_the_task_is_
     assert sent < 100_000
     assert not made.settle(0.1), "nothing is committed meanwhile"
     control.stop()
-    assert ended.wait(10)
+    assert ended.wait(30)
 
 
 class Swallowing(SinkTask):

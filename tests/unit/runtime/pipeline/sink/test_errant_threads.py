@@ -101,7 +101,7 @@ def test_threads_wait_while_kafka_accepts_no_reports_until_the_task_is_stopped(c
     assert not letters.settle(0.1), "nothing is committed meanwhile, and the task's thread is not blocked"
     control.stop()
     for thread in threads:
-        thread.join(10)
+        thread.join(30)
     assert {(type(e), str(e)) for e in errors} == {
         (ConnectError, "The record was not reported, since the task is being stopped")
     }
@@ -119,7 +119,7 @@ def test_a_report_without_tolerance_fails_the_task_although_another_thread_gets_
 
     errant.check()
     for thread in in_threads(1, report):
-        thread.join(10)
+        thread.join(30)
     assert raised
     with pytest.raises(ConnectError, match="Tolerance exceeded"):
         errant.check()
@@ -130,5 +130,5 @@ def test_lines_of_other_threads_carry_the_name_of_the_task(control: Control) -> 
     with task_log(task_spec("sink", "x:Y", {}, connector="named"), host):
         errant, _ = reporter(kafka, kafka.create_topic(), control, log=True)
     for thread in in_threads(1, lambda _: errant.report(Record(0), ValueError("bad")) and None):  # type: ignore[arg-type]  # as above
-        thread.join(10)
+        thread.join(30)
     assert any("[named|task-0] Error encountered in task" in line for line in host.lines)

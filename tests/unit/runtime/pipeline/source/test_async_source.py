@@ -130,7 +130,7 @@ def test_offsets_are_committed_while_poll_waits(broker: KafkaBroker, queued: Any
     wait_until(lambda: ("record", b"two", 1 + exactly_once) in queued.events)
     wait_until(lambda: ("commit", 2) in queued.events)
     read = asyncio.run_coroutine_threadsafe(plugin.context.offsets.offset({"p": 1}), plugin.loop)
-    assert read.result(10) == {"n": 2}
+    assert read.result(30) == {"n": 2}
     task.stop()
     assert [event[1] for event in queued.events if event[0] == "record"] == [b"one", b"two"]
     assert task.host.states == [State.RUNNING]

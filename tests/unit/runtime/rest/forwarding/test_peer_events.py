@@ -66,7 +66,7 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
             await worker.serve(routes)
         logs[1].notice("WARN", "before anyone listens")
         with made[0][0].followed(), made[1][0].followed():
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await progress[0].published.wait()
                 assert progress[0].elsewhere == {workers[1].id: {"a": IDLE}}
                 logs[1].notice("WARN", "stuck")
@@ -88,7 +88,7 @@ async def test_a_malformed_answer_does_not_end_the_collection(caplog: pytest.Log
 
         await workers[1].serve([Route("/events/own", Resource(get=own))])
         with events.followed():
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await progress.published.wait()
                 assert progress.elsewhere == {workers[1].id: {"a": IDLE}}
     assert "Could not collect the events of the other workers" in caplog.text

@@ -57,8 +57,8 @@ async def connect(request: pytest.FixtureRequest) -> AsyncIterator[Open]:
 async def status(stream: Stream, request: bytes = GET) -> int:
     reader, writer = stream
     writer.write(request)
-    line = await asyncio.wait_for(reader.readline(), 10)
-    while (await asyncio.wait_for(reader.readline(), 10)).strip():
+    line = await asyncio.wait_for(reader.readline(), 30)
+    while (await asyncio.wait_for(reader.readline(), 30)).strip():
         pass
     return int(line.split()[1])
 
@@ -66,7 +66,7 @@ async def status(stream: Stream, request: bytes = GET) -> int:
 async def is_closed(stream: Stream) -> bool:
     """Reads to the end; raises TimeoutError if the server does not close the connection."""
     with contextlib.suppress(ConnectionError):
-        await asyncio.wait_for(stream[0].read(), 10)
+        await asyncio.wait_for(stream[0].read(), 30)
     return True
 
 
@@ -122,7 +122,7 @@ async def test_clients_that_do_not_read_or_do_not_end_a_request_are_disconnected
     await asyncio.sleep(1.0)
     unread[1].transport.resume_reading()  # type: ignore[attr-defined]
     with contextlib.suppress(ConnectionError):
-        assert len(await asyncio.wait_for(unread[0].read(), 10)) < len(LARGE_ANSWER)
+        assert len(await asyncio.wait_for(unread[0].read(), 30)) < len(LARGE_ANSWER)
 
 
 @pytest.mark.parametrize("connect", [ConnectionLimits(unread_timeout=0.5)], indirect=True)
@@ -130,7 +130,7 @@ async def test_a_slow_reader_that_keeps_reading_is_served(connect: Open) -> None
     reader, writer = await connect()
     writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     received = 0
-    while chunk := await asyncio.wait_for(reader.read(1_000_000), 10):
+    while chunk := await asyncio.wait_for(reader.read(1_000_000), 30):
         received += len(chunk)
         await asyncio.sleep(0.05)
     assert received > len(LARGE_ANSWER)

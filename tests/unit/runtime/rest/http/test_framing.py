@@ -39,7 +39,7 @@ async def test_both_length_headers_are_refused_and_the_rest_is_not_parsed(header
     try:
         smuggled = "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
         writer.write(f"POST /x HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n\r\n0\r\n\r\n{smuggled}".encode())
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), 30)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.count(b"HTTP/1.1") == 1
     finally:
@@ -60,7 +60,7 @@ async def test_a_malformed_body_is_answered_once(
         writer.write(
             f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}".encode()
         )
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), 30)
         assert answer.startswith(b"HTTP/1.1 400 ")
         assert answer.count(b"HTTP/1.1") == 1
         await asyncio.sleep(0.05)

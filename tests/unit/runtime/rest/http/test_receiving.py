@@ -67,7 +67,7 @@ def head(name: str, length: int) -> bytes:
 
 async def status(stream: Stream) -> int:
     line = await asyncio.wait_for(stream[0].readline(), 20)
-    while (await asyncio.wait_for(stream[0].readline(), 10)).strip():
+    while (await asyncio.wait_for(stream[0].readline(), 30)).strip():
         pass
     return int(line.split()[1])
 

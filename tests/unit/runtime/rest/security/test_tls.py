@@ -40,7 +40,7 @@ def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
                 raise ssl.SSLError("closed")
             return s.version()
     finally:
-        thread.join(10)
+        thread.join(30)
 
 
 def client(stores: Stores, with_key: bool = False) -> ssl.SSLContext:

@@ -344,7 +344,7 @@ def test_a_file_that_cannot_be_written_fails_the_task_and_commits_nothing(tmp_pa
     sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1", "upload.retries": "0"})
     with pytest.raises(ConnectError, match="Cannot write orders/orders"):
         sink.put(records([{"n": 0}]))
-        assert sink.context.commits.wait(10)
+        assert sink.context.commits.wait(30)
         sink.commit()
     assert sink.committed == 0
     sink.stop()
