@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,14 +22,15 @@ def is_sensitive(key: str) -> bool:
     return _SENSITIVE.search(key) is not None
 
 
-def scrubbed(value: Any, key: str = "") -> Any:
-    """The JSON value with sensitive values hidden; references such as `${file:…}` are kept."""
+def scrubbed(value: Any, key: str = "", passwords: Collection[str] = ()) -> Any:
+    """The JSON value with sensitive values hidden; references such as `${file:…}` are kept. `passwords` are the keys
+    of type PASSWORD."""
     if isinstance(value, Mapping):
-        return {name: scrubbed(part, str(name)) for name, part in value.items()} | _pair(value)
+        return {name: scrubbed(part, str(name), passwords) for name, part in value.items()} | _pair(value)
     if isinstance(value, list | tuple):
-        return [scrubbed(part, key) for part in value]
+        return [scrubbed(part, key, passwords) for part in value]
     if isinstance(value, str):
-        return _text(value, key)
+        return HIDDEN if key in passwords and not _REFERENCE.fullmatch(value) else _text(value, key)
     return HIDDEN if value is not None and key and is_sensitive(key) and not isinstance(value, bool) else value
 
 

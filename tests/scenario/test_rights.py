@@ -38,6 +38,10 @@ from tests.support.python_messages import Message
 from tests.support.secured_broker import CONNECTOR, Right, SecuredBroker
 from tests.support.topics import count
 from tests.support.waiting import wait_until
+from tui.errors import HeadraceError
+from tui.model import Connector
+from tui.offsets.brokers import Brokers
+from tui.offsets.group_lag import GroupLag, of_sinks
 
 TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 """Rights of the worker's principal on its storage topics (docs/security.md)."""
@@ -228,6 +232,21 @@ async def test_positions_in_a_topic_need_describe(secured: SecuredBroker) -> Non
     secured.grant([("TOPIC", name, "DESCRIBE")])
     assert name in await positions.partitions()
     assert await positions.ends([(name, 0)]) == {(name, 0): 0}
+
+
+async def test_a_group_without_rights_hides_only_its_own_lag_from_the_console(secured: SecuredBroker) -> None:
+    known, hidden = (secured.create_topic(unique(name)) for name in ("known", "hidden"))
+    owner = Groups({"bootstrap.servers": secured.bootstrap})
+    for name in (known, hidden):
+        await owner.alter(f"connect-{name}", {(known, 0): 0})
+    secured.grant([("TOPIC", known, "DESCRIBE"), ("GROUP", f"connect-{known}", "DESCRIBE")])
+    brokers = Brokers(secured.secured, settings(secured))
+    sinks = [Connector(name, "sink", config={"topics": known}) for name in (known, hidden)]
+    found = of_sinks(brokers, sinks)
+    assert found[known] == GroupLag(0, 0)
+    assert isinstance(found[hidden], HeadraceError) and "Group authorization failed" in str(found[hidden])
+    ends = brokers.ends_or_errors([(known, 0), (hidden, 0)])
+    assert ends[known, 0] == 0 and "Topic authorization failed" in str(ends[hidden, 0])
 
 
 async def test_previews_require_the_read_role(secured: SecuredBroker) -> None:

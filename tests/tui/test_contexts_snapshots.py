@@ -48,7 +48,15 @@ def prod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profile]:
     del listed["orders-archive"]["info"]["config"]["topics"]
     listed["orders-archive"]["info"]["config"]["topics.regex"] = "orders\\.(emea|apac|americas)\\.v[0-9]+" * 3
     listed["invoices"] = listed["orders-log"]
-    more = {EXPANDED: listed}
+    listed["payments-ledger"]["info"]["config"]["pin"] = "4711"
+    offsets = found["/connectors/payments-ledger/offsets"]["offsets"]
+    moved = [{**one, "offset": {"kafka_offset": number * 1500}} for number, one in enumerate(offsets[:2])]
+    pin = {**found["/connector-plugins/FileStreamSink/config"][0], "name": "pin", "type": "PASSWORD"}
+    more: dict[str, Any] = {
+        EXPANDED: listed,
+        "/connectors/payments-ledger/offsets": {"offsets": moved},
+        "/connector-plugins/FileStreamSink/config": [*found["/connector-plugins/FileStreamSink/config"], pin],
+    }
     more |= {f"/connectors/{name}/config": one["info"]["config"] for name, one in listed.items()}
     recording = with_answers(RECORDING, tmp_path, more)
     lines = [json.loads(line) for line in recording.read_text("utf-8").splitlines()]
@@ -81,9 +89,11 @@ async def test_diff_and_promotion(size: tuple[int, int], prod: Profile) -> None:
         await seen.go("payments-ledger")
         await seen.press("equals_sign")
         await seen.until(lambda: isinstance(seen.app.screen, DiffScreen))
-        await seen.sees("of 10 differ", "errors.tolerance")
+        await seen.sees("of 10 differ", "errors.tolerance", "unequal")
         await same(seen, "diff")
+        assert "4711" not in seen.text
         await seen.press("v")
+        await seen.sees("+ pin = ********")
         await same(seen, "diff-lines")
         await seen.press("space", "g", "space", "greater_than_sign")
         await seen.until(lambda: isinstance(seen.app.screen, PromoteScreen))

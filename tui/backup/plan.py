@@ -56,6 +56,7 @@ class RestoreStep(NamedTuple):
     config: tuple[ConfigChange, ...] = ()
     offsets: tuple[OffsetChange, ...] = ()
     written: Mapping[str, str] = {}  # the whole config that the connector gets
+    passwords: frozenset[str] = frozenset()  # keys of type PASSWORD
 
     @property
     def name(self) -> str:
@@ -98,7 +99,7 @@ class RestoreStep(NamedTuple):
         found = [f"{SIGNS[self.action]} {self.name}: {self.summary}"]
         if self.pending:
             if self.before is not None:
-                found += [f"    {line}" for line in diff_lines(self.config)]
+                found += [f"    {line}" for line in diff_lines(self.config, self.passwords)]
             found += [f"    {_shown(change)}" for change in self.offsets[:MAX_LISTED]]
             if more := len(self.offsets[MAX_LISTED:]):
                 found.append(f"    and {more:,} more")

@@ -17,6 +17,7 @@ from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
+    from tui.client.password_keys import PasswordKeys
     from tui.config.history_files import ConfigHistoryFiles
     from tui.contexts.contexts_file import ContextsFile
     from tui.contexts.profiles import Profile
@@ -58,6 +59,7 @@ class CommandContext:
     ) -> None:
         self._dial, self._profile = dial, profile
         self._connect: Connect | None = None
+        self._password_keys: PasswordKeys | None = None
         self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
         self._emit = emit
         self._dial_other = dial_other or _no_other
@@ -76,6 +78,15 @@ class CommandContext:
     @property
     def profile(self) -> Profile:
         return self._profile()
+
+    @property
+    def password_keys(self) -> PasswordKeys:
+        """The keys of type PASSWORD of the cluster's plugins."""
+        from tui.client.password_keys import PasswordKeys
+
+        if self._password_keys is None:
+            self._password_keys = PasswordKeys(self.connect.plugin_config)
+        return self._password_keys
 
     @property
     def change_store(self) -> ChangeStore:

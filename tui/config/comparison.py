@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from tui.config.changes import ConfigChange, changes
-from tui.config.secrets import shown
+from tui.config.secrets import masked
 
 Json = Any
 HERE, THERE, DIFFERS, SAME = "only here", "only there", "differs", "same"
@@ -23,10 +23,15 @@ class ConnectorDifference(NamedTuple):
     def differs(self) -> bool:
         return self.kind != SAME
 
-    def as_json(self) -> Json:
-        """`{"connector", "difference", "keys": [{"key", "here", "there"}]}`, with secrets masked."""
+    def as_json(self, passwords: Collection[str]) -> Json:
+        """`{"connector", "difference", "keys": [{"key", "here", "there"}]}`, with secrets masked; `passwords` are the
+        keys of type PASSWORD."""
         keys = [
-            {"key": one.key, "here": masked(one.key, one.before), "there": masked(one.key, one.after)}
+            {
+                "key": one.key,
+                "here": masked(one.key, one.before, passwords),
+                "there": masked(one.key, one.after, passwords),
+            }
             for one in self.changes
         ]
         return {"connector": self.name, "difference": self.kind, "keys": keys}
@@ -48,8 +53,3 @@ def compared(
 def _changes(here: Mapping[str, str], there: Mapping[str, str]) -> tuple[ConfigChange, ...]:
     """Changed keys apart from the name, which only differs if the connectors were paired by a mapping."""
     return tuple(change for change in changes(here, there) if change.key != "name")
-
-
-def masked(key: str, value: str | None) -> str | None:
-    """The value as it may be shown."""
-    return None if value is None else shown({key: value})[key]

@@ -52,6 +52,11 @@ class ConfigHistory(NamedTuple):
     by_worker: bool
 
     @property
+    def configs(self) -> list[Mapping[str, str] | None]:
+        """All configs of the history."""
+        return [config for entry in self.entries for config in (entry.before, entry.after)]
+
+    @property
     def advice(self) -> str:
         return "" if self.by_worker else ADVICE
 

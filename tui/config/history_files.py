@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,12 @@ class ConfigHistoryFiles:
         except ValueError as error:
             raise HeadraceError(f"{path} is damaged: {error}", "remove the damaged line, or the file") from error
 
-    def add(self, name: str, before: Config | None, after: Config | None, state: str, who: str, why: str) -> None:
-        """Adds a change that was made; nothing for one without effect. Raises HeadraceError."""
+    def add(
+        self, name: str, before: Config | None, after: Config | None, state: str, who: str, why: str,
+        passwords: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        """Adds a change that was made; nothing for one without effect. `passwords` are the keys of type PASSWORD.
+        Raises HeadraceError."""
         if before == after:
             return
         earlier = self.read(name)
@@ -55,8 +59,8 @@ class ConfigHistoryFiles:
             "who": who,
             "why": why,
             "state": state,
-            "before": _without_secrets(before),
-            "after": _without_secrets(after),
+            "before": _without_secrets(before, passwords),
+            "after": _without_secrets(after, passwords),
             "name": name,
         }
         kept = [*reversed(earlier[: MAX_CHANGES - 1]), entry]
@@ -80,11 +84,11 @@ class ConfigHistoryFiles:
         return self.folder / f"{files.file_name(name)}.jsonl"
 
 
-def _without_secrets(config: Config | None) -> Config | None:
+def _without_secrets(config: Config | None, passwords: Collection[str]) -> Config | None:
     """The config with each value hidden as a whole that holds a secret: a part of it must not be restored."""
     if config is None:
         return None
     return {
-        key: HIDDEN if scrubbed(text, key) != text or _ASSIGNED.search(text or "") else text
+        key: HIDDEN if scrubbed(text, key, passwords) != text or _ASSIGNED.search(text or "") else text
         for key, text in config.items()
     }

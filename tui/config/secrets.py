@@ -37,6 +37,11 @@ def shown(config: Mapping[str, str], passwords: Collection[str] = ()) -> dict[st
     return {key: MASK if hides(key, value, passwords) else value for key, value in config.items()}
 
 
+def masked(key: str, value: str | None, passwords: Collection[str] = ()) -> str | None:
+    """The value as it may be shown."""
+    return MASK if value is not None and hides(key, value, passwords) else value
+
+
 def hides(key: str, value: str, passwords: Collection[str] = ()) -> bool:
     """Whether the value is masked on the screen."""
     return bool(value) and (is_secret(key, value) or (key in passwords and not is_reference(value)))

@@ -99,6 +99,14 @@ class ProgressMonitor:
         if positions:
             self._changed()
 
+    def lost(self, names: Iterable[str]) -> None:
+        """The progress of these connectors cannot be sampled now."""
+        before = len(self.known)
+        for name in names:
+            self.known.pop(name, None)
+        if len(self.known) != before:
+            self._changed()
+
     def recorded(self, name: str, points: Sequence[RecordedProgress]) -> None:
         """Takes points that the worker recorded before the console was opened."""
         if not points:

@@ -6,13 +6,15 @@ confluent-kafka comes with the extra `runtime` and is imported by the first requ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui.errors import HeadraceError, Unreachable, UsageError
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
+Key = TypeVar("Key")
 TopicPartition = tuple[str, int]  # topic, partition
 ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
 
@@ -20,8 +22,8 @@ ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short on
 class Brokers:
     """The brokers of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …).
 
-    Requests raise Unreachable without an answer, UsageError for invalid settings, and HeadraceError without
-    confluent-kafka."""
+    Requests raise Unreachable without an answer, UsageError for invalid settings, and HeadraceError for the error in
+    an answer and without confluent-kafka."""
 
     def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = ANSWER_TIMEOUT) -> None:
         self.servers, self._settings, self._timeout = servers, settings, timeout
@@ -43,11 +45,16 @@ class Brokers:
     def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().latest() for at in places})
 
-    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
-        """The committed offsets of consumer groups; a group that does not exist has none."""
+    def ends_or_errors(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int | HeadraceError]:
+        """The end offset of each partition, or the error of that partition alone."""
+        return self._offsets_or_errors({at: _spec().latest() for at in places})
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int] | HeadraceError]:
+        """The committed offsets of consumer groups, or the error of that group alone; a group that does not exist has
+        none."""
         from confluent_kafka import ConsumerGroupTopicPartitions
 
-        def futures(admin: AdminClient) -> dict[str, Any]:  # one request for each group, all at the same time
+        def futures(admin: AdminClient) -> dict[str, Future[Any]]:  # one request for each group, all at the same time
             return {
                 group: future
                 for group in dict.fromkeys(groups)
@@ -56,12 +63,8 @@ class Brokers:
                 ).values()
             }
 
-        found = {}
-        for group, future in self._request(futures).items():
-            answer = self._request(lambda _, future=future: future.result(self._timeout))  # type: ignore[misc]  # its type is lost
-            places = answer.topic_partitions or ()
-            found[group] = {(at.topic, at.partition): at.offset for at in places if at.offset >= 0 and not at.error}
-        return found
+        answers = self._answers(self._request(futures))
+        return {group: one if isinstance(one, HeadraceError) else _offsets_of(one) for group, one in answers.items()}
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
@@ -69,16 +72,32 @@ class Brokers:
         return {at: offset for at, offset in found.items() if offset >= 0}
 
     def _offsets(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, int]:
+        found = {}
+        for at, one in self._offsets_or_errors(specs).items():
+            if isinstance(one, HeadraceError):
+                raise one
+            found[at] = one
+        return found
+
+    def _offsets_or_errors(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, int | HeadraceError]:
         if not specs:
             return {}
         from confluent_kafka import TopicPartition
 
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
         futures = self._request(lambda admin: admin.list_offsets(asked, request_timeout=self._timeout))
-        return {
-            (at.topic, at.partition): self._request(lambda _, future=future: future.result(self._timeout)).offset  # type: ignore[misc]  # a default binds the loop variable
-            for at, future in futures.items()
-        }
+        answers = self._answers({(at.topic, at.partition): future for at, future in futures.items()})
+        return {at: one if isinstance(one, HeadraceError) else one.offset for at, one in answers.items()}
+
+    def _answers(self, futures: Mapping[Key, Future[Any]]) -> dict[Key, Any]:
+        """The result of each future, or its HeadraceError."""
+        found: dict[Key, Any] = {}
+        for key, future in futures.items():
+            try:
+                found[key] = self._request(lambda _, future=future: future.result(self._timeout))  # type: ignore[misc]  # a default binds the loop variable
+            except HeadraceError as error:
+                found[key] = error
+        return found
 
     def _request(self, request: Callable[[AdminClient], Any]) -> Any:
         client = self._connected()
@@ -86,11 +105,16 @@ class Brokers:
 
         try:
             return request(client)
-        except (KafkaException, TimeoutError) as error:
-            cause = (
-                error.args[0].str() if isinstance(error, KafkaException) else f"no answer within {self._timeout:g} s"
-            )
-            raise Unreachable(f"the brokers {self.servers}: {cause}{self._connection_error}") from error
+        except TimeoutError as error:
+            raise self._unreachable(f"no answer within {self._timeout:g} s") from error
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() < 0:  # librdkafka's own error, not a broker's answer
+                raise self._unreachable(cause.str()) from error
+            raise HeadraceError(f"the brokers {self.servers}: {cause.str()}") from error
+
+    def _unreachable(self, cause: str) -> Unreachable:
+        return Unreachable(f"the brokers {self.servers}: {cause}{self._connection_error}")
 
     def _connected(self) -> AdminClient:
         if self._client is None:
@@ -122,6 +146,11 @@ def without_log_output(settings: Mapping[str, Any]) -> dict[str, Any]:
         logger.addHandler(logging.NullHandler())
     logger.propagate = False
     return {**settings, "log_level": 0, "logger": logger}
+
+
+def _offsets_of(answer: Any) -> dict[TopicPartition, int]:
+    places = answer.topic_partitions or ()
+    return {(at.topic, at.partition): at.offset for at in places if at.offset >= 0 and not at.error}
 
 
 def _spec() -> Any:

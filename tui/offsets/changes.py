@@ -56,10 +56,15 @@ class OffsetChange:
     @property
     def step(self) -> str:
         """The distance that a number moves: `−8`, `+1,200`; empty if the offsets are not single numbers."""
-        before, after = _number(self.before), _number(self.after)
-        if before is None or after is None:
-            return ""
-        return f"{after - before:+,}".replace("-", "−")
+        return distance(self.before, self.after)
+
+
+def distance(before: Json, after: Json) -> str:
+    """How far a number moved: `−8`, `+1,200`; empty if the offsets are not single numbers."""
+    first, second = _number(before), _number(after)
+    if first is None or second is None:
+        return ""
+    return f"{second - first:+,}".replace("-", "−")
 
 
 def _number(offset: Json) -> int | None:

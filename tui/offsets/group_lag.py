@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from tui.errors import HeadraceError
 from tui.model import Connector
-from tui.offsets.brokers import Brokers
+from tui.offsets.brokers import Brokers, TopicPartition
 from tui.offsets.seek import topic_filter
 
 
@@ -22,22 +23,37 @@ def group_of(sink: Connector) -> str:
     return sink.config.get("consumer.override.group.id") or f"connect-{sink.name}"
 
 
-def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag]:
-    """By name; without sinks that have committed nothing. Blocks. Raises HeadraceError."""
+def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag | HeadraceError]:
+    """The lag or the error of each sink, by name; without sinks that have committed nothing. Blocks. Raises
+    HeadraceError only if nothing can be requested, for example without confluent-kafka."""
     wanted = {sink.name: sink for sink in sinks}
     committed = brokers.committed([group_of(sink) for sink in wanted.values()])
-    read = {name: _read(sink, committed.get(group_of(sink), {})) for name, sink in wanted.items()}
-    ends = brokers.ends({at for places in read.values() for at in places})
-    return {name: _lag(places, ends) for name, places in read.items() if places}
+    found: dict[str, GroupLag | HeadraceError] = {}
+    read: dict[str, dict[TopicPartition, int]] = {}
+    for name, sink in wanted.items():
+        offsets = committed.get(group_of(sink), {})
+        if isinstance(offsets, HeadraceError):
+            found[name] = offsets
+        elif places := _read(sink, offsets):
+            read[name] = places
+    ends = brokers.ends_or_errors({at for places in read.values() for at in places})
+    return found | {name: _lag(places, ends) for name, places in read.items()}
 
 
-def _read(sink: Connector, committed: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+def _read(sink: Connector, committed: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
     """The committed offsets of topics that the sink still reads; all, if its expression is known to Java only."""
     is_read = topic_filter(sink.config)
     places = {at: offset for at, offset in committed.items() if is_read(at[0])}
     return places or (dict(committed) if sink.config.get("topics.regex") else {})
 
 
-def _lag(places: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int]) -> GroupLag:
-    behind = sum(max(0, ends[at] - offset) for at, offset in places.items() if at in ends)
+def _lag(
+    places: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int | HeadraceError]
+) -> GroupLag | HeadraceError:
+    behind = 0
+    for at, offset in places.items():
+        end = ends[at]
+        if isinstance(end, HeadraceError):
+            return end  # a sum over the other partitions would be too small
+        behind += max(0, end - offset)
     return GroupLag(sum(places.values()), behind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
+from tui.errors import HeadraceError
 from tui.offsets.brokers import Brokers, TopicPartition
 
 MAX_PARTITIONS = 2_000  # of one request for end offsets
@@ -32,9 +33,10 @@ class TopicGrowth:
         self._read_at = 0.0
         self._sources: dict[str, _Growth] = {}
 
-    def sample(self, brokers: Brokers, topics: Mapping[str, Collection[str]]) -> dict[str, int]:
-        """The records written since the first sample, by the name of the source; `topics` has the topics of each. One
-        request reads all end offsets; sources beyond MAX_PARTITIONS are left out. Blocks. Raises HeadraceError."""
+    def sample(self, brokers: Brokers, topics: Mapping[str, Collection[str]]) -> dict[str, int | HeadraceError]:
+        """The records written since the first sample, or the error of one of its topics, by the name of the source;
+        `topics` has the topics of each. One request reads all end offsets; sources beyond MAX_PARTITIONS are left out.
+        Blocks. Raises HeadraceError if the partitions cannot be read."""
         self._read_partitions(brokers, {topic for some in topics.values() for topic in some})
         places: dict[str, list[TopicPartition]] = {}
         count = 0
@@ -43,11 +45,17 @@ class TopicGrowth:
             if own and count + len(own) <= MAX_PARTITIONS:
                 places[source] = own
                 count += len(own)
-        ends = brokers.ends([at for own in places.values() for at in own])
-        for source, own in places.items():
-            now = {at: ends[at] for at in own if at in ends}
-            self._sources[source] = self._sources.get(source, _Growth()).until(now)
-        return {source: self._sources[source].written for source in places}
+        ends = brokers.ends_or_errors([at for own in places.values() for at in own])
+        return {source: self._grown(source, {at: ends[at] for at in own}) for source, own in places.items()}
+
+    def _grown(self, source: str, answers: Mapping[TopicPartition, int | HeadraceError]) -> int | HeadraceError:
+        ends = {}
+        for at, end in answers.items():
+            if isinstance(end, HeadraceError):
+                return end
+            ends[at] = end
+        self._sources[source] = self._sources.get(source, _Growth()).until(ends)
+        return self._sources[source].written
 
     def _read_partitions(self, brokers: Brokers, wanted: set[str]) -> None:
         if self._clock() - self._read_at < PARTITIONS_INTERVAL and self._partitions.keys() >= wanted:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tui import model
 from tui.client import answers, sse
 from tui.client.client import Connect
-from tui.errors import HeadraceError, NotFound, Refused
+from tui.errors import HeadraceError, NotFound, Refused, Unreachable
 from tui.metrics.failure_rate import RecordCounts, record_counts
 from tui.watch.conditions import Observation
 
@@ -86,7 +86,11 @@ class Observer:
         from tui.offsets.group_lag import of_sinks
 
         lags = of_sinks(brokers, [one.connector for one in seen if one.connector.type == "sink"])
-        known = {name: found.lag for name, found in lags.items()}
+        known = {name: found.lag for name, found in lags.items() if not isinstance(found, HeadraceError)}
+        if not known:
+            for found in lags.values():
+                if isinstance(found, Unreachable):
+                    raise found
         return [one._replace(lag=known.get(one.connector.name)) for one in seen]
 
     async def _with_expiry(self, seen: list[Observation], subjects: Collection[str]) -> list[Observation]:

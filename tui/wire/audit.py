@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from tui.client.calls import ApiCall, Transport
+from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.errors import HeadraceError
 from tui.scrubbing import scrubbed, without_user
 from tui.user_folders import state_folder
@@ -26,8 +28,10 @@ from tui.wire.wrapper import TransportWrapper
 MAX_LOG_BYTES = 8 * 1024 * 1024  # beyond it the log is renamed to audit.jsonl.1 and a new one started
 
 
-KeepConfig = Callable[[str, Mapping[str, str] | None, Mapping[str, str] | None, str, str, str], None]
-"""Takes the connector, its config before and after (None if it does not exist), its state before, user and reason."""
+Config = Mapping[str, str]
+KeepConfig = Callable[[str, Config | None, Config | None, str, str, str, frozenset[str]], None]
+"""Takes the connector, its config before and after (None if it does not exist), its state before, user, reason, and the
+keys of type PASSWORD."""
 
 
 def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -45,6 +49,7 @@ class AuditedTransport(TransportWrapper):
         """`keep` is called after each change of a config, with its connector, for a history of configs."""
         super().__init__(inner)
         self._context, self._door, self._warn, self._keep = context, door, warn, keep
+        self._password_keys = PasswordKeys(Connect(inner).plugin_config)
         self._has_warned = False
 
     async def send(self, call: ApiCall) -> Any:
@@ -52,25 +57,30 @@ class AuditedTransport(TransportWrapper):
             return await self.inner.send(call)
         before = await self._before(call)
         state = await self._state(call)
-        entry = {**self._heading(call), "before": scrubbed(before)}
+        passwords = await self._passwords(call, before)
+        heading = self._heading(call, passwords)
+        entry = {**heading, "before": scrubbed(before, passwords=passwords)}
         try:
             answer = await self.inner.send(call)
         except HeadraceError as error:
             self._write({**entry, "error": str(error)})
             raise
-        self._write({**entry, "answer": scrubbed(answer)})
-        self._kept(call, before, answer, state)
+        self._write({**entry, "answer": scrubbed(answer, passwords=passwords)})
+        self._kept(call, heading, (before, answer), state, passwords)
         return answer
 
-    def _kept(self, call: ApiCall, before: Any, answer: Any, state: str) -> None:
+    def _kept(
+        self, call: ApiCall, heading: Mapping[str, Any], both: tuple[Any, Any], state: str, passwords: frozenset[str]
+    ) -> None:
         """Passes a change of a config to `keep`; like the log, a history that cannot be written stops no request."""
         if self._keep is None or not _changes_config(call):
             return
-        heading, after = self._heading(call), answer.get("config") if isinstance(answer, dict) else None
+        before, answer = both
+        after = answer.get("config") if isinstance(answer, dict) else None
         try:
             self._keep(
                 heading["connector"], before or None, None if call.method == "DELETE" else after, state,
-                heading["who"], heading.get("why", ""),
+                heading["who"], heading.get("why", ""), passwords,
             )  # fmt: skip
         except HeadraceError as error:
             if self._warn is not None:
@@ -86,7 +96,19 @@ class AuditedTransport(TransportWrapper):
         except (HeadraceError, KeyError, TypeError):
             return ""
 
-    def _heading(self, call: ApiCall) -> dict[str, Any]:
+    async def _passwords(self, call: ApiCall, before: Any) -> frozenset[str]:
+        """The keys of type PASSWORD in a changed config; all its keys if the worker does not tell."""
+        if not _changes_config(call):
+            return frozenset()
+        body = call.body if isinstance(call.body, dict) else {}
+        given = body["config"] if call.method == "POST" and isinstance(body.get("config"), dict) else body
+        old = before if isinstance(before, dict) else {}
+        try:
+            return await self._password_keys.of(old, {**old, **given})
+        except HeadraceError:
+            return frozenset(old | given)
+
+    def _heading(self, call: ApiCall, passwords: Collection[str]) -> dict[str, Any]:
         reasons = {name: value for name, value in call.headers if name == "Headrace-Reason"}
         return {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -97,7 +119,7 @@ class AuditedTransport(TransportWrapper):
             "what": f"{call.method} {call.path}",
             "connector": _connector(call),
             **({"why": next(iter(reasons.values()))} if reasons else {}),
-            "body": scrubbed(call.body),
+            "body": scrubbed(call.body, passwords=passwords),
         }
 
     async def _before(self, call: ApiCall) -> Any:

@@ -18,6 +18,7 @@ class Misbehaving(Transformation):
         ConfigKey("how", ConfigType.STRING, doc="What."),
         ConfigKey("when", ConfigType.STRING, "", doc="In which values."),
         ConfigKey("secret.password", ConfigType.PASSWORD, "", doc="A secret."),
+        ConfigKey("pin", ConfigType.PASSWORD, "", doc="A secret whose key does not suggest one."),
     )
 
     def configure(self, config: Mapping[str, str]) -> None:

@@ -104,6 +104,8 @@ class Restore(ChangingCommand):
             if hidden := masks(found.written):
                 raise BadRequest(f"{', '.join(hidden)} is a mask, not a value", 400, f"--set {hidden[0]}=VALUE")
             await validate(context, found.written, saved.name)
+        if now is not None and found.config:
+            found = found._replace(passwords=await context.password_keys.of(now.config, found.written))
         return found
 
     async def _carry_out(

@@ -62,7 +62,9 @@ class Apply(ChangingCommand):
         """The step for one connector; in a dry run the worker also validates the config."""
         found = step(document, await _current(context, document.name))
         if self.dry_run and found.pending:
-            await validate(context, merged(found.before or {}, found.changes), document.where)
+            config = merged(found.before or {}, found.changes)
+            await validate(context, config, document.where)
+            return found._replace(passwords=await context.password_keys.of(found.before, config))
         return found
 
     async def _removals(
@@ -73,7 +75,9 @@ class Apply(ChangingCommand):
 
         async def look(name: str) -> TargetOutcome:
             try:
-                found.append(removal(name, await _current(context, name) or {}))
+                before = await _current(context, name) or {}
+                secret = await context.password_keys.of(before) if self.dry_run else frozenset[str]()
+                found.append(removal(name, before)._replace(passwords=secret))
             except Refused as error:
                 return failed_outcome(name, _not_read(error))
             return TargetOutcome(name, _would(found[-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from tui.commands.arguments import integer, option, positional
@@ -31,12 +32,14 @@ class GetConfigHistory(Command):
         rows = tuple((e.number, e.at, e.action, e.who, e.why, history.summary(e.made)) for e in found.entries)
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         numbers = tuple(str(entry.number) for entry in found.entries)
-        return Result({"history": [_hidden(one) for one in found.raw]}, Table(columns, rows), names=numbers)
+        passwords = await context.password_keys.of(*found.configs)
+        raw = [_hidden(one, passwords) for one in found.raw]
+        return Result({"history": raw}, Table(columns, rows), names=numbers)
 
 
-def _hidden(entry: Json) -> Json:
+def _hidden(entry: Json, passwords: Collection[str]) -> Json:
     """The entry with secrets masked."""
-    configs = {key: entry[key] and shown(entry[key]) for key in ("before", "after")}
+    configs = {key: entry[key] and shown(entry[key], passwords) for key in ("before", "after")}
     return {**entry, **configs}
 
 
@@ -69,11 +72,12 @@ class _ConfigBack(ChangingCommand):
         kept = f" (not restored: {', '.join(found.kept)}, whose values the history hides)" if found.kept else ""
         if not made:
             return TargetOutcome(name, f"nothing to change{kept}")
-        text = "; ".join(diff_lines(made)) + kept
+        lines = diff_lines(made, await context.password_keys.of(now, found.config))
+        text = "; ".join(lines) + kept
         if self.dry_run:
             await validate(context, found.config, name)
             return TargetOutcome(name, f"would be restored to before {entry}: {text}")
-        for line in diff_lines(made):
+        for line in lines:
             context.narrate(line)
         require_confirmation(context, self.yes, self.verb, [name])
         await applying.apply(ConfigEdit(name, now, made), context.connect)

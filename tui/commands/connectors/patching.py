@@ -48,14 +48,15 @@ class PatchConnector(ChangingCommand):
         made = self._changes(before)
         if not made:
             return TargetOutcome(name, "unchanged")
+        lines = "; ".join(diff_lines(made, await context.password_keys.of(before, merged(before, made))))
         if self.dry_run:
             await self._check_config(context, name, merged(before, made))
-            return TargetOutcome(name, f"would be changed: {'; '.join(diff_lines(made))}")
+            return TargetOutcome(name, f"would be changed: {lines}")
         done = await applying.apply(ConfigEdit(name, before, made), context.connect)
         if done.differing:
             keys = ", ".join(change.key for change in done.differing)
             raise HeadraceError(f"accepted, but after reading back {keys} differs from the request")
-        text = "; ".join(diff_lines(made)) + (f" (could not read back: {done.trouble})" if done.trouble else "")
+        text = lines + (f" (could not read back: {done.trouble})" if done.trouble else "")
         return TargetOutcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
 
     async def _check_config(self, context: CommandContext, name: str, config: dict[str, str]) -> None:

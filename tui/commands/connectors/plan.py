@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tui.commands.connectors.documents import ConnectorDocument
 from tui.config.changes import ConfigChange, changes, diff_lines
-from tui.config.secrets import contains_mask, is_masked, shown
+from tui.config.secrets import contains_mask, is_masked, masked
 from tui.errors import HeadraceError
 
 CREATE, UPDATE, DELETE, KEEP = "create", "update", "delete", "unchanged"
@@ -15,13 +15,15 @@ SIGNS = {CREATE: "+", UPDATE: "~", DELETE: "-", KEEP: " "}
 
 
 class PlanStep(NamedTuple):
-    """The action for one connector. `before` is its config on the cluster, None if it does not exist."""
+    """The action for one connector. `before` is its config on the cluster, None if it does not exist; `passwords` are
+    the keys of type PASSWORD."""
 
     name: str
     action: str
     before: Mapping[str, str] | None = None
     changes: tuple[ConfigChange, ...] = ()
     document: ConnectorDocument | None = None
+    passwords: frozenset[str] = frozenset()
 
     @property
     def pending(self) -> bool:
@@ -30,19 +32,19 @@ class PlanStep(NamedTuple):
 
     def diff(self) -> list[str]:
         """A heading and diff lines, with secrets masked."""
-        return [f"@@ {self.action} {self.name} @@", *diff_lines(self.changes)]
+        return [f"@@ {self.action} {self.name} @@", *diff_lines(self.changes, self.passwords)]
 
     def as_json(self) -> Any:
         """`{"name", "action", "changes": [{"key", "before", "after"}]}`, with secrets masked."""
         keys = [
-            {"key": one.key, "before": _masked(one.key, one.before), "after": _masked(one.key, one.after)}
+            {
+                "key": one.key,
+                "before": masked(one.key, one.before, self.passwords),
+                "after": masked(one.key, one.after, self.passwords),
+            }
             for one in self.changes
         ]
         return {"name": self.name, "action": self.action, "changes": keys}
-
-
-def _masked(key: str, value: str | None) -> str | None:
-    return None if value is None else shown({key: value})[key]
 
 
 def step(document: ConnectorDocument, before: Mapping[str, str] | None) -> PlanStep:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
 from tui.commands.base import Command, CommandContext, Danger, refuse
 from tui.commands.connectors.plan import PlanStep, text_of
@@ -60,10 +61,11 @@ class Promote(Command):
         self._check_names(names, mapping)
         steps: dict[str, PlanStep] = {}
         async with context.other(target) as other:
+            keys = PasswordKeys(other.plugin_config)
 
             async def look(name: str) -> TargetOutcome:
                 config = mapping.config(await context.connect.config(name), self.other_name or mapping.name(name))
-                steps[name] = await planned_step(other, target, name, config)
+                steps[name] = await planned_step(other, target, name, config, keys)
                 return TargetOutcome(steps[name].name, would(steps[name], self._state))
 
             planned = await for_each(names, look)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.documents import ConnectorDocument
 from tui.commands.connectors.plan import CREATE, KEEP, PlanStep, step
 from tui.commands.connectors.validating import validation_errors
@@ -17,8 +18,11 @@ STATES = ("STOPPED", "PAUSED", "RUNNING")
 """Initial states of new connectors, the default first."""
 
 
-async def planned_step(other: Connect, to: str, name: str, config: Mapping[str, str]) -> PlanStep:
-    """The step for a connector called `name` here, with its config for the cluster `to`, which validates it.
+async def planned_step(
+    other: Connect, to: str, name: str, config: Mapping[str, str], password_keys: PasswordKeys
+) -> PlanStep:
+    """The step for a connector called `name` here, with its config for the cluster `to`, which validates it;
+    `password_keys` are those of `to`.
 
     Raises HeadraceError if it cannot be promoted.
     """
@@ -28,7 +32,7 @@ async def planned_step(other: Connect, to: str, name: str, config: Mapping[str, 
     found = step(ConnectorDocument(name, config["name"], dict(config)), await _current(other, config["name"]))
     if found.pending and (errors := await validation_errors(other, config, name)):
         raise BadRequest(f"{to} refuses the config: {'; '.join(errors)}", 400)
-    return found
+    return found._replace(passwords=await password_keys.of(found.before, config))
 
 
 async def _current(other: Connect, name: str) -> dict[str, str] | None:

@@ -13,7 +13,6 @@ from textual.content import Content
 from tui.commands.connectors.deleted_connectors import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
 from tui.config import history
 from tui.config.changes import changes
-from tui.config.definitions import passwords
 from tui.config.history import ConfigEntry
 from tui.config.secrets import MASK, hides, shown
 from tui.errors import HeadraceError, error_line
@@ -124,11 +123,11 @@ class DeletedScreen(SplitPage):
             entry = history.deletion(found, name)
             back = history.as_before(entry, {})
             offsets = await deleted_offsets(context, name, found.entries)
-            keys = await self.services.keys_of(back.config.get("connector.class", ""))
+            secret = await self.services.password_keys.of(back.config)
         except HeadraceError as error:
             self.deletions[name] = error_line(error)
         else:
-            made = Deletion(entry, back.config, back.missing, offsets, found.by_worker, passwords(keys))
+            made = Deletion(entry, back.config, back.missing, offsets, found.by_worker, secret)
             self.deletions[name] = made
         self.show_current()
         self.refresh_bindings()

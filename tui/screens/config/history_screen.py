@@ -47,6 +47,7 @@ class ConfigHistoryScreen(SplitPage):
         self.connector, self.line = name, ""
         self.found: ConfigHistory | None = None
         self.entries: dict[str, ConfigEntry] = {}
+        self.passwords: frozenset[str] = frozenset()  # keys of type PASSWORD
 
     def on_mount(self) -> None:
         self.grid.empty = "reading the history…"
@@ -60,14 +61,16 @@ class ConfigHistoryScreen(SplitPage):
     async def _read(self) -> None:
         try:
             kept = self.services.context().config_history
-            self.found = await history.history(self.services.connect, kept, self.connector)
+            found = await history.history(self.services.connect, kept, self.connector)
+            self.passwords = await self.services.password_keys.of(*found.configs)
+            self.found = found
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
             self.say(error_line(error), "bad")
         else:
-            self.entries = {str(entry.number): entry for entry in self.found.entries}
+            self.entries = {str(entry.number): entry for entry in found.entries}
             self.grid.empty = "no change yet"
-            self.say(self.found.advice)
+            self.say(found.advice)
         self.draw()
 
     def draw(self) -> None:
@@ -101,7 +104,7 @@ class ConfigHistoryScreen(SplitPage):
                 *([visible(entry.why), "\n"] if entry.why else []),
                 "\n",
             ]
-            for line in diff_lines(entry.made):
+            for line in diff_lines(entry.made, self.passwords):
                 parts.append((f"{visible(line)}\n", "$error" if line.startswith("-") else "$success"))
         self.pager.put(Content.assemble(*parts), top=True)
 

@@ -8,14 +8,15 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.commands.connectors.comparing import read_configs
+from tui.client.password_keys import PasswordKeys
+from tui.commands.connectors.comparing import read_configs, read_offsets
 from tui.config import comparison, promotion
 from tui.config.changes import ConfigChange, diff_lines
 from tui.config.comparison import HERE, SAME, THERE, ConnectorDifference
-from tui.config.definitions import passwords
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
+from tui.offsets.offset_differences import OffsetDifference
 from tui.screens.base import program
 from tui.screens.base.filtered_page import FilteredPage
 from tui.screens.base.split_page import SplitPage
@@ -23,9 +24,10 @@ from tui.screens.config import wording
 from tui.screens.contexts import diff_text
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
-from tui.widgets.grid import Cell
+from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
+REST = 0.15  # seconds on a row until its offsets are read
 MARGIN = 3  # cells of the text's padding and scroll bar
 INKS = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
 Promote = Callable[[list[str], Profile], None]
@@ -63,6 +65,7 @@ class DiffScreen(SplitPage, FilteredPage):
         self.there: dict[str, Mapping[str, str]] = {}
         self.differences: dict[str, ConnectorDifference] = {}  # by name; those only there as in `_key`
         self.paired: dict[str, str] = {}  # names here to names there
+        self.offsets: dict[str, list[OffsetDifference] | str] = {}  # by the key of the row; a text is the error
         self.passwords: frozenset[str] = frozenset()  # keys of type PASSWORD, of any plugin
         self.marked: set[str] = set()
         self.is_mapped = self.shows_equal = self.is_unified = False
@@ -84,16 +87,15 @@ class DiffScreen(SplitPage, FilteredPage):
 
     async def _read(self) -> None:
         self.grid.empty = f"reading the connectors of {self.other.label}…"
+        self.offsets.clear()
         self.say("reading", "busy")
         try:
             self.here = await read_configs(self.services.connect)
-            plugins = sorted(
-                {config["connector.class"] for config in self.here.values() if "connector.class" in config}
-            )
-            keys = [await self.services.keys_of(plugin) for plugin in plugins]
-            self.passwords = frozenset(name for some in keys for name in passwords(some))
+            passwords = await self.services.password_keys.of(*self.here.values())
             async with self.services.context().dialled(self.other) as connect:
-                self.there = await read_configs(connect)
+                there = await read_configs(connect)
+                self.passwords = passwords | await PasswordKeys(connect.plugin_config).of(*there.values())
+            self.there = there
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
             self.say(error_line(error), "bad")
@@ -103,6 +105,27 @@ class DiffScreen(SplitPage, FilteredPage):
         self.draw()
         self.grid.go(self._start)
         self._start = ""
+        self._read_current()
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        self.set_timer(REST, self._read_current)
+
+    def _read_current(self) -> None:
+        key = self.grid.current
+        if key in self.differences and key not in self.offsets:
+            self.run_worker(self._read_offsets(key), group="offsets", exclusive=True, exit_on_error=False)
+
+    async def _read_offsets(self, key: str) -> None:
+        one = self.differences[key]
+        try:
+            async with self.services.context().dialled(self.other) as connect:
+                here = None if one.kind == THERE else (self.services.connect, one.name)
+                there = None if one.kind == HERE else (connect, self.paired.get(one.name, one.name))
+                self.offsets[key] = await read_offsets(here, there)
+        except HeadraceError as error:
+            self.offsets[key] = f"not read: {error_line(error)}"
+        if self.grid.current == key:
+            self.show_current()
 
     def _compare(self) -> None:
         """Compares the configs read last; without the mapping if it cannot be read, which is reported."""
@@ -167,16 +190,18 @@ class DiffScreen(SplitPage, FilteredPage):
         here, there = self.services.profile.label, self.other.label
         head: list[str | tuple[str, str]] = [(f"{visible(self._title(one))}\n", "bold $accent")]
         made = self._made(one)
+        offsets = diff_text.offsets(self.offsets.get(self.grid.current or "", "reading…"), (here, there), width)
         if not made:
-            return Content.assemble(*head, ("no differences", "$text-muted"))
+            return Content.assemble(*head, ("no differences", "$text-muted"), "\n", offsets)
         if one.kind == THERE:
             head.append((f"only {visible(there)} has this connector\n", "$text-muted"))
         elif one.kind == HERE:
             head.append((f"only {visible(here)} has this connector; > promotes it\n", "$text-muted"))
         if self.is_unified or one.kind in (HERE, THERE):
             head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(there)}", "$success"), "\n\n"]
-            return Content.assemble(*head, wording.diff(made, self.passwords))
-        return Content.assemble(*head, "\n", diff_text.in_columns(made, (here, there), width, self.passwords))
+            return Content.assemble(*head, wording.diff(made, self.passwords), "\n", offsets)
+        rows = diff_text.config_rows(made, self.passwords)
+        return Content.assemble(*head, "\n", diff_text.in_columns(("KEY", here, there), rows, width), offsets)
 
     def _made(self, one: ConnectorDifference) -> Sequence[ConfigChange]:
         return diff_text.keys_of(one, self.mapped.get(one.name), self.there.get(one.name))
@@ -207,7 +232,9 @@ class DiffScreen(SplitPage, FilteredPage):
         self.is_mapped = not self.is_mapped
         self.say("compared after the mapping of config.toml" if self.is_mapped else "compared without a mapping")
         self._compare()
+        self.offsets.clear()
         self.draw()
+        self._read_current()
 
     def action_equal(self) -> None:
         self.shows_equal = not self.shows_equal

@@ -10,12 +10,16 @@ from textual.content import Content
 
 from tui.config.changes import ConfigChange, changes
 from tui.config.comparison import HERE, THERE, ConnectorDifference
-from tui.config.secrets import MASK, hides
+from tui.config.secrets import masked
+from tui.offsets import offset_differences
+from tui.offsets.offset_differences import NO_OFFSET, OffsetDifference
 from tui.widgets.text import fit, visible
 
 UNSET = "(not set)"
 GAP = 2  # cells between columns
+MAX_OFFSETS = 50  # partitions shown
 Part = str | tuple[str, str]
+Row = tuple[str, str, str]
 
 
 def keys_of(
@@ -27,34 +31,46 @@ def keys_of(
     return changes({}, there or {}) if one.kind == THERE else one.changes
 
 
-def in_columns(
-    made: Sequence[ConfigChange], contexts: tuple[str, str], width: int, passwords: Collection[str] = ()
-) -> Content:
-    """A table of the keys with their values in both contexts, secrets masked, long values folded."""
-    key = min(max((cell_len(visible(one.key)) for one in made), default=0), max(16, width // 3))
+def config_rows(made: Sequence[ConfigChange], passwords: Collection[str]) -> list[Row]:
+    """The keys with their values in both contexts, secrets masked; `passwords` are the keys of type PASSWORD."""
+
+    def text(key: str, value: str | None) -> str:
+        return UNSET if value is None else masked(key, value, passwords) or ""
+
+    return [(one.key, text(one.key, one.before), text(one.key, one.after)) for one in made]
+
+
+def in_columns(headings: Row, rows: Sequence[Row], width: int) -> Content:
+    """A table of a name and its values in both contexts, long values folded; equal values are muted."""
+    key = min(max((cell_len(visible(name)) for name, _, _ in rows), default=0), max(16, width // 3))
     left = max(8, (width - key - 2 * GAP) // 2)
     right = max(8, width - key - 2 * GAP - left)
-    parts: list[Part] = [(_row(("KEY", *map(str.upper, contexts)), (key, left, right)), "bold $text-muted"), "\n"]
-    for one in made:
-        before, after = (_value(one.key, value, passwords) for value in (one.before, one.after))
-        texts = (visible(one.key), before, after)
-        inks = ("bold", _ink(one.before, "$error"), _ink(one.after, "$success"))
-        folded = [chop_cells(text, size) or [""] for text, size in zip(texts, (key, left, right), strict=True)]
+    sizes = key, left, right
+    parts: list[Part] = [(_row([text.upper() for text in headings], sizes), "bold $text-muted"), "\n"]
+    for row in rows:
+        inks = ("bold", _ink(row, 1, "$error"), _ink(row, 2, "$success"))
+        folded = [chop_cells(visible(text), size) or [""] for text, size in zip(row, sizes, strict=True)]
         for line in zip_longest(*folded, fillvalue=""):
-            for text, ink, size in zip(line, inks, (key, left, right), strict=True):
+            for text, ink, size in zip(line, inks, sizes, strict=True):
                 parts += [(fit(text, size), ink), " " * GAP]
             parts[-1] = "\n"
     return Content.assemble(*parts)
 
 
-def _value(key: str, value: str | None, passwords: Collection[str]) -> str:
-    if value is None:
-        return UNSET
-    return MASK if hides(key, value, passwords) else visible(value)
+def offsets(found: Sequence[OffsetDifference] | str, contexts: tuple[str, str], width: int) -> Content:
+    """The offsets of both contexts, those that differ first; a text says why they are not known."""
+    if isinstance(found, str):
+        return Content.assemble(("\noffsets  ", "bold"), (visible(found), "$text-muted"))
+    head = Content.assemble(("\noffsets  ", "bold"), (offset_differences.summary(found), "$text-muted"), "\n")
+    if not found:
+        return head
+    rows = [one.texts for one in found[:MAX_OFFSETS]]
+    more = f"and {len(found) - MAX_OFFSETS:,} more\n" if len(found) > MAX_OFFSETS else ""
+    return Content.assemble(head, in_columns(("PARTITION", *contexts), rows, width), (more, "$text-muted"))
 
 
-def _ink(value: str | None, ink: str) -> str:
-    return "$text-muted" if value is None else ink
+def _ink(row: Row, column: int, ink: str) -> str:
+    return "$text-muted" if row[1] == row[2] or row[column] in (UNSET, NO_OFFSET) else ink
 
 
 def _row(texts: Sequence[str], sizes: Sequence[int]) -> str:

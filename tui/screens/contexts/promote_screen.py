@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.plan import CREATE, KEEP, UPDATE
 from tui.commands.connectors.promotion_steps import STATES
 from tui.config import promotion
-from tui.config.definitions import passwords
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, Unreachable, error_line
@@ -105,14 +105,14 @@ class PromoteScreen(SplitPage):
             source = await self.services.connect.config(name)
             one = self.promotions.setdefault(name, Promotion(name, source, {}))
             one.source, one.mapped = source, mapping.config(source, mapping.name(name))
-            one.passwords = passwords(await self.services.keys_of(source.get("connector.class", "")))
+            one.passwords = await self.services.password_keys.of(source)
 
     async def _plan_steps(self, other: Connect) -> None:
-        some = list(self.promotions.values())
+        some, keys = list(self.promotions.values()), PasswordKeys(other.plugin_config)
         why = clashes(some)
         for number, one in enumerate(some, 1):
             self.say(f"validating {one.name}, {number} of {len(some)}", "busy")
-            await one.plan(other, self.other.label)
+            await one.plan(other, self.other.label, keys)
             one.problem = why.get(one.name) or one.problem
             self.draw()
         self._is_planned = True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from glob import escape
 from shlex import quote
 
 from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.plan import CREATE, PlanStep
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step
 from tui.commands.result import TargetOutcome
@@ -31,7 +32,7 @@ class Promotion:
     source: Mapping[str, str]
     mapped: Mapping[str, str]
     edits: dict[str, str | None] = field(default_factory=dict)
-    passwords: Collection[str] = ()
+    passwords: frozenset[str] = frozenset()
     step: PlanStep | None = None
     problem: str = ""  # why it cannot be promoted
     outcome: str = ""  # the result of the last attempt
@@ -75,14 +76,16 @@ class Promotion:
                 words += ["-s", quote(f"{key}={MASK if hides(key, value, self.passwords) else value}")]
         return " ".join(words if state == STATES[0] else [*words, "--state", state])
 
-    async def plan(self, other: Connect, to: str) -> None:
-        """Plans the step, validated by the other cluster. Raises Unreachable; other errors become the problem."""
+    async def plan(self, other: Connect, to: str, keys: PasswordKeys) -> None:
+        """Plans the step, validated by the other cluster; its `keys` of type PASSWORD are added to `passwords`.
+        Raises Unreachable; other errors become the problem."""
         self.step, self.problem = None, ""
         if hidden := promotion.masks(self.config):
             self.problem = f"this cluster masks {', '.join(hidden)}: e enters the value"
             return
         try:
-            self.step = await planned_step(other, to, self.name, self.config)
+            self.step = await planned_step(other, to, self.name, self.config, keys)
+            self.passwords |= self.step.passwords
         except Unreachable:
             raise
         except HeadraceError as error:

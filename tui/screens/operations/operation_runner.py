@@ -13,6 +13,7 @@ from tui.contexts import policy
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.services.cluster_services import masked
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.operations import Operation, Operations
 
@@ -100,13 +101,13 @@ class OperationRunner:
             result = await execute(command, context)
         except HeadraceError as error:
             if operation:
-                operation.calls += calls
+                operation.calls += [masked(call, context.password_keys.found) for call in calls]
                 self.operations.failed(operation, error_line(error))
             else:
                 self.say(error_line(error), "bad")
             return None
         if operation:
-            operation.calls += calls
+            operation.calls += [masked(call, context.password_keys.found) for call in calls]
             self._close(operation, result)
             self._follow(command, result)
         self.connection.store.refresh()

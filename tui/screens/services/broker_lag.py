@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tui.errors import HeadraceError, Unreachable
+from tui.formatting import counted
 from tui.metrics.progress import ProgressMonitor
 from tui.model import Connector
 from tui.offsets import group_lag
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 VISIBLE_INTERVAL = 5.0  # seconds between two samples of a connector on the screen
 MAX_SAMPLED = 100  # connectors at once; the others follow a second later
 PER_SECOND = 50  # connectors sampled a second on average, for those that are not on the screen
-FAILURE_PAUSE = 60.0  # seconds without requests after the brokers did not answer
+FAILURE_PAUSE = 60.0  # seconds without requests: for one connector after its error, for all if no broker answers
+
+Sample = tuple[float, int | None]
+"""The committed offsets and the lag of a sink, or the written records of a source and None."""
 
 
 class BrokerLag:
-    """`poll` is called each second. `brokers` connects, and may block; errors are reported to `say` once."""
+    """`poll` is called each second. `brokers` connects, and may block; each error is reported to `say` once."""
 
     def __init__(
         self,
@@ -37,6 +41,7 @@ class BrokerLag:
         self._brokers: Brokers | None = None
         self._topics, self._growth = SourceTopics(progress.connect, clock), TopicGrowth(clock)
         self._sampled_at: dict[str, float] = {}
+        self._errors: dict[str, str] = {}  # of connectors whose last sample failed
         self._busy, self._paused_until, self._has_failed = False, 0.0, False
 
     async def poll(self, connectors: Collection[Connector], visible: Iterable[str]) -> None:
@@ -49,11 +54,12 @@ class BrokerLag:
             await self._topics.refresh([one for one in connectors if one.type == "source"], shown)
             topics = self._topics.own()
             if due := self._due([one for one in connectors if one.type == "sink" or one.name in topics], shown, now):
-                self._progress.sampled(await asyncio.to_thread(self._read, due, topics))
+                found = await asyncio.to_thread(self._read, due, topics)
                 self._has_failed = False
                 self._sampled_at |= dict.fromkeys([one.name for one in due], now)
+                self._take(found, {one.name for one in due})
         except HeadraceError as error:
-            self._failed(error)
+            self._all_failed(error)
         finally:
             self._busy = False
 
@@ -62,25 +68,43 @@ class BrokerLag:
 
         def overdue(one: Connector) -> float:
             interval = VISIBLE_INTERVAL if one.name in visible else others_interval
+            if one.name in self._errors:
+                interval = max(interval, FAILURE_PAUSE)
             return now - self._sampled_at.get(one.name, 0.0) - interval
 
         due = [one for one in candidates if overdue(one) >= 0]
         due.sort(key=lambda one: (one.name not in visible, -overdue(one)))
         names = {one.name for one in candidates}
         self._sampled_at = {name: at for name, at in self._sampled_at.items() if name in names}
+        self._errors = {name: message for name, message in self._errors.items() if name in names}
         self._growth.forget(names)
         return due[:MAX_SAMPLED]
 
-    def _read(self, due: list[Connector], topics: Mapping[str, Collection[str]]) -> dict[str, tuple[float, int | None]]:
-        """The samples by name: committed offsets and lag of sinks, written records of sources."""
+    def _read(self, due: list[Connector], topics: Mapping[str, Collection[str]]) -> dict[str, Sample | HeadraceError]:
+        """The sample or the error of each connector. Raises HeadraceError if no broker answers."""
         if self._brokers is None:
             self._brokers = self._connect().with_short_timeout()
-        sinks = group_lag.of_sinks(self._brokers, [one for one in due if one.type == "sink"])
-        sources = self._growth.sample(self._brokers, {one.name: topics[one.name] for one in due if one.name in topics})
-        found: dict[str, tuple[float, int | None]] = {name: (written, None) for name, written in sources.items()}
-        return found | {name: (one.committed, one.lag) for name, one in sinks.items()}
+        found: dict[str, Sample | HeadraceError] = {}
+        for name, lag in group_lag.of_sinks(self._brokers, [one for one in due if one.type == "sink"]).items():
+            found[name] = lag if isinstance(lag, HeadraceError) else (lag.committed, lag.lag)
+        sources = {one.name: topics[one.name] for one in due if one.name in topics}
+        for name, written in self._growth.sample(self._brokers, sources).items():
+            found[name] = written if isinstance(written, HeadraceError) else (written, None)
+        if found and all(isinstance(one, Unreachable) for one in found.values()):
+            self._brokers.partitions(lambda topic: False)  # any broker answers this, not only the one of a group
+        return found
 
-    def _failed(self, error: HeadraceError) -> None:
+    def _take(self, found: Mapping[str, Sample | HeadraceError], sampled: Collection[str]) -> None:
+        errors = {name: one.message for name, one in found.items() if isinstance(one, HeadraceError)}
+        new = [name for name, message in errors.items() if self._errors.get(name) != message]
+        self._errors = {name: text for name, text in self._errors.items() if name not in sampled} | errors
+        self._progress.sampled({name: one for name, one in found.items() if not isinstance(one, HeadraceError)})
+        self._progress.lost(errors)
+        if new:
+            others = f" and {counted(len(new) - 1, 'other connector')}" if len(new) > 1 else ""
+            self._say(f"no lag or throughput of {new[0]}{others}: {errors[new[0]]}")
+
+    def _all_failed(self, error: HeadraceError) -> None:
         self._paused_until = self._clock() + FAILURE_PAUSE
         if isinstance(error, Unreachable) and not self._has_failed:
             self._say(f"no lag or throughput in the list: {error.message}")

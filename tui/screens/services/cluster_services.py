@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tui import embedded
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.cluster.cluster_overview import about
 from tui.cluster.snapshot import LinkState, Snapshot
 from tui.commands.base import CommandContext
@@ -49,6 +50,7 @@ class ClusterServices:
         connection.store.on_notice(self.events.noticed)
         self.new_connectors: dict[str, NewConnector] = {}  # drafts of the wizard, by plugin class
         self.root: dict[str, str] = {}  # kind, version and Kafka cluster id of the worker, from `GET /`
+        self.password_keys = PasswordKeys(connection.connect.plugin_config)
         self._keys: dict[str, dict[str, KeyDefinition]] = {}
         self._courses_read: set[str] = set()
 

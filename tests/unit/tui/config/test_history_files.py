@@ -14,6 +14,7 @@ CONFIG = {
     "registry.url": "http://ops:pass-1@registry:8081",
     "connection.url": "jdbc:mysql://db/x?user=ops&password=pass-2",
     "db.password": "pass-3",
+    "pin": "pass-4",
     "other.url": "jdbc:mysql://db/x?password=${file:/run/secrets:key}",
     "topics": "orders",
 }
@@ -25,12 +26,12 @@ def kept(tmp_path: Path) -> ConfigHistoryFiles:
 
 
 def test_values_with_a_secret_are_hidden_and_keep_their_current_value(kept: ConfigHistoryFiles) -> None:
-    kept.add("a", CONFIG, {**CONFIG, "topics": "payments"}, "RUNNING", "ops", "")
+    kept.add("a", CONFIG, {**CONFIG, "topics": "payments"}, "RUNNING", "ops", "", passwords={"pin"})
     (raw,) = kept.read("a")
     assert "pass-" not in str(raw) and raw["before"]["other.url"] == CONFIG["other.url"]
     found = history.as_before(history._entry(raw), {**CONFIG, "topics": "payments"})
     assert found.config == CONFIG
-    assert found.kept == ("registry.url", "connection.url", "db.password") and not found.missing
+    assert found.kept == ("registry.url", "connection.url", "db.password", "pin") and not found.missing
     assert history.as_before(history._entry(raw), {}).missing == found.kept
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from tests.unit.tui.screens.builders import connector
 from tests.unit.tui.scripted import Scripted
 from tui.client.client import Connect
-from tui.errors import Refused
+from tui.errors import HeadraceError, Refused
 from tui.offsets.brokers import Brokers, TopicPartition
 from tui.offsets.topic_growth import PARTITIONS_INTERVAL, TopicGrowth
 from tui.screens.services.source_topics import MAX_REQUESTS, OTHERS_INTERVAL, SourceTopics
@@ -24,7 +24,7 @@ class Topics(Brokers):
         self.requests += 1
         return [(name, number) for name, ends in self.topics.items() if wanted(name) for number in range(len(ends))]
 
-    def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def ends_or_errors(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int | HeadraceError]:
         self.requests += 1
         return {(topic, number): self.topics[topic][number] for topic, number in places}
 

@@ -1,17 +1,20 @@
-"""`promote` and `undo delete` on clusters in memory: names that collide, --read-only, offsets of another connector."""
+"""Commands on clusters in memory: names that collide, --read-only, offsets of another connector, masked values."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.console_transports import InMemory
+from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute
 from tui.commands.result import Result
+from tui.config.secrets import MASK
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.policy import guard
 from tui.contexts.profiles import Profile
@@ -30,14 +33,20 @@ class MemoryCluster(InMemory):
         self.connectors = {name: {**CONFIG, "name": name} for name in names}
         self.answers = {f"/{path}": answer for path, answer in answers.items()}
         self.changes: list[Json] = []
+        self.definitions: dict[str, Json] = {}
 
     async def send(self, call: ApiCall) -> Json:
         path = call.path.partition("?")[0]
         if call.changes:
             self.changes.append(call.body)
             return {}
-        if path.startswith("/connector-plugins/"):
+        if path.endswith("/validate"):
             return {"configs": []}
+        if path.startswith("/connector-plugins/"):
+            return self.definitions.get(path.split("/")[2], [])
+        if path == "/connectors" and "?" in call.path:
+            statuses = expanded(*map(status, self.connectors))
+            return {name: {**one, "info": {"config": self.connectors[name]}} for name, one in statuses.items()}
         if path == "/connectors":
             return list(self.connectors)
         if path.endswith("/config") and (found := self.connectors.get(path.split("/")[2])):
@@ -60,7 +69,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         profile = profile.as_read_only() if read_only else profile
         context = CommandContext(
             lambda: Connect(here, guard(profile)), profile=lambda: profile, profiles=ContextsFile(file),
-            read=str, narrate=lambda text: None,
+            read=lambda path: Path(path).read_text(), narrate=lambda text: None,
             dial_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
         )  # fmt: skip
         return drive(execute(command, context))
@@ -104,3 +113,61 @@ def test_offsets_of_an_earlier_connector_are_not_restored(run: Any, created: int
     run("undo delete a -y", here)
     (body,) = here.changes
     assert body.get("initial_offsets", []) == ([OFFSET] if restored else [])
+
+
+class Pins(MemoryCluster):
+    """A connector whose class and transformation define keys of type PASSWORD, with a history."""
+
+    def __init__(self, pin: str) -> None:
+        super().__init__("a")
+        self.connectors["a"] |= {"pin": pin, "transforms": "t", "transforms.t.type": "x.T", "transforms.t.salt": pin}
+        self.definitions = {
+            plugin: [{"name": key, "type": "PASSWORD"}] for plugin, key in (("x.Y", "pin"), ("x.T", "salt"))
+        }
+        before = {**self.connectors["a"], "pin": "4711-old", "transforms.t.salt": "4711-old", "topics": "before"}
+        entry = {"number": 2, "time": 400, "action": "update", "who": "", "why": "", "state": "STOPPED"}
+        self.answers["/connectors/a/config/history"] = {
+            "history": [{**entry, "before": before, "after": self.connectors["a"]}]
+        }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "diff --with there",
+        "diff --with there -o json",
+        "get config history a",
+        "undo config a --dry-run",
+        "rollback config a --to 2 --dry-run",
+        "patch connector a -s pin=4711-new -s topics=u --dry-run",
+        "promote a --to there --dry-run",
+        "apply -f FILE --dry-run",
+    ],
+)
+def test_values_of_type_password_are_masked_whatever_their_key(run: Any, line: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"name": "a", "config": {**CONFIG, "pin": "4711-file", "topics": "u"}}))
+    here, there = Pins("4711-here"), Pins("4711-there")
+    there.connectors["a"] |= {"topics": "u"}
+    found = run(line.replace("FILE", str(file)), here, there)
+    shown = repr((found, [str(one) for one in found.outcomes]))
+    assert "4711" not in shown and MASK in shown and "topics" in shown
+
+
+def test_diff_shows_unequal_offsets_but_does_not_count_them(run: Any) -> None:
+    def sink(*offsets: int) -> MemoryCluster:
+        one = MemoryCluster("a")
+        places = [{"kafka_topic": "t", "kafka_partition": number} for number in range(len(offsets))]
+        entries = [{"partition": at, "offset": {"kafka_offset": n}} for at, n in zip(places, offsets, strict=True)]
+        one.answers = {"/connectors/a/offsets": {"offsets": entries}}
+        return one
+
+    here, there = sink(5, 1200, 7), sink(5, 200)
+    found = run("diff --with there --offsets", here, there)
+    assert found.table.rows == (
+        ("a", "same", "", "", ""),
+        ("a", "offset unequal", "t-1", "1200", "200 (−1,000)"),
+        ("a", "offset only here", "t-2", "7", "(none)"),
+    )
+    assert not found.pending and not found.names, "exit code 0"
+    assert run("diff --with there", here, there).text == "no differences between 1 connector"
