@@ -13,11 +13,10 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Grid
 from tui.widgets.pager import Pager
 
-BROAD = 140  # columns from which list and text are side by side
-
 
 class SplitPage(Page):
-    """Subclasses set COLUMNS and bind a key to `switch`. Textual calls the handlers of this class and of subclasses."""
+    """Subclasses set COLUMNS and bind a key to `switch`. Textual calls the handlers of this class and of subclasses.
+    From BROAD columns, list and text are side by side."""
 
     DEFAULT_CSS = """
     SplitPage #both { height: 1fr; layout: vertical; }
@@ -28,6 +27,7 @@ class SplitPage(Page):
     SplitPage.-broad #text { border-top: none; border-left: solid $border; }
     """
     COLUMNS: ClassVar[Sequence[Column]] = ()
+    BROAD: ClassVar[int] = 140
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
@@ -47,7 +47,7 @@ class SplitPage(Page):
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
+        self.set_class(self.size.width >= self.BROAD, "-broad")
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

@@ -15,16 +15,15 @@ from tui.client.answer_types import PluginDetailsAnswer
 from tui.config.definitions import KeyDefinition
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
-from tui.screens.base.page import Page
+from tui.screens.base.filtered_page import FilteredPage
+from tui.screens.base.split_page import SplitPage
 from tui.screens.config import wording as words
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
-from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
-BROAD = 120
 PLUGINS = (
     Column("class", "PLUGIN", 28, grows=True),
     Column("type", "TYPE", 16),
@@ -82,23 +81,20 @@ def plugins(answer: Any, details: Sequence[PluginDetailsAnswer] = ()) -> list[In
     return sorted(found, key=lambda one: (rank.get(one.type, 2), one.type, one.name, one.version))
 
 
-class PluginsScreen(Page):
+class PluginsScreen(SplitPage, FilteredPage):
     """Plugins above or to the left; beside them the keys of the plugin under the cursor, and below these the plugin, or
     the documentation of a key."""
 
     DEFAULT_CSS = """
-    PluginsScreen #both { height: 1fr; layout: vertical; }
-    PluginsScreen #plugins { height: 2fr; }
-    PluginsScreen #of-plugin { height: 3fr; border-top: solid $border; }
     PluginsScreen #plugin-keys { height: 1fr; }
     PluginsScreen #about { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
-    PluginsScreen.-broad #both { layout: horizontal; }
-    PluginsScreen.-broad #plugins { width: 2fr; height: 1fr; }
-    PluginsScreen.-broad #of-plugin { width: 3fr; height: 1fr; border-top: none; border-left: solid $border; }
+    PluginsScreen.-broad #list { width: 2fr; height: 1fr; }
+    PluginsScreen.-broad #text { width: 3fr; height: 1fr; }
     PluginsScreen.-broad #about { max-height: 12; }
     """
+    BROAD = 120
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "search", key_display="/"),
+        Binding("slash", "filter", "search", key_display="/"),
         Binding("t", "type", "type", tooltip="cycle through the types of plugins"),
         Binding("c", "create", "create a connector"),
         Binding("tab,shift+tab", "switch", "plugins or keys", key_display="tab"),
@@ -111,24 +107,21 @@ class PluginsScreen(Page):
         self.choosing = choosing  # Enter creates a connector, and only connectors are listed
         self.plugins: dict[str, InstalledPlugin] = {}
         self.keys: Mapping[str, KeyDefinition] = {}
-        self.text, self.kind = "", ""
+        self.kind = ""
         self._keys_of = ""
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
-            yield Grid(WITHOUT_DETAILS, id="plugins")
-            with Vertical(id="of-plugin"):
+            yield Grid(WITHOUT_DETAILS, id="list")
+            with Vertical(id="text"):
                 yield Grid(KEYS, id="plugin-keys")
                 yield Pager(id="about")
 
     def on_mount(self) -> None:
-        self.query_one("#plugins", Grid).empty = "reading…"
-        self.query_one("#plugins").focus()
+        self.grid.empty = "reading…"
+        self.grid.focus()
         self.draw()
         self.run_worker(self._read(), exit_on_error=False)
-
-    def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
 
     async def _read(self) -> None:
         try:
@@ -137,35 +130,37 @@ class PluginsScreen(Page):
             self.say(error_line(error), "bad")
             return
         self.plugins = {one.id: one for one in plugins(answer)}
-        self.query_one("#plugins", Grid).empty = "nothing matches"
+        self.grid.empty = "nothing matches"
         self.draw()
         with contextlib.suppress(HeadraceError):  # Apache's workers have no details
             details = await self.services.connect.plugin_details()
             self.plugins = {one.id: one for one in plugins(answer, details)}
-            self.query_one("#plugins", Grid).set_columns(PLUGINS)
+            self.grid.set_columns(PLUGINS)
             self.draw()
 
     # Display
 
     @property
     def current(self) -> InstalledPlugin | None:
-        return self.plugins.get(self.query_one("#plugins", Grid).current or "")
+        return self.plugins.get(self.grid.current or "")
 
     def draw(self) -> None:
-        shown = [key for key, one in self.plugins.items() if one.matches(self.text, self.kind)]
+        shown = [key for key, one in self.plugins.items() if one.matches(self.filter_text, self.kind)]
         names = [self.plugins[key] for key in shown]
         widths = {"package": 60, "from": 60}
         widths["class"] = max((len(one.name) for one in names), default=0)
         widths["version"] = max((len(one.version) for one in names), default=0)
-        grid = self.query_one("#plugins", Grid)
-        grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
-        by = f" by /{self.text}" if self.text else ""
+        self.grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
+        by = f" by /{self.filter_text}" if self.filter_text else ""
         kind = f" of type {self.kind}" if self.kind else ""
         title = "create a connector: choose its plugin, then Enter" if self.choosing else "plugins"
         self.head((title, "bold $accent"), end=f"{counted(len(shown), 'plugin')}{kind}{by}")
-        self._look()
+        self.show_current()
 
-    def _look(self) -> None:
+    def draw_filtered(self) -> None:
+        self.draw()
+
+    def show_current(self) -> None:
         """Reads the keys of the plugin under the cursor."""
         one = self.current
         if (one.cls if one else "") != self._keys_of:
@@ -206,54 +201,25 @@ class PluginsScreen(Page):
     # Keys
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        if event.grid.id == "plugins":
-            self._look()
-        else:
+        if event.grid is not self.grid:
             self._about()
-        self.refresh_bindings()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        if event.grid.id == "plugins":
-            if self.choosing:
-                self.action_create()
-            else:
-                self.action_switch()
+        if self.choosing and event.grid is self.grid:
+            event.stop()
+            event.prevent_default()  # the list keeps the focus
+            self.action_create()
 
     def allows(self, action: str) -> bool:
         return action != "create" or ((one := self.current) is not None and one.type in ("source", "sink"))
 
     def action_switch(self) -> None:
-        above = self.query_one("#plugins", Grid)
-        (self.query_one("#plugin-keys") if above.has_focus else above).focus()
+        (self.query_one("#plugin-keys") if self.grid.has_focus else self.grid).focus()
 
     def action_type(self) -> None:
         kinds = ["", *dict.fromkeys(one.type for one in self.plugins.values())]
         self.kind = kinds[(kinds.index(self.kind) + 1) % len(kinds)] if self.kind in kinds else ""
         self.draw()
-
-    def action_search(self) -> None:
-        self.open_prompt("/", self.text, lambda text: [])
-
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        self.text = event.text.strip()
-        self.draw()
-
-    def submitted(self, sign: str, text: str) -> None:
-        self.text = text
-        self.draw()
-        self._back_to_list()
-
-    def on_prompt_left(self, event: Prompt.Left) -> None:
-        if event.sign:
-            self.text = ""
-            self.draw()
-            self._back_to_list()
-
-    def _back_to_list(self) -> None:
-        self.set_focus(self.query_one("#plugins"))
-        self.refresh_bindings()
 
     def action_create(self) -> None:
         from tui.screens.create.wizard import CreateScreen

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow, SendResult
@@ -19,35 +17,27 @@ from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
 from tui.screens.base.dialog import Dialog
-from tui.screens.base.page import Page
 from tui.screens.base.program import copy
+from tui.screens.base.split_page import SplitPage
 from tui.screens.dead_letters import dead_letter_text as words
 from tui.screens.dead_letters.letter_editor import LetterEditor, why_not_editable
 from tui.screens.services.cluster_services import ClusterServices
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 BATCH = 200  # letters read at once from each partition
-BROAD = 120
 
 OpenTopic = Callable[[str, Mapping[str, Any]], DeadLetterTopic]
 """Opens a dead letter topic by name, with the Kafka client's settings."""
 
 
-class DeadLettersScreen(Page):
+class DeadLettersScreen(SplitPage):
     """Shows a bounded part of the topic. Marks are kept when older letters are loaded. A replay that was started
     continues if the page is left."""
 
-    DEFAULT_CSS = """
-    DeadLettersScreen #both { height: 1fr; layout: vertical; }
-    DeadLettersScreen #letters { height: 2fr; }
-    DeadLettersScreen #letter { height: 3fr; border-top: solid $border; }
-    DeadLettersScreen.-broad #both { layout: horizontal; }
-    DeadLettersScreen.-broad #letters { width: 1fr; height: 1fr; }
-    DeadLettersScreen.-broad #letter { width: 1fr; height: 1fr; border-top: none; border-left: solid $border; }
-    """
+    COLUMNS = words.COLUMNS
+    BROAD = 120
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "mark", "mark"),
         Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
@@ -80,20 +70,14 @@ class DeadLettersScreen(Page):
         self.only = ""  # the kind of error to which the list is limited
         self._busy = False
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(words.COLUMNS, id="letters")
-            yield Pager(id="letter")
-
     def on_mount(self) -> None:
-        self.query_one("#letters", Grid).empty = "reading from the brokers…"
-        self.query_one("#letters").focus()
+        self.grid.empty = "reading from the brokers…"
+        self.grid.focus()
         self.draw()
         self.read()
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
-        self.call_after_refresh(self._letter)
+        self.call_after_refresh(self.show_current)
 
     # Reading
 
@@ -109,12 +93,12 @@ class DeadLettersScreen(Page):
             self.topic = self._open_topic(self.topic.topic, settings)
             window = await asyncio.to_thread(self.topic.newest, BATCH, before)
         except HeadraceError as error:
-            self.query_one("#letters", Grid).empty = one_line(error.message)
+            self.grid.empty = one_line(error.message)
             self.say(error_line(error), "bad")
         else:
             self.window = window
             self.letters = {**(self.letters if before else {}), **{one.id: one for one in window.letters}}
-            self.query_one("#letters", Grid).empty = "no dead letters"
+            self.grid.empty = "no dead letters"
             self.say("" if self.letters else "the topic is empty: there are no dead letters")
         finally:
             self._busy = False
@@ -140,7 +124,7 @@ class DeadLettersScreen(Page):
     @property
     def current(self) -> DeadLetter | None:
         """The letter under the cursor, or the newest one of the group under the cursor."""
-        key = self.query_one("#letters", Grid).current or ""
+        key = self.grid.current or ""
         return next(iter(self.groups.get(key, ())), None) if self.is_grouped else self.letters.get(key)
 
     @property
@@ -158,11 +142,11 @@ class DeadLettersScreen(Page):
         keys = list(self.groups if self.is_grouped else self.shown_letters)
         texts = [self._cells(key) for key in keys]
         widths = {name: max((len(row[name].text) for row in texts), default=0) for name in ("origin", "stage", "error")}
-        self.query_one("#letters", Grid).show(keys, self._cells, widths, follow=True)
+        self.grid.show(keys, self._cells, widths, follow=True)
         total = f"newest {len(self.letters):,} of {self.window.total:,}" if self.window else ""
         marked = f"{len(self.marked)} marked  " if self.marked else ""
         self.head(("dead letters", "bold $accent"), f"  {visible(self.topic.topic)}", end=marked + total)
-        self._letter()
+        self.show_current()
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
@@ -171,25 +155,20 @@ class DeadLettersScreen(Page):
             return words.group_cells(key, group, sum(one.id in self.marked for one in group))
         return words.cells(self.letters[key], key in self.marked, self.sent.get(key), key in self.edited)
 
-    def _letter(self) -> None:
+    def show_current(self) -> None:
         one = self.current
-        pager = self.query_one("#letter", Pager)
+        pager = self.pager
         pager.put(self._explained(one, pager.columns) if one is not None else Content(""), top=True)
 
     def _explained(self, one: DeadLetter, columns: int) -> Content:
         return words.explained(one, self.topic.topic, self.view or best_view(one.value), columns)
 
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._letter()
-
     def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
         if self.is_grouped:
+            event.stop()
+            event.prevent_default()  # the list keeps the focus
             self.is_grouped, self.only = False, event.key
             self.draw()
-        else:
-            self.action_switch()
 
     def action_by_error(self) -> None:
         """The groups of letters; from the letters of one group, back to the groups."""
@@ -219,14 +198,10 @@ class DeadLettersScreen(Page):
             self.say("R sends the edited value; the dead letter is not changed")
         self.draw()
 
-    def action_switch(self) -> None:
-        above = self.query_one("#letters")
-        (self.query_one("#letter") if above.has_focus else above).focus()
-
     def action_view(self) -> None:
         one = self.current
         self.view = (self.view or best_view(one.value if one else None)).next
-        self._letter()
+        self.show_current()
 
     def action_copy(self) -> None:
         if (one := self.current) is not None:
@@ -245,12 +220,12 @@ class DeadLettersScreen(Page):
 
     def action_mark(self) -> None:
         if self.is_grouped:
-            group = {one.id for one in self.groups.get(self.query_one("#letters", Grid).current or "", ())}
+            group = {one.id for one in self.groups.get(self.grid.current or "", ())}
             self.marked = self.marked - group if group <= self.marked else self.marked | group
             self.draw()
         elif (one := self.current) is not None:
             self.marked ^= {one.id}
-            self.query_one("#letters", Grid).action_move(1)
+            self.grid.action_move(1)
             self.draw()
 
     def action_mark_all(self) -> None:

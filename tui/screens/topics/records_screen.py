@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.content import Content
 
 from tui.contexts.secrets import resolved
@@ -20,8 +18,8 @@ from tui.errors import HeadraceError, UsageError, error_line
 from tui.formatting import counted, one_line
 from tui.model import Connector
 from tui.offsets.positions import EXAMPLES, AbsolutePosition, EdgePosition
-from tui.screens.base.page import Page
 from tui.screens.base.program import copy
+from tui.screens.base.split_page import SplitPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.topics import record_text as words
 from tui.topics import position
@@ -32,14 +30,12 @@ from tui.topics.position import RecordPosition
 from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage, TopicRecord
 from tui.widgets.grid import Cell, Grid
-from tui.widgets.pager import Pager
 from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
 PAGE = 200  # records read at once
 MOST = 1_000  # records kept; those farthest from the last page read are dropped
 MOST_BYTES = 32 * 1024 * 1024  # of records kept
-BROAD = 120
 VIEWS = (None, ByteView.TEXT, ByteView.HEX)
 
 OpenReader = Callable[[Mapping[str, Any]], TopicReader]
@@ -54,17 +50,17 @@ class RecordsSource(NamedTuple):
     at: RecordPosition = RecordPosition(EdgePosition(True))
 
 
-class RecordsScreen(Page):
+class RecordsScreen(SplitPage):
     """Shows a bounded window of the topic, oldest record first; moving beyond its edges reads on."""
 
     DEFAULT_CSS = """
-    RecordsScreen #both { height: 1fr; layout: vertical; }
-    RecordsScreen #records { height: 3fr; }
-    RecordsScreen #record { height: 2fr; border-top: solid $border; }
-    RecordsScreen.-broad #both { layout: horizontal; }
-    RecordsScreen.-broad #records { width: 3fr; height: 1fr; }
-    RecordsScreen.-broad #record { width: 2fr; height: 1fr; border-top: none; border-left: solid $border; }
+    RecordsScreen #list { height: 3fr; }
+    RecordsScreen #text { height: 2fr; }
+    RecordsScreen.-broad #list { width: 3fr; height: 1fr; }
+    RecordsScreen.-broad #text { width: 2fr; height: 1fr; }
     """
+    COLUMNS = words.COLUMNS
+    BROAD = 120
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "left_square_bracket",
@@ -113,11 +109,6 @@ class RecordsScreen(Page):
         self._reader: TopicReader | None = None
         self._busy = False
 
-    def body(self) -> ComposeResult:
-        with Container(id="both"):
-            yield Grid(words.COLUMNS, id="records")
-            yield Pager(id="record")
-
     def on_mount(self) -> None:
         self.grid.empty = "reading from the brokers…"
         self.grid.focus()
@@ -130,12 +121,7 @@ class RecordsScreen(Page):
             self.app.run_worker(asyncio.to_thread(reader.close), exit_on_error=False)
 
     def on_resize(self) -> None:
-        self.set_class(self.size.width >= BROAD, "-broad")
         self.call_after_refresh(self._record)
-
-    @property
-    def grid(self) -> Grid:
-        return self.query_one("#records", Grid)
 
     # Reading
 
@@ -285,26 +271,18 @@ class RecordsScreen(Page):
     def _cells(self, key: str) -> Mapping[str, Cell]:
         return words.cells(self.records[key])
 
+    def show_current(self) -> None:
+        self._record(top=True)
+
     def _record(self, top: bool = False) -> None:
         one = self.current
-        pager = self.query_one("#record", Pager)
+        pager = self.pager
         pager.put(words.explained(one, self.view, pager.columns) if one is not None else Content(""), top=top)
-
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-        self._record(top=True)
 
     def on_grid_beyond(self, event: Grid.Beyond) -> None:
         event.stop()
         if self.page is not None and (self.page.has_older if event.step < 0 else self.page.has_newer):
             self._extend(event.step < 0)
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_switch()
-
-    def action_switch(self) -> None:
-        (self.query_one("#record") if self.grid.has_focus else self.grid).focus()
 
     def action_view(self) -> None:
         self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]

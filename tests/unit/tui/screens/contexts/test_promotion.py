@@ -22,7 +22,7 @@ def test_the_script_line_does_the_same() -> None:
     one.edit({**MAPPED, "name": "b", "tasks.max": "8 or 9"} | {"topic": "t"})
     line = "promote staging-a --to prod --as b -s 'tasks.max=8 or 9' --state PAUSED"
     assert one.script_line("prod", "PAUSED") == line
-    one.passwords = {"pin"}
+    one.passwords = frozenset({"pin"})
     one.edit({**MAPPED, "name": "staging-a", "db.password": "new", "pin": "1234", "tasks.max": "4"})
     shown = "promote staging-a --to prod -s 'db.password=********' --as staging-a -s 'pin=********'"
     assert one.script_line("prod", "STOPPED") == shown, "secrets are masked"
