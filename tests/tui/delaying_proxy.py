@@ -46,6 +46,8 @@ class DelayingProxy:
         self._server.server_close()
 
     def hold(self, method: str) -> None:
+        self._held.clear()
+        self._go.clear()
         self._method = method
 
     def wait_held(self) -> None:

@@ -1,9 +1,10 @@
-"""Diff and promotion from Apache's worker to ours by keys, and undo of delete on both."""
+"""Diff and promotion from Apache's worker to ours by keys, undo of delete on both, and changes whose page is left."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support.broker import KafkaBroker
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
+from tests.tui.delaying_proxy import DelayingProxy
+from tests.tui.forwarder import Forwarder
 from tui import session
 from tui.contexts.profiles import Profile
 
@@ -22,16 +25,23 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
         yield one
 
 
-@pytest.fixture
-def prod(ours: Cluster) -> Iterator[Cluster]:
-    """Our worker as the context `prod`, with a mapping of values."""
+@contextmanager
+def context_prod(url: str) -> Iterator[None]:
+    """The context `prod`, with a mapping of values."""
     contexts = session.profiles()
     with ExitStack() as stack:
-        contexts.put(Profile(ours.url, "prod", production=True))
+        contexts.put(Profile(url, "prod", production=True))
         stack.callback(contexts.path.unlink)
         mapping = contexts.path.with_name("config.toml")
         mapping.write_text('[promote.prod]\nnames = { "staging-" = "" }\nset = { "tasks.max" = "2" }\n', "utf-8")
         stack.callback(mapping.unlink)
+        yield
+
+
+@pytest.fixture
+def prod(ours: Cluster) -> Iterator[Cluster]:
+    """Our worker as the context `prod`."""
+    with context_prod(ours.url):
         yield ours
 
 
@@ -105,3 +115,61 @@ async def test_undo_of_delete(worker: str, request: pytest.FixtureRequest, broke
     chosen.wait(name, "STOPPED 0/0")
     async with console(chosen.url, 120, 40, bootstrap=broker.bootstrap) as seen:
         await delete_and_restore(seen, chosen, name)
+
+
+async def test_an_outage_half_way_through_a_promotion(ours: Cluster) -> None:
+    """The answer to the second connector is lost: it was created, and the console cannot know."""
+    names = sorted(ours.source("staging-lost", state="STOPPED") for _ in range(3))
+    there = [name.removeprefix("staging-") for name in names]
+    ours.made += there
+    async with Forwarder(ours.url) as other, console(ours.url, 120, 40) as seen:
+        with context_prod(other.url):
+            for name in names:
+                await seen.go(name)
+                await seen.press("space")
+            await seen.press("greater_than_sign")
+            await seen.sees("3 to create STOPPED", "> promotes")
+            other.dies_of = b'"name":"' + there[1].encode()
+            await seen.press("greater_than_sign")
+            await seen.confirm("3", "enter")
+            await seen.sees("1 of 3 promoted and kept", "F5 plans", "not tried")
+            assert [bool(config(ours, name)) for name in there] == [True, True, False]
+            await seen.press("f5")
+            await seen.sees("cannot reach")
+            await other.revive()
+            await seen.press("f5")
+            await seen.sees("1 to create STOPPED, 2 unchanged")
+            await seen.press("greater_than_sign")
+            await seen.confirm("y")
+            await seen.sees("1 connector promoted; o opens prod", "3 unchanged")
+    assert all(config(ours, name)["tasks.max"] == "2" for name in there)
+
+
+async def test_a_promotion_and_a_restore_continue_if_their_page_is_left(ours: Cluster) -> None:
+    name = ours.source("staging-left", state="STOPPED")
+    there = name.removeprefix("staging-")
+    ours.made.append(there)
+    with DelayingProxy(ours.url) as proxy, context_prod(proxy.url):
+        async with console(proxy.url, 120, 40) as seen:
+
+            async def leave_while_creating(*keys: str) -> None:
+                proxy.hold("POST")
+                await seen.press(*keys)
+                await seen.confirm("y")
+                await asyncio.to_thread(proxy.wait_held)
+                await seen.press("escape")
+                await seen.until(lambda: seen.app.screen is seen.home, "the list")
+                proxy.release(send=True)
+
+            await seen.go(name)
+            await seen.press("greater_than_sign")
+            await seen.sees("1 to create STOPPED", "> promotes")
+            await leave_while_creating("greater_than_sign")
+            await seen.sees("1 connector promoted")
+            before = config(ours, there)
+            ours.request("DELETE", f"/connectors/{there}")
+            await seen.press("U")
+            await seen.sees("deleted connectors", there, "before the deletion STOPPED")
+            await leave_while_creating("R")
+            await seen.sees(f"{there}: recreated as STOPPED")
+            assert config(ours, there) == before

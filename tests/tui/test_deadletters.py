@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +98,19 @@ async def test_browse_explain_replay_export(
         await seen.sees("valid JSON")
         await seen.press("ctrl+s")
         await seen.sees("R sends the edited value")
+        sending, replay = threading.Event(), DeadLetterTopic.replay
+
+        def replay_later(*given: Any) -> Any:
+            assert sending.wait(60)
+            return replay(*given)
+
+        monkeypatch.setattr(DeadLetterTopic, "replay", replay_later)
         await seen.press("asterisk", "R")
         await seen.sees("1 of them is sent with the edited value")
         await seen.confirm("1", "enter")
+        await seen.press("escape", "escape")
+        await seen.until(lambda: seen.app.screen is seen.home, "the page to be left")
+        sending.set()
         await seen.sees("1 record sent")
     assert b'{"fixed": 1}' in values(broker.bootstrap, topic, 6)
     dead_letters_as_commands(Console(cluster.url, tmp_path / "config"), name, broker, topic)
