@@ -17,6 +17,7 @@ from tests.tui.delaying_proxy import DelayingProxy
 from tests.tui.forwarder import Forwarder
 from tui import session
 from tui.contexts.profiles import Profile
+from tui.screens.contexts.promote_screen import PromoteScreen
 
 
 @pytest.fixture
@@ -119,9 +120,8 @@ async def test_undo_of_delete(worker: str, request: pytest.FixtureRequest, broke
 
 async def test_an_outage_half_way_through_a_promotion(ours: Cluster) -> None:
     """The answer to the second connector is lost: it was created, and the console cannot know."""
-    names = sorted(ours.source("staging-lost", state="STOPPED") for _ in range(3))
-    there = [name.removeprefix("staging-") for name in names]
-    ours.made += there
+    names = [ours.source("staging-lost", state="STOPPED") for _ in range(3)]
+    ours.made += [name.removeprefix("staging-") for name in names]
     async with Forwarder(ours.url) as other, console(ours.url, 120, 40) as seen:
         with context_prod(other.url):
             for name in names:
@@ -129,7 +129,9 @@ async def test_an_outage_half_way_through_a_promotion(ours: Cluster) -> None:
                 await seen.press("space")
             await seen.press("greater_than_sign")
             await seen.sees("3 to create STOPPED", "> promotes")
-            other.dies_of = b'"name":"' + there[1].encode()
+            assert isinstance(seen.app.screen, PromoteScreen)
+            there = [name.removeprefix("staging-") for name in seen.app.screen.names]
+            other.dies_of = there[1].encode()
             await seen.press("greater_than_sign")
             await seen.confirm("3", "enter")
             await seen.sees("1 of 3 promoted and kept", "F5 plans", "not tried")

@@ -23,24 +23,36 @@ class PasswordKeys:
         """The keys that the connector classes, converters, transformations and predicates of these configs define as
         PASSWORD: none of a plugin that the worker does not know, and all of one whose definitions it fails to give.
         Raises HeadraceError without an answer."""
-        found: set[str] = set()
         for config in filter(None, configs):
-            for prefix, plugin in _plugins(config):
-                try:
-                    found.update(prefix + key for key in await self._of_plugin(plugin))
-                except ServerError:
-                    found.update(key for key in config if key.startswith(prefix))
+            for _, plugin in _plugins(config):
+                await self._learn(plugin)
+        found = {key for config in filter(None, configs) for key in self._in(config)}
         self.found |= found
         return frozenset(found)
 
-    async def _of_plugin(self, plugin: str) -> frozenset[str]:
-        if plugin not in self._plugins:
-            try:
-                answer = await self._read(plugin)
-            except (NotFound, BadRequest):
-                answer = ()
-            self._plugins[plugin] = frozenset(one["name"] for one in answer if one.get("type") == "PASSWORD")
-        return self._plugins[plugin]
+    def known(self, config: Mapping[str, str]) -> frozenset[str] | None:
+        """The same of the definitions that have been read; None if some are missing."""
+        if any(plugin not in self._plugins for _, plugin in _plugins(config)):
+            return None
+        return frozenset(self._in(config))
+
+    def _in(self, config: Mapping[str, str]) -> Iterator[str]:
+        for prefix, plugin in _plugins(config):
+            if plugin in self._plugins:
+                yield from (prefix + key for key in self._plugins[plugin])
+            else:
+                yield from (key for key in config if key.startswith(prefix))
+
+    async def _learn(self, plugin: str) -> None:
+        if plugin in self._plugins:
+            return
+        try:
+            answer = await self._read(plugin)
+        except (NotFound, BadRequest):
+            answer = ()
+        except ServerError:
+            return
+        self._plugins[plugin] = frozenset(one["name"] for one in answer if one.get("type") == "PASSWORD")
 
 
 def _plugins(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 
-from tui.config.definitions import KeyDefinition, passwords, unknown
+from tui.config.definitions import KeyDefinition, unknown
 from tui.config.secrets import shown
 from tui.screens.config import wording as words
 from tui.widgets.columns import Column
@@ -33,6 +33,7 @@ class ConfigKeys(Container):
         super().__init__(id=id)
         self.config: Mapping[str, str] = {}
         self.keys: Mapping[str, KeyDefinition] = {}
+        self.hidden: frozenset[str] = frozenset()
         self.shows_all = False
 
     def compose(self) -> ComposeResult:
@@ -43,12 +44,9 @@ class ConfigKeys(Container):
     def grid(self) -> Grid:
         return self.query_one("#keys", Grid)
 
-    @property
-    def hidden(self) -> frozenset[str]:
-        return passwords(self.keys)
-
-    def put(self, config: Mapping[str, str]) -> None:
-        self.config = config
+    def put(self, config: Mapping[str, str], hidden: frozenset[str]) -> None:
+        """`hidden` are the keys whose values are never shown."""
+        self.config, self.hidden = config, hidden
         values, stray = shown(config, self.hidden), unknown(config, self.keys)
         names = sorted(values.keys() | (self.keys.keys() if self.shows_all else set()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,6 +16,7 @@ from tui.config import draft
 from tui.config.draft import ConfigDraft
 from tui.config.text import ConfigFormat
 from tui.editor.places import TextPosition
+from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.screens.base.banner import Banner
 from tui.screens.base.navigation import OpenConfigHistory
@@ -99,8 +101,14 @@ class ConfigPane(Pane):
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Keys whose values are never shown."""
-        return self.reading.hidden
+        """Keys whose values are never shown: all, until the definitions of the config's plugins are known."""
+        config = self.connector.config if self.connector is not None else {}
+        known = self.services.password_keys.known(config)
+        return frozenset(config) if known is None else known
+
+    @property
+    def _knows_passwords(self) -> bool:
+        return self.connector is not None and self.services.password_keys.known(self.connector.config) is not None
 
     def take_focus(self) -> None:
         (self.editor if self.is_editing else self.reading.grid).focus()
@@ -111,7 +119,7 @@ class ConfigPane(Pane):
         self.tell(None)
 
     def fetch(self) -> None:
-        if self.connector is not None and not self.reading.keys:
+        if self.connector is not None and not (self.reading.keys and self._knows_passwords):
             self.services.do(self._read_keys(self.connector))
 
     async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
@@ -121,6 +129,8 @@ class ConfigPane(Pane):
 
     async def _read_keys(self, one: Connector) -> None:
         keys = await self.services.keys_of(one.cls)
+        with suppress(HeadraceError):  # all values remain masked
+            await self.services.password_keys.of(one.config)
         self._asked_for_keys.add(one.name)
         if one.name == self.name_shown:
             self.reading.keys = keys
@@ -128,7 +138,7 @@ class ConfigPane(Pane):
 
     def draw(self) -> None:
         if self.connector is not None and not self.is_editing:
-            self.reading.put(self.connector.config)
+            self.reading.put(self.connector.config, self.hidden)
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
@@ -154,10 +164,10 @@ class ConfigPane(Pane):
         """Opens the editor at a key, with the kept text if there is one."""
         if self.connector is None:
             return
-        if not self.reading.keys and self.connector.name not in self._asked_for_keys:
-            self.services.do(
-                self._read_keys_and_edit(self.connector, key)
-            )  # passwords must be known before the text is shown
+        knows_all = self.reading.keys and self._knows_passwords
+        if not knows_all and self.connector.name not in self._asked_for_keys:
+            # passwords must be known before the text is shown
+            self.services.do(self._read_keys_and_edit(self.connector, key))
             return
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:

@@ -323,7 +323,7 @@ class PromoteScreen(SplitPage):
         if failed:
             again = "> tries" if self._is_planned else "F5 plans"
             rest = f"{done} of {len(some)} promoted and kept; {again} the other {len(failed)} again, e edits values"
-            self.say(f"{failed[0].name}: {failed[0].outcome}. {rest}", "bad")
+            self.say(f"{failed[0].name}: {failed[0].outcome.rstrip('.')}. {rest}", "bad")
         else:
             self.say(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
 
