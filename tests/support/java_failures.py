@@ -291,7 +291,7 @@ import java.util.*;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.source.*;
 
-/** A record to "topic" and, after a commit, one to "later": too large if the order is "refused". */
+/** A record and, after a commit or if the order is "pending", another one: too large if the order is "refused". */
 public class CommittingSourceTask extends SourceTask {
     private Map config;
     private volatile int commits;
@@ -308,22 +308,22 @@ public class CommittingSourceTask extends SourceTask {
         String order = (String) config.get("order");
         if (next == 0) {
             next = 1;
-            return record("topic", "before");
-        } else if (next == 1 && commits > 0) {
+            return record("before");
+        } else if (next == 1 && (commits > 0 || order.equals("pending"))) {
             next = 2;
             note("poll");
             if (order.equals("raised")) {
                 throw new RuntimeException("thrown at poll");
             }
-            return record("later", order.equals("refused") ? new String(new char[2000000]) : order);
+            return record(order.equals("refused") ? new String(new char[2000000]) : order);
         }
         Thread.sleep(20);
         return null;
     }
-    private List record(String key, String text) {
+    private List record(String text) {
         Map place = Collections.singletonMap("order", config.get("order"));
         return Collections.singletonList(new SourceRecord(place, Collections.singletonMap("at", Long.valueOf(next)),
-            (String) config.get(key), Schema.STRING_SCHEMA, text));
+            (String) config.get("topic"), Schema.STRING_SCHEMA, text));
     }
     private synchronized void note(String call) {
         try {

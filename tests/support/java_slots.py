@@ -243,7 +243,7 @@ class JavaSlots:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="java-slots", daemon=True).start()
         self.engine = self._do(self._make(EngineSettings(**{"lease_ttl": LEASE, "archive": False, **engine})))
-        wait_until(lambda: self.engine.has_slots, 60)
+        wait_until(lambda: self.engine.has_slots, 180)
 
     async def _make(self, given: EngineSettings) -> SparkEngine:
         engine = SparkEngine(given, self.heard, lambda: self.lease)
@@ -305,12 +305,12 @@ class JavaSlots:
         return [entry[1:3] for entry in last] == [(self.epoch(name), State.RUNNING)]
 
     def wait_running(self, name: str) -> None:
-        wait_until(lambda: self.is_running(name) or State.FAILED in self.states(name), 60, f"{name} runs")
+        wait_until(lambda: self.is_running(name) or State.FAILED in self.states(name), 120, f"{name} runs")
         assert State.FAILED not in self.states(name), self.heard.trace(TaskId(name, 0))
 
     def wait_epoch(self, name: str, epoch: int) -> None:
         """Waits until a task has been started this often, and runs."""
-        wait_until(lambda: self.epoch(name) == epoch, 60, f"{name} is started again")
+        wait_until(lambda: self.epoch(name) == epoch, 120, f"{name} is started again")
         self.wait_running(name)
 
     def lost(self, name: str) -> list[str]:

@@ -30,6 +30,8 @@ _SETTINGS = {
     "autovacuum": "off",
     "log_min_messages": "fatal",
 }
+_PORTS = 5  # that are tried
+_PORT_TAKEN = "could not create any TCP/IP sockets"
 
 
 @functools.cache
@@ -45,6 +47,10 @@ def _find() -> Path | None:
     return versions[-1].parent if versions else None
 
 
+class _PortTakenError(AssertionError):
+    """The server has ended because another process has its port."""
+
+
 class Postgres:
     """A server with a data folder of its own."""
 
@@ -58,15 +64,16 @@ class Postgres:
         self._settings = {
             **_SETTINGS,
             "listen_addresses": "127.0.0.1",
-            "port": str(self.port),
             "unix_socket_directories": "",
             **(settings or {}),
         }
 
     def start(self) -> None:
-        """Creates the data folder if needed, and starts the server."""
+        """Creates the data folder if needed, and starts the server: at another port if a process has taken the one that
+        was chosen, and at the same port after a stop."""
         data = self._folder / "data"
-        if not data.exists():
+        is_new = not data.exists()
+        if is_new:
             secret = self._folder / "password"
             secret.write_text(PASSWORD)
             if self._root:
@@ -76,9 +83,20 @@ class Postgres:
                       "-E", "UTF8", "--locale=C.UTF-8")  # fmt: skip
             with (data / "postgresql.conf").open("a") as conf:
                 conf.writelines(f"{key} = '{value}'\n" for key, value in self._settings.items())
-        with (self._folder / "log").open("a") as log:
+        for left in reversed(range(_PORTS if is_new else 1)):
+            self._launch(data)
+            try:
+                wait_until(self._answers, 60, "PostgreSQL answers")
+                return
+            except _PortTakenError:
+                if not left:
+                    raise
+                self.port = choose()
+
+    def _launch(self, data: Path) -> None:
+        with (self._folder / "log").open("w") as log:
             self._process = subprocess.Popen(
-                self._command("postgres", "-D", str(data)),
+                self._command("postgres", "-D", str(data), "-p", str(self.port)),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -86,7 +104,6 @@ class Postgres:
                 start_new_session=True,
                 preexec_fn=die_with_parent(),
             )
-        wait_until(self._answers, 60, "PostgreSQL answers")
 
     def stop(self) -> None:
         """Stops the server at once, like a crash."""
@@ -106,8 +123,9 @@ class Postgres:
         import psycopg
 
         assert self._process is not None
-        log = self._folder / "log"
-        assert self._process.poll() is None, f"PostgreSQL has ended: {log.read_text()[-2000:]}"
+        if self._process.poll() is not None:
+            text = (self._folder / "log").read_text()[-2000:]
+            raise (_PortTakenError if _PORT_TAKEN in text else AssertionError)(f"PostgreSQL has ended: {text}")
         try:
             psycopg.connect(self.conninfo("postgres")).close()
         except psycopg.OperationalError:

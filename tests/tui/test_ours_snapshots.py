@@ -192,7 +192,7 @@ async def test_pages_of_a_headrace_worker(size: tuple[int, int], ours: Path) -> 
         await seen.until(lambda: isinstance(seen.app.screen, WorkerUnitsScreen))
         await same(seen, "worker-units")
         await seen.press("escape", "escape", "P")
-        await seen.sees("PostgresConnector", "from bundled")
+        await seen.sees("PostgresConnector", "bundled")
         await same(seen, "plugins-ours")
 
 

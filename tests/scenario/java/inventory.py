@@ -68,7 +68,7 @@ class Inventory:
         )
         self.connect.create(name, {**config, **more})
 
-    def arrived(self, records: int, timeout: float = 60) -> None:
+    def arrived(self, records: int, timeout: float = 180) -> None:
         """Waits until the topic has this many records."""
         try:
             wait_until(lambda: count(self.broker.bootstrap, self.topic) >= records, timeout, every=0.2)

@@ -341,8 +341,9 @@ def test_commit_is_called_behind_records_that_kafka_does_not_have(both: tuple[Si
     """commit() reports that offsets were committed, and the end of a task, not that all records were acknowledged:
     it is called once more before stop(), whatever has become of them. Only Apache's worker also calls it at intervals
     while records wait for their acknowledgement and there are no offsets to commit."""
-    topic, never = broker.create_topic(), broker.create_topic(min_insync_replicas="2")
-    config = {"connector.class": "failures.CommittingSource", "topic": topic, "tasks.max": "1"}
+    config = {"connector.class": "failures.CommittingSource", "topic": broker.create_topic(), "tasks.max": "1"}
+    waiting = {"producer.override.linger.ms": "600000"}
+    orders: dict[str, dict[str, str]] = {"refused": {}, "raised": {}, "pending": waiting}
     apache, ours = both
 
     def calls(side: Side, order: str) -> list[str]:
@@ -355,20 +356,18 @@ def test_commit_is_called_behind_records_that_kafka_does_not_have(both: tuple[Si
         return [] if found[-2:] == ["commit", "stop"] else [order, *found]
 
     for side in both:
-        files = {
-            order: {"orders": order, "file": str(side.folder / order)} for order in ("refused", "raised", "pending")
-        }
-        side.create_all({o: {**config, **own, "later": never if o == "pending" else topic} for o, own in files.items()})
+        files = {order: {"orders": order, "file": str(side.folder / order)} for order in orders}
+        side.create_all({order: {**config, **files[order], **more} for order, more in orders.items()})
     for side in both:
-        side.connect.wait(f"{side.name}-refused", "RUNNING", ["FAILED"])
-        side.connect.wait(f"{side.name}-raised", "RUNNING", ["FAILED"])
-    wait_until(lambda: calls(ours, "pending") == [], 40)
-    wait_until(lambda: calls(apache, "pending")[:3] == ["commit"] * 3, 40, "commit() at intervals")
+        for order in ("refused", "raised"):
+            side.connect.wait(f"{side.name}-{order}", "RUNNING", ["FAILED"], 90)
+    wait_until(lambda: calls(ours, "pending") == [], 90)
+    wait_until(lambda: calls(apache, "pending")[:3] == ["commit"] * 3, 90, "commit() at intervals")
     time.sleep(1.5)  # three intervals
     assert calls(ours, "pending") == []
     for side in both:
         side.delete_all()
-        for order in files:
+        for order in orders:
             _wait(side, partial(without_end, side, order))
     assert calls(ours, "refused") == calls(ours, "raised") == ["commit", "stop"]
 

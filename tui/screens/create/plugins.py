@@ -248,7 +248,7 @@ def _described(one: InstalledPlugin) -> Content:
     """A line each for the class, for type, version and language, and for the jar or folder."""
     facts = [one.type, *([f"version {one.version}"] if one.version else []), *([one.language] if one.language else [])]
     lines = [Content.styled(visible(one.cls), "bold $accent"), Content.styled(visible(", ".join(facts)), "$text-muted")]
-    return Content("\n").join([*lines, *([Content(f"from {visible(one.origin)}")] if one.origin else [])])
+    return Content("\n").join([*lines, *([Content(visible(one.origin))] if one.origin else [])])
 
 
 def _key_cells(key: KeyDefinition) -> Mapping[str, Cell]:
