@@ -211,6 +211,9 @@ class StatusBar(Bar):
         self.refresh(layout=True)
 
 
+ENDS = ("quit", "help")  # actions whose keys are always shown, at the end
+
+
 class KeyBar(Bar):
     """The active key bindings of the focused widget and its parents. Where there is room, bindings with `show=False`
     and a tooltip follow."""
@@ -245,12 +248,13 @@ class KeyBar(Bar):
             if idle is None or not idle(binding.action):
                 seen.add(binding.action)
                 found.append(active)
-        return sorted(found, key=lambda active: not active.binding.show)
+        first = getattr(self.screen, "is_foremost", None) or (lambda action: False)
+        return sorted(found, key=lambda active: (not active.binding.show, not first(active.binding.action)))
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
-        """As many keys as fit, always with that of the help, which lists all."""
-        parts = [self._part(active) for active in keys if active.binding.action != "help"]
-        ends = [self._part(active) for active in keys if active.binding.action == "help"]
+        """As many keys as fit, always with those at the end: how to quit, and the help, which lists all."""
+        parts = [self._part(active) for active in keys if active.binding.action not in ENDS]
+        ends = [self._part(active) for action in ENDS for active in keys if active.binding.action == action]
         room = width - sum(part.cell_length + 2 for part in ends)
         while parts and sum(part.cell_length + 2 for part in parts) - 2 > room:
             parts.pop()

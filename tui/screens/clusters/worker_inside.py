@@ -69,8 +69,8 @@ class WorkerInside(Static):
             self.update(described(self.known, self.history, self._plots(), time.time()))
 
     def _plots(self) -> curves.Plots:
-        """At most half of the page, of which other lines need eleven."""
-        height = min(MAX_PLOT, (self.screen.size.height // 2 - 11) // 2)
+        """At most half of the page, of which other lines need twelve."""
+        height = min(MAX_PLOT, (self.screen.size.height // 2 - 12) // 2)
         if height >= MIN_PLOT:
             return curves.Plots(max(8, self.size.width - 2), height)
         return curves.Plots(max(8, min(MAX_CURVE, self.size.width - 38)), 1)
@@ -103,7 +103,7 @@ def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, n
             (f"{counted(known.stalled, 'task')} RUNNING without progress while records wait", "bold $error"),
         )
     if plots.height > 1:
-        parts.append(curves.of_course(history, plots, now))
+        parts += ["\n", curves.of_course(history, plots, now)]
     return Content.assemble(*parts).rstrip()
 
 

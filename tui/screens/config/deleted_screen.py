@@ -163,12 +163,13 @@ class DeletedScreen(SplitPage):
 
     def _explained(self, name: str, one: Deletion) -> Content:
         kept = "by the worker" if one.by_worker else "on this machine, without secrets"
+        before = initial_state(one.entry.state) if one.entry.state else "unknown"
         parts: list[str | Content | tuple[str, str]] = [
             (f"{visible(name)}\n", "bold $accent"),
             (f"history kept {kept}\n\n", "$text-muted"),
             "state    ",
             (self._state(name), "bold"),
-            (f"  (s changes it; before the deletion {one.entry.state or 'unknown'})\n", "$text-muted"),
+            (f"  (s changes it; before the deletion {before})\n", "$text-muted"),
             "offsets  ",
         ]
         if not one.offsets:

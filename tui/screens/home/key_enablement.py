@@ -63,6 +63,11 @@ class KeyEnablement:
             return home.connector_list.has_focus and home.connector_list.current is not None
         return True
 
+    def is_foremost(self, action: str) -> bool:
+        """Whether the footer shows the key first: changes of offsets, where offsets are shown."""
+        home = self.home
+        return action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets"
+
     def is_idle(self, action: str) -> bool:
         """Whether the key works but has no effect on this connector: hidden in the footer, answered with the reason."""
         home = self.home

@@ -184,6 +184,9 @@ class Home(ListAndPage):
     def is_idle(self, action: str) -> bool:
         return self.enablement.is_idle(action)
 
+    def is_foremost(self, action: str) -> bool:
+        return self.enablement.is_foremost(action)
+
     # The prompt
 
     def action_filter(self) -> None:
