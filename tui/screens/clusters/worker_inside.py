@@ -28,7 +28,7 @@ class WorkerInside(Static):
 
     DEFAULT_CSS = """
     WorkerInside {
-        display: none; height: auto; max-height: 50%; padding: 0 1; border-top: solid $border;
+        display: none; height: auto; max-height: 60%; padding: 0 1; border-top: solid $border;
         border-title-color: $text-muted;
     }
     """
@@ -69,8 +69,8 @@ class WorkerInside(Static):
             self.update(described(self.known, self.history, self._plots(), time.time()))
 
     def _plots(self) -> curves.Plots:
-        """At most half of the page, of which other lines need twelve."""
-        height = min(MAX_PLOT, (self.screen.size.height // 2 - 12) // 2)
+        """At most half of the page, of which other lines need ten; bars and the group above take up to eight."""
+        height = min(MAX_PLOT, ((self.screen.size.height - 8) // 2 - 10) // 2)
         if height >= MIN_PLOT:
             return curves.Plots(max(8, self.size.width - 2), height)
         return curves.Plots(max(8, min(MAX_CURVE, self.size.width - 38)), 1)
