@@ -69,10 +69,15 @@ class StreamReader:
 
     def following(self, start: ReaderOffset) -> tuple[ReaderOffset, MicroBatch | None]:
         if self._limited:
-            end = self._reader.latestOffset(dict(start), self._reader.getDefaultReadLimit())
+            end = self._reader.latestOffset(dict(start), self._limit())
         else:
             end = self._reader.latestOffset()  # the signature before Spark 4.2
         return checked_offset(end), None
+
+    def _limit(self) -> Any:
+        """The reader's limit for a micro-batch. None if PySpark is older than 4.2, and the reader has no limit."""
+        limit = getattr(self._reader, "getDefaultReadLimit", None)
+        return None if limit is None else limit()
 
     def batch(self, start: ReaderOffset, end: ReaderOffset) -> MicroBatch:
         return _PartitionedBatch(self._reader, self._reader.partitions(dict(start), dict(end)), self._threads)

@@ -74,6 +74,12 @@ def test_a_reader_with_the_methods_of_spark_4_0() -> None:
     assert records[0].source_offset == {"offset": '{"n":0}', "end": '{"n":100}', "records": 1}
 
 
+def test_a_reader_of_spark_4_2_runs_on_spark_4_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("pyspark.sql.datasource.DataSourceStreamReader.getDefaultReadLimit", raising=False)
+    with reading(config_of(NUMBERS, total="100")) as task:
+        assert [record.value["n"] for record in take(task, 100)] == list(range(100))
+
+
 def test_partitions_are_read_at_the_same_time(tmp_path: Path) -> None:
     config = config_of(NUMBERS, total="40", together=str(tmp_path), partitions="4")
     with reading({**config, "data.source.threads": "4"}) as task:
