@@ -68,10 +68,8 @@ class StreamReader:
         return checked_offset(self._reader.initialOffset())
 
     def following(self, start: ReaderOffset) -> tuple[ReaderOffset, MicroBatch | None]:
-        if self._limited:
-            end = self._reader.latestOffset(dict(start), self._limit())
-        else:
-            end = self._reader.latestOffset()  # the signature before Spark 4.2
+        reader = self._reader  # without arguments: the signature before Spark 4.2
+        end = reader.latestOffset(dict(start), self._limit()) if self._limited else reader.latestOffset()
         return checked_offset(end), None
 
     def _limit(self) -> Any:

@@ -33,6 +33,12 @@ DOWNLOAD = "download"
 """The `op` of a request for a file that the last answer has named; its bytes follow the answer."""
 
 _CHUNK = 1 << 20
+_FIRST_DELAY, _MAX_DELAY = 0.5, 30.0  # seconds between two attempts
+
+
+def retry_delay(attempt: int) -> float:
+    """Seconds between an attempt, counted from 1, and the next one."""
+    return min(_FIRST_DELAY * 2.0 ** (attempt - 1), _MAX_DELAY)
 
 
 class SparkRequestError(ConnectError):

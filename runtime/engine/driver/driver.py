@@ -128,9 +128,7 @@ class Driver:
         folder = Path(self._settings.folder)
         streams = SourceStreams(session, folder, SESSION_THREADS)
         operations = SessionOperations(session, streams)
-        SessionServer(
-            self._session_socket(), folder, operations.execute, session.cancel, SESSION_THREADS, operations.release
-        ).start()
+        SessionServer(self._session_socket(), folder, operations, SESSION_THREADS).start()
 
     def _session_socket(self) -> Path:
         """Beside the slots' socket, since the path of a socket must be short."""

@@ -65,7 +65,7 @@ CONFIG = ConfigDef(
          validator=validators.at_least(1)),
     _key("spark.batch.bytes", ConfigType.LONG, 64 * 1024 * 1024, "Bytes in memory after which a batch is written "
          "before that time.", _BATCHES, 2, importance=Importance.LOW, validator=validators.at_least(1)),
-    _key(RETRIES, ConfigType.INT, 3, "How often a batch is written again after an error.", _BATCHES, 3,
+    _key(RETRIES, ConfigType.INT, 3, "How often a batch is written or published again after an error.", _BATCHES, 3,
          importance=Importance.LOW, validator=validators.at_least(0)),
 )  # fmt: skip
 

@@ -23,11 +23,10 @@ from typing import Any
 from uuid import uuid4
 
 from runtime.api.data.record import TopicPartition
-from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError
+from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.sink.collected import CollectedRows, remove_rows
 
 _log = logging.getLogger(__name__)
-_FIRST_DELAY, _MAX_DELAY = 0.5, 30.0  # seconds between two attempts
 
 
 class BatchState(Enum):
@@ -116,7 +115,7 @@ class SparkBatch:
             if error.kind != "other" or self._attempts > retries:
                 self.remove_file()
                 raise
-            delay = min(_FIRST_DELAY * 2 ** (self._attempts - 1), _MAX_DELAY)
+            delay = retry_delay(self._attempts)
             _log.warning(
                 "Spark could not write a batch of %d records; next attempt in %g s: %s", self.count, delay, error
             )

@@ -68,6 +68,7 @@ class SparkSinkTask(SinkTask):
         self._staging = settings.staging
         self._common = {
             "connector": name, "task": settings.task, "target": settings.target(), "staging": self._staging.value,
+            "retries": settings.retries,
         }  # fmt: skip
         fixed = arrow_columns(settings.schema) if settings.schema else None
         self._columns: TableColumns = TableColumns(Evolution(settings.evolution), fixed, fixed is not None)
@@ -233,7 +234,11 @@ class SparkSinkTask(SinkTask):
 
         for check in [one for one in self._checks if one.done()]:
             self._checks.remove(check)
-            if (left := _result(check)) and (left["published"] or left["discarded"]):
+            try:
+                left = _result(check)
+            except SparkRequestError as error:
+                raise ConnectError(f"Spark could not prepare the target: {error}") from error
+            if left and (left["published"] or left["discarded"]):
                 _log.info("Found batches of an earlier run: %d published, %d discarded",
                           len(left["published"]), len(left["discarded"]))  # fmt: skip
         if self._published is not None and self._published[1].done():

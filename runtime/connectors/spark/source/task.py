@@ -23,7 +23,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, SourceTask
-from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
+from runtime.connectors.spark.session_client import SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.source.definition import KEY, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, source_partition
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _CHECK_INTERVAL = 1.0  # seconds between two reads of the committed offset
-_FIRST_DELAY, _MAX_DELAY = 0.5, 30.0  # seconds between two attempts to read
 
 
 class SourceState(Enum):
@@ -134,7 +133,7 @@ class SparkSourceTask(SourceTask):
         self._failures += 1
         if error.kind == "query" or self._failures > self._settings.retries:
             raise ConnectError(f"Spark could not read {self._settings.source_name}: {error}") from error
-        delay = min(_FIRST_DELAY * 2 ** (self._failures - 1), _MAX_DELAY)
+        delay = retry_delay(self._failures)
         _log.warning("Spark could not read %s; next attempt in %g s: %s", self._settings.source_name, delay, error)
         self._state, self._retry_at = SourceState.OPENING, self._clock() + delay
 

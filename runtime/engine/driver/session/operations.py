@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
+from runtime.connectors.spark.session_client import retry_delay
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.formats import format_name
 from runtime.engine.driver.session.frames import selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
-from runtime.engine.driver.session.server import SessionCaller
+from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
+from runtime.engine.driver.session.spark_errors import FailureKind, described, kind_of
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.session.staging import StagedBatches, StartPosition
 from runtime.engine.driver.session.targets import staged_batches, write_directly
 
-Request = Mapping[str, Any]
+_log = logging.getLogger(__name__)
+
+
+class TaskGoneError(Exception):
+    """The task has ended while its batch was being written."""
 
 
 class SessionOperations:
@@ -30,9 +38,8 @@ class SessionOperations:
     def __init__(self, session: SharedSession, streams: SourceStreams) -> None:
         self._session, self._streams = session, streams
         self._changed = threading.Condition()
-        self._writing: set[str] = set()  # ids of batches
+        self._busy: set[str] = set()  # ids of batches
         self._operations: dict[str, Callable[[Request], Any]] = {
-            "write": self._write,
             "publish": self._publish,
             "discard": self._discard,
             "resolve": self._resolve,
@@ -47,36 +54,50 @@ class SessionOperations:
             return self._streams.open(caller.connection, request)
         if request["op"] == "next":
             return self._streams.next(caller.connection, request)
-        operation = self._operations[request["op"]]
         context = self._session.context
         context.setJobGroup(caller.group, f"{request['connector']}: {request['op']}", True)
-        return operation(request)
+        if request["op"] == "write":
+            return self._write(request, caller.has_gone)
+        return self._operations[request["op"]](request)
+
+    def must_complete(self, request: Request) -> bool:
+        """True for a batch whose offsets have been committed: a connector that is stopped or deleted now would keep its
+        rows from the readers."""
+        return bool(request["op"] == "publish")
+
+    def cancel(self, group: str) -> None:
+        """Cancel the jobs of a job group."""
+        self._session.cancel(group)
 
     def release(self, connection: str) -> None:
         """The task has closed its connection."""
         self._streams.close(connection)
 
-    def _write(self, request: Request) -> dict[str, Any]:
+    def _write(self, request: Request, has_gone: Callable[[], bool]) -> dict[str, Any]:
         """Write or stage the rows of a batch. The answer has the seconds."""
         with self._alone(request["id"]):
-            return self._write_alone(request)
+            started = time.monotonic()
+            self._write_alone(request)
+            if request["staging"] and has_gone():  # the next task may have looked for staged batches before
+                self._staged(request).discard(request["id"])
+                raise TaskGoneError(f"The task of batch {request['id']} has ended")
+            return {"seconds": round(time.monotonic() - started, 3)}
 
     @contextlib.contextmanager
     def _alone(self, batch: str) -> Iterator[None]:
-        """Wait for an earlier attempt, whose job is being cancelled because its connection was lost: both would write
-        to the same folder."""
+        """Wait for other requests for the batch: an earlier attempt, or one of a task that has ended, whose jobs are
+        being cancelled."""
         with self._changed:
-            self._changed.wait_for(lambda: batch not in self._writing)
-            self._writing.add(batch)
+            self._changed.wait_for(lambda: batch not in self._busy)
+            self._busy.add(batch)
         try:
             yield
         finally:
             with self._changed:
-                self._writing.remove(batch)
+                self._busy.remove(batch)
                 self._changed.notify_all()
 
-    def _write_alone(self, request: Request) -> dict[str, Any]:
-        started = time.monotonic()
+    def _write_alone(self, request: Request) -> None:
         session, target = self._session.get(), request["target"]
         frame = staged_rows(session, request["files"])
         if target["sql"]:
@@ -85,18 +106,45 @@ class SessionOperations:
             self._staged(request).stage(request["id"], frame, request["ranges"])
         else:
             write_directly(frame, target)
-        return {"seconds": round(time.monotonic() - started, 3)}
 
     def _publish(self, request: Request) -> None:
-        self._staged(request).publish(request["batch"])
+        with self._alone(request["batch"]):
+            self._publish_batch(self._staged(request), request["batch"], request["retries"])
+
+    def _publish_batch(self, staged: StagedBatches, batch: str, retries: int) -> None:
+        """Publish a batch, again after an error for which that may help. The task's next batch waits meanwhile: Delta
+        relies on the order."""
+        for attempt in count(1):
+            try:
+                staged.publish(batch)
+                break
+            except Exception as error:  # Spark's exceptions have no common base class
+                if attempt > retries or kind_of(error) is not FailureKind.OTHER:
+                    raise
+                delay = retry_delay(attempt)
+                _log.warning("Cannot publish batch %s; next attempt in %g s: %s", batch, delay, described(error))
+                time.sleep(delay)
 
     def _discard(self, request: Request) -> None:
-        self._staged(request).discard(request["batch"])
+        with self._alone(request["batch"]):
+            self._staged(request).discard(request["batch"])
 
     def _resolve(self, request: Request) -> dict[str, Any]:
+        """Publish or discard what earlier runs have left. `live`: batches of this run, which are left alone."""
         positions = [StartPosition(*position) for position in request["positions"]]
-        published, discarded = self._staged(request).resolve(request["task"], positions, request["live"])
-        return {"published": published, "discarded": discarded}
+        staged = self._staged(request)
+        done: dict[bool, list[str]] = {True: [], False: []}
+        for batch in staged.batches():
+            if batch in request["live"] or staged.is_committed(batch, request["task"], positions) is None:
+                continue
+            with self._alone(batch):
+                committed = bool(staged.is_committed(batch, request["task"], positions))
+                if committed:
+                    self._publish_batch(staged, batch, request["retries"])
+                else:
+                    staged.discard(batch)
+                done[committed].append(batch)
+        return {"published": done[True], "discarded": done[False]}
 
     def _schema(self, request: Request) -> str | None:
         """The schema of what has been written before, as Arrow's IPC format in Base64; None if there is nothing."""

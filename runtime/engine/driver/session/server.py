@@ -2,7 +2,8 @@
 
 A task has a connection and sends one request after another: JSON objects with an `op`, answered by an object with
 `result` or `error`. Spark's work runs in a few threads, so that a hundred tasks do not start a hundred jobs at once.
-When a connection closes, because its slot has died or its task has been stopped, the job of its request is cancelled.
+When a connection closes, because its slot has died or its task has been stopped, the jobs of its request are cancelled
+unless the request must be completed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from runtime.connectors.spark.session_client import DOWNLOAD, UPLOAD
 from runtime.system import frames
@@ -26,14 +27,32 @@ _log = logging.getLogger(__name__)
 
 
 class SessionCaller(NamedTuple):
-    """Who sends a request: the name of the connection, and of the job group for the request's Spark jobs."""
+    """Who sends a request: the name of the connection, and of the job group for the request's Spark jobs. `has_gone`:
+    whether the connection has been closed, so that nobody will get the answer."""
 
     connection: str
     group: str
+    has_gone: Callable[[], bool]
 
 
-Operation = Callable[[SessionCaller, Mapping[str, Any]], Any]
-"""Executes a request. Returns the result, or a future for a result that may take any time."""
+Request = Mapping[str, Any]
+
+
+class SessionService(Protocol):
+    """Executes requests. The methods are called in several threads."""
+
+    def execute(self, caller: SessionCaller, request: Request) -> Any:
+        """The result, or a future for a result that may take any time."""
+
+    def must_complete(self, request: Request) -> bool:
+        """Whether the request is executed to its end even if its task has gone."""
+
+    def cancel(self, group: str) -> None:
+        """Cancel the jobs of a job group."""
+
+    def release(self, connection: str) -> None:
+        """A connection has been closed."""
+
 
 CHECK_INTERVAL = 0.25
 """Seconds between two checks whether the task of a running request still exists."""
@@ -47,19 +66,9 @@ ACCEPT_RETRY = 0.5
 class SessionServer:
     """Serves the tasks of the slots that descend from this process."""
 
-    def __init__(
-        self,
-        path: Path,
-        folder: Path,
-        operate: Operation,
-        cancel: Callable[[str], None],
-        threads: int,
-        release: Callable[[str], None] = lambda connection: None,
-    ) -> None:
-        """`folder` has the files of rows; `cancel` cancels the jobs of a job group. `release` is called with the name
-        of a connection that has been closed."""
-        self._path, self._folder, self._operate = path, folder, operate
-        self._cancel, self._release = cancel, release
+    def __init__(self, path: Path, folder: Path, service: SessionService, threads: int) -> None:
+        """`folder` has the files of rows."""
+        self._path, self._folder, self._service = path, folder, service
         self._worker = os.getppid()  # connects for slots on other machines
         self._pool = ThreadPoolExecutor(threads, "session")
 
@@ -101,7 +110,7 @@ class SessionServer:
             ):
                 self._answer_all(connection, stream, name)
         finally:
-            self._release(name)
+            self._service.release(name)
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
@@ -119,7 +128,8 @@ class SessionServer:
                     continue
                 files = [uploaded.get(Path(file).name) or self._place(file) for file in request.get("files", [])]
                 request["files"] = files
-                outcome = self._answer(connection, SessionCaller(name, f"{name}-{number}"), request)
+                caller = SessionCaller(name, f"{name}-{number}", lambda: _closed(connection))
+                outcome = self._answer(caller, request)
                 if outcome is None:
                     return
                 _remove(uploaded.values())  # the slot sends them again with each request
@@ -132,33 +142,32 @@ class SessionServer:
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
 
-    def _answer(
-        self, connection: socket.socket, caller: SessionCaller, request: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
+    def _answer(self, caller: SessionCaller, request: Request) -> dict[str, Any] | None:
         """The answer; None if the task no longer exists."""
-        work = self._pool.submit(_outcome, lambda: self._operate(caller, request))
-        if not self._watch(connection, work, caller.group):
+        work = self._pool.submit(_outcome, lambda: self._service.execute(caller, request))
+        if not self._watch(caller, work, request):
             return None
         outcome = work.result()
         if isinstance(later := outcome.get("result"), Future):
-            if not self._watch(connection, later, caller.group):
+            if not self._watch(caller, later, request):
                 return None
             outcome = _outcome(later.result)
         return outcome
 
-    def _watch(self, connection: socket.socket, work: Future[Any], group: str) -> bool:
+    def _watch(self, caller: SessionCaller, work: Future[Any], request: Request) -> bool:
         """Wait for the request. False if the task has closed its connection; its jobs are cancelled then."""
         while not work.done():
             with contextlib.suppress(TimeoutError):
                 work.exception(CHECK_INTERVAL)
-            if not work.done() and _closed(connection):
-                self._give_up(work, group)
+            if not work.done() and caller.has_gone():
+                if not self._service.must_complete(request):
+                    self._give_up(work, caller.group)
                 return False
         return True
 
     def _give_up(self, work: Future[Any], group: str) -> None:
         while not work.cancel() and not work.done():
-            self._cancel(group)  # again: a request may start several jobs
+            self._service.cancel(group)  # again: a request may start several jobs
             time.sleep(CHECK_INTERVAL)
 
 

@@ -59,26 +59,13 @@ class StagedBatches(ABC):
     def ranges(self, batch: str) -> Ranges | None:
         """The offsets of a complete batch; None if it is incomplete."""
 
-    def resolve(
-        self, task: int, positions: Sequence[StartPosition], live: Sequence[str]
-    ) -> tuple[list[str], list[str]]:
-        """Publish or discard what earlier runs have left: incomplete batches of this task, and complete ones with one
-        of the partitions. `live`: batches of this run, which are left alone. Returns the batches published and
-        discarded."""
-        published: list[str] = []
-        discarded: list[str] = []
-        for batch in self.batches():
-            if batch in live:
-                continue
-            ranges = self.ranges(batch)
-            if ranges is None:
-                verdict = False if batch.startswith(f"{task}-") else None
-            else:
-                verdict = is_committed(batch, ranges, positions)
-            if verdict is not None:
-                (self.publish if verdict else self.discard)(batch)
-                (published if verdict else discarded).append(batch)
-        return published, discarded
+    def is_committed(self, batch: str, task: int, positions: Sequence[StartPosition]) -> bool | None:
+        """Whether to publish a batch of an earlier run, or to discard it; None: another task decides. Incomplete
+        batches belong to the task with their number, complete ones to those that have one of the partitions."""
+        ranges = self.ranges(batch)
+        if ranges is None:
+            return False if batch.startswith(f"{task}-") else None
+        return is_committed(batch, ranges, positions)
 
 
 class StagedFiles(StagedBatches):
@@ -142,6 +129,8 @@ class StagedFiles(StagedBatches):
         self.discard(batch)
 
     def discard(self, batch: str) -> None:
+        """The marker is removed first: a kill must not leave a complete batch that has lost some of its files."""
+        self.remove(batch, _MARKER)
         self._fs.delete(self._path(self._folder, batch), True)
 
     def batches(self) -> list[str]:

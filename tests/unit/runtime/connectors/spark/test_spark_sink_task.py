@@ -161,7 +161,7 @@ def test_all_records_of_a_topic_that_was_created_again_are_written() -> None:
 
 
 def test_a_failed_write_is_repeated_and_then_fails_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.connectors.spark.sink.spark_batch._FIRST_DELAY", 0.0)
+    monkeypatch.setattr("runtime.connectors.spark.sink.spark_batch.retry_delay", lambda attempt: 0.0)
     rig = SparkSinkRig({"spark.write.retries": "1"})
     rig.put(ZERO, ROW)
     rig.pass_time(10)

@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session import operations as module
+from runtime.engine.driver.session.operations import SessionOperations, TaskGoneError
+from runtime.engine.driver.session.staging import Ranges, StagedBatches
 from runtime.engine.driver.session.targets import write_directly
 from tests.support.waiting import wait_until
 
@@ -19,14 +21,13 @@ def test_attempts_to_write_a_batch_follow_each_other(monkeypatch: pytest.MonkeyP
     may_end = {"a": threading.Event(), "b": threading.Event()}
     most: list[int] = []
 
-    def write(request: Any) -> dict[str, Any]:
+    def write(request: Any) -> None:
         running.append(request["id"])
         most.append(running.count(request["id"]))
         may_end[request["id"]].wait(5)
         running.remove(request["id"])
         if len(most) == 1:
             raise OSError("cancelled")
-        return {}
 
     monkeypatch.setattr(operations, "_write_alone", write)
     threads = [threading.Thread(target=_attempt, args=(operations, batch)) for batch in ("a", "a", "b")]
@@ -42,7 +43,70 @@ def test_attempts_to_write_a_batch_follow_each_other(monkeypatch: pytest.MonkeyP
 
 def _attempt(operations: SessionOperations, batch: str) -> None:
     with contextlib.suppress(OSError):
-        operations._write({"id": batch})
+        operations._write({"id": batch, "staging": ""}, lambda: False)
+
+
+class StagedInMemory(StagedBatches):
+    """Batches whose publication fails a few times."""
+
+    def __init__(self, *batches: str, failures: int = 0) -> None:
+        self.staged, self.published, self.failures = list(batches), list[str](), failures
+
+    def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
+        self.staged.append(batch)
+
+    def publish(self, batch: str) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise OSError("not now")
+        self.published.append(batch)
+
+    def discard(self, batch: str) -> None:
+        self.staged.remove(batch)
+
+    def batches(self) -> list[str]:
+        return list(self.staged)
+
+    def ranges(self, batch: str) -> Ranges | None:
+        return None if batch.endswith("incomplete") else {"t": {batch[0]: [0, 5]}}
+
+
+@pytest.fixture
+def operations(monkeypatch: pytest.MonkeyPatch) -> SessionOperations:
+    monkeypatch.setattr(module, "retry_delay", lambda attempt: 0.0)
+    return SessionOperations(cast("Any", None), cast("Any", None))
+
+
+def test_a_batch_that_was_written_for_a_task_that_has_gone_is_discarded(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staged = StagedInMemory()
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    monkeypatch.setattr(operations, "_write_alone", lambda request: staged.stage(request["id"], None, {}))
+    operations._write({"id": "0-a", "staging": "files"}, lambda: False)
+    with pytest.raises(TaskGoneError):
+        operations._write({"id": "0-b", "staging": "files"}, lambda: True)
+    assert staged.staged == ["0-a"]
+
+
+def test_a_publication_is_repeated(operations: SessionOperations, monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = StagedInMemory("0-a", failures=4)
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    with pytest.raises(OSError, match="not now"):
+        operations._publish({"batch": "0-a", "retries": 2})
+    operations._publish({"batch": "0-a", "retries": 2})
+    assert staged.published == ["0-a"]
+
+
+def test_batches_of_earlier_runs_are_published_or_discarded(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staged = StagedInMemory("0-a", "0-b", "0-incomplete", "1-incomplete", "1-other", "0-live", failures=1)
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    positions = [["t", 0, 5, "0-a"]]
+    answer = operations._resolve({"task": 0, "positions": positions, "live": ["0-live"], "retries": 1})
+    assert answer == {"published": ["0-a"], "discarded": ["0-b", "0-incomplete"]}
+    assert staged.staged == ["0-a", "1-incomplete", "1-other", "0-live"]
 
 
 class _Writer:

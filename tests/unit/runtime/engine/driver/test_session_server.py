@@ -20,6 +20,19 @@ from runtime.engine.driver.session.staging import StartPosition, is_committed
 from tests.support.waiting import wait_until
 
 
+class Service:
+    """Executes requests with a function. Those with `publish` must be completed."""
+
+    def __init__(self, execute: Callable[..., Any], cancel: Callable[[str], None]) -> None:
+        self.execute, self.cancel = execute, cancel
+
+    def must_complete(self, request: Mapping[str, Any]) -> bool:
+        return "publish" in request
+
+    def release(self, connection: str) -> None:
+        """No request lasts longer than its answer."""
+
+
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SessionClient]:
     """A client of a server that executes requests with a function."""
@@ -28,7 +41,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sess
         path = tmp_path / "session.sock"
         monkeypatch.setenv(session_client.SOCKET, str(path))
         monkeypatch.setattr(server, "is_below", lambda pid, ancestor: (pid, ancestor) == (os.getpid(), os.getpid()))
-        SessionServer(path, path.parent, operate, cancel, 2).start()
+        SessionServer(path, path.parent, Service(operate, cancel), 2).start()
         return SessionClient("test")
 
     return start
@@ -70,6 +83,28 @@ def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
     client.close()
     assert cancelled.wait(30)
     wait_until(lambda: not rows.exists(), 5, "rows removed")
+
+
+def test_a_publication_is_completed_without_its_task(serve: Callable[..., SessionClient]) -> None:
+    started, may_end, done = threading.Event(), threading.Event(), threading.Event()
+    gone: list[bool] = []
+    cancelled: list[str] = []
+
+    def operate(caller: SessionCaller, request: Mapping[str, Any]) -> None:
+        gone.append(caller.has_gone())
+        started.set()
+        assert may_end.wait(10)
+        gone.append(caller.has_gone())
+        done.set()
+
+    client = serve(operate, cancelled.append)
+    client.send(lambda: {"publish": "batch"})
+    assert started.wait(5)
+    client.close()
+    assert not may_end.wait(3 * server.CHECK_INTERVAL)
+    may_end.set()
+    assert done.wait(5)
+    assert (gone, cancelled) == ([False, True], [])
 
 
 def test_other_processes_are_refused(serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch) -> None:
