@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import asdict
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class SparkSourceTask(SourceTask):
         self._retry_at = self._next_check = 0.0
         self._failures = 0
         self._position: RowPosition | None = None  # behind the last batch that has been committed
-        self._checkpoint = ""
+        self._checkpoint = self._spool = ""
         self._batch = self._row = self._count = 0
         self._rows: Iterator[ValueBatch] | None = None  # of the batch; None unless it is being read
         self._key_schemas: tuple[Schema | None, Schema] | None = None
@@ -109,7 +110,7 @@ class SparkSourceTask(SourceTask):
     def _open(self) -> None:
         self._state = SourceState.OPENING
         position = self._position
-        committed = None if position is None else [position.checkpoint, position.batch, position.rows]
+        committed = None if position is None else asdict(position)
         self._send("open", source=self._settings.source(), committed=committed)
 
     def _ask_for_batch(self) -> None:
@@ -124,7 +125,7 @@ class SparkSourceTask(SourceTask):
                 self._checkpoint = found["checkpoint"]
                 self._ask_for_batch()
             else:
-                self._begin(found["batch"], found["files"])
+                self._begin(found["batch"], found["spool"], found["files"])
         except SparkRequestError as error:
             self._failed(error)
 
@@ -139,12 +140,12 @@ class SparkSourceTask(SourceTask):
 
     # A batch
 
-    def _begin(self, batch: int, files: Sequence[str]) -> None:
+    def _begin(self, batch: int, spool: str, files: Sequence[str]) -> None:
         from runtime.connectors.spark.source.spooled import row_count, spooled_values
 
         position = self._position
         self._failures = 0
-        self._batch, self._count = batch, row_count(files)
+        self._batch, self._spool, self._count = batch, spool, row_count(files)
         self._row = position.rows if position is not None and position.batch == batch else 0
         if self._row >= self._count:
             self.context.add_offsets([(self._partition, self._offset(self._count))])
@@ -172,7 +173,7 @@ class SparkSourceTask(SourceTask):
 
     def _offset(self, row: int) -> Offset:
         """The source offset behind `row` rows of the batch."""
-        return RowPosition(self._checkpoint, self._batch, 0 if row >= self._count else row).offset()
+        return RowPosition(self._checkpoint, self._batch, 0 if row >= self._count else row, self._spool).offset()
 
     def _finish(self) -> None:
         """The last rows have been read: their commit ends the batch, and the transaction if the task defines it."""

@@ -1,19 +1,20 @@
 """The checkpoint of a source: Spark's progress and the batch that is being committed.
 
     <spark.checkpoint>/<connector>/<checkpoint>/query/     Spark's: offsets/<batch>, commits/<batch>, sources, state
-                                               /spool/<batch>/*.parquet   the rows of a batch
-                                               /spool/<batch>/_SUCCESS    written last: they are complete
+                                               /spool/<batch>/<spool>/*.parquet   the rows of a batch
+                                                                     /_SUCCESS    written last: they are complete
                                                /committed  offsets of this checkpoint have been committed
 
 The committed offset of the connector decides: it names the checkpoint and the batch, and everything that Spark has
 stored beyond them is removed. Every step may be repeated. A reset connector has no offset and starts with another
-checkpoint; the one before is kept until the next reset, so that the reset can be undone.
+checkpoint; the one before is kept until the next reset, so that the reset can be undone. Each attempt to spool a batch
+has a folder of its own, which offsets within the batch name: a driver that was stopped for a while cannot replace rows
+of which its successor has sent a part.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -36,6 +37,7 @@ class SourceCheckpoint:
     def __init__(self, folder: HadoopFolder, name: str) -> None:
         self.name = name
         self._folder = folder.below(name)
+        self._resumed: tuple[int, str] | None = None  # batch and spool of the committed position
 
     @classmethod
     def create(cls, session: Any, path: str, connector: str) -> SourceCheckpoint:
@@ -72,19 +74,21 @@ class SourceCheckpoint:
         """The checkpoint location of the streaming query."""
         return self._folder.uri(_QUERY)
 
-    def rewind(self, batch: int, rows: int, streaming: bool) -> None:
-        """Remove everything behind the committed position: `rows` rows of a batch, or the whole batch if that is 0.
-        CheckpointError if the reading cannot continue there."""
-        if rows and not self.spooled(batch):
-            raise CheckpointError(
-                f"The rows of batch {batch} no longer exist, so reading cannot continue within it. Set the "
-                "offset to a whole batch: remove 'rows'"
-            )
+    def rewind(self, batch: int, rows: int, spool: str, streaming: bool) -> None:
+        """Remove everything behind the committed position: `rows` rows in a spool of a batch, or the whole batch if
+        that is 0. CheckpointError if the reading cannot continue there."""
+        if rows:
+            if not self._is_complete(batch, spool):
+                raise CheckpointError(
+                    f"The rows of batch {batch} in the spool {spool} no longer exist, so reading cannot continue "
+                    "within it. Set the offset to a whole batch: remove 'rows' and 'spool'"
+                )
+            self._resumed = (batch, spool)
         done = batch - 1 if rows else batch
         if streaming:
             self._rewind_query(batch, done)
         for number in self._numbers(_SPOOL):
-            if number > done + 1:
+            if number != done + 1:
                 self._folder.delete(_SPOOL, str(number))
 
     def _rewind_query(self, batch: int, done: int) -> None:
@@ -102,22 +106,29 @@ class SourceCheckpoint:
             if number > done + 1:  # the batch behind the position keeps its range
                 self._folder.delete(*_OFFSETS, str(number))
 
-    def spooled(self, batch: int) -> bool:
-        """Whether the rows of a batch are complete."""
-        return self._folder.exists(_SPOOL, str(batch), _COMPLETE)
+    def spooled(self, batch: int) -> str | None:
+        """The spool with the rows of a batch; None if they are not complete."""
+        if self._resumed is not None and self._resumed[0] == batch:
+            return self._resumed[1]
+        names = self._folder.names(_SPOOL, str(batch))
+        return next((name for name in names if self._is_complete(batch, name)), None)
 
-    def spool(self, frame: Any, batch: int) -> None:
-        """Write the rows of a batch; an incomplete attempt is replaced."""
-        frame.write.mode("overwrite").option(_WITH_MARKER, "true").parquet(self._folder.uri(_SPOOL, str(batch)))
+    def spool(self, frame: Any, batch: int) -> str:
+        """Write the rows of a batch to a new spool, whose name is returned."""
+        name = uuid4().hex[:8]
+        frame.write.option(_WITH_MARKER, "true").parquet(self._folder.uri(_SPOOL, str(batch), name))
+        return name
 
-    def files(self, batch: int, local_folder: str) -> list[str]:
+    def files(self, batch: int, spool: str, local_folder: str) -> list[str]:
         """The files of a batch on this machine, in the order of their rows; copied if the checkpoint is elsewhere."""
+        place = (_SPOOL, str(batch), spool)
+        names = [name for name in self._folder.names(*place) if not name.startswith(("_", "."))]
         found = []
-        for name in sorted(self._data_files(batch), key=lambda name: (len(name), name)):
-            path = self._folder.local(_SPOOL, str(batch), name)
+        for name in sorted(names, key=lambda name: (len(name), name)):
+            path = self._folder.local(*place, name)
             if path is None:
                 path = f"{local_folder}/{name}"
-                self._folder.copy_to(path, _SPOOL, str(batch), name)
+                self._folder.copy_to(path, *place, name)
             found.append(path)
         return found
 
@@ -129,8 +140,8 @@ class SourceCheckpoint:
         """Note that offsets of this checkpoint have been committed."""
         self._folder.create(_COMMITTED)
 
-    def _data_files(self, batch: int) -> Sequence[str]:
-        return [name for name in self._folder.names(_SPOOL, str(batch)) if not name.startswith(("_", "."))]
+    def _is_complete(self, batch: int, spool: str) -> bool:
+        return self._folder.exists(_SPOOL, str(batch), spool, _COMPLETE)
 
     def _numbers(self, *names: str) -> list[int]:
         return sorted(int(name) for name in self._folder.names(*names) if name.isdigit())

@@ -63,8 +63,8 @@ class SourceStream:
         self._thread.start()
 
     def next(self, committed: int) -> Future[Any]:
-        """The number and files of the batch behind `committed`, the last one that the task has committed. Fails with
-        the error that has ended the stream."""
+        """The number, spool and files of the batch behind `committed`, the last one that the task has committed. Fails
+        with the error that has ended the stream."""
         asked: Future[Any] = Future()
         with self._changed:
             if committed > self._committed:
@@ -135,9 +135,10 @@ class SourceStream:
     def _take(self, frame: Callable[[], Any], batch: int) -> None:
         """Spool a batch, and wait until it has been committed."""
         if batch > self._committed:
-            self._spool(frame, batch)
+            spool = self._spool(frame, batch)
+            files = self._checkpoint.files(batch, spool, self._local_folder())
             with self._changed:
-                self._ready = {"batch": batch, "files": self._checkpoint.files(batch, self._local_folder())}
+                self._ready = {"batch": batch, "spool": spool, "files": files}
                 self._answer()
             self._wait(lambda: self._committed >= batch, None)
             with self._changed:
@@ -146,14 +147,15 @@ class SourceStream:
         self._checkpoint.remove(batch)
         shutil.rmtree(self._local, ignore_errors=True)
 
-    def _spool(self, frame: Callable[[], Any], batch: int) -> None:
-        if self._checkpoint.spooled(batch):
-            return
+    def _spool(self, frame: Callable[[], Any], batch: int) -> str:
+        """Spool a batch unless that has been done. Returns the name of the spool."""
+        if (found := self._checkpoint.spooled(batch)) is not None:
+            return found
         while not self._spooling.acquire(timeout=_CHECK_INTERVAL):
             self._check()
         try:
             self._check()
-            self._checkpoint.spool(frame(), batch)
+            return self._checkpoint.spool(frame(), batch)
         finally:
             self._spooling.release()
 

@@ -32,11 +32,11 @@ class SourceStreams:
         if committed is None:
             checkpoint, done = SourceCheckpoint.create(session, place, name), -1
         else:
-            checkpoint_name, batch, rows = committed
-            checkpoint = SourceCheckpoint.open(session, place, name, checkpoint_name)
+            batch, rows = committed["batch"], committed["rows"]
+            checkpoint = SourceCheckpoint.open(session, place, name, committed["checkpoint"])
             self._stop_others(checkpoint.place)
             checkpoint.mark_committed()
-            checkpoint.rewind(batch, rows, source["mode"] == STREAM)
+            checkpoint.rewind(batch, rows, committed["spool"], source["mode"] == STREAM)
             done = batch - 1 if rows else batch
         local = self._folder / f"batches-{connection}"
         stream = SourceStream(session, source, checkpoint, done, self._spooling, local)

@@ -46,7 +46,7 @@ def test_the_source_partition_names_the_source(config: dict[str, str], name: str
     config = CONFIG | config
     assert SparkSourceSettings.of(config).source_name == name
     connector = SparkSourceConnector()
-    partition, offset = {"spark.source": name}, {"checkpoint": "a-1", "batch": 3, "rows": 5}
+    partition, offset = {"spark.source": name}, {"checkpoint": "a-1", "batch": 3, "rows": 5, "spool": "s"}
     assert connector.alter_offsets(config, [(partition, offset), ({"any": 1}, None)])
     with pytest.raises(ConnectError, match="The source partition of this configuration is"):
         connector.alter_offsets(config, [({"spark.source": "other"}, offset)])
@@ -59,7 +59,9 @@ def test_the_source_partition_names_the_source(config: dict[str, str], name: str
         ({"checkpoint": "../x", "batch": 1}, "'checkpoint' must be the checkpoint"),
         ({"checkpoint": "a"}, "'batch' .* a whole number from 0: None"),
         ({"checkpoint": "a", "batch": True}, "'batch' .* from 0: True"),
-        ({"checkpoint": "a", "batch": 1, "rows": 0}, "'rows' .* from 1: 0"),
+        ({"checkpoint": "a", "batch": 1, "rows": 0, "spool": "s"}, "'rows' .* from 1: 0"),
+        ({"checkpoint": "a", "batch": 1, "rows": 5}, "'rows' and 'spool' .* need each other"),
+        ({"checkpoint": "a", "batch": 1, "rows": 5, "spool": "../s"}, "'spool' must be the folder"),
         ({"checkpoint": "a", "batch": 1, "row": 1}, "not 'row'"),
     ],
 )

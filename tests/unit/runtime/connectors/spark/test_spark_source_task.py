@@ -22,9 +22,9 @@ def test_the_next_batch_is_requested_when_the_whole_one_has_been_committed(tmp_p
     first, second, third = rig.poll(), rig.poll(), rig.poll()
     assert [record.value["id"] for record in (*first, *second, *third)] == [1, 2, 3, 4]
     assert [record.source_offset for record in (*first, *second, *third)] == [
-        {"checkpoint": "c1", "batch": 0, "rows": 1},
-        {"checkpoint": "c1", "batch": 0, "rows": 2},
-        {"checkpoint": "c1", "batch": 0, "rows": 3},
+        {"checkpoint": "c1", "batch": 0, "rows": 1, "spool": "s1"},
+        {"checkpoint": "c1", "batch": 0, "rows": 2, "spool": "s1"},
+        {"checkpoint": "c1", "batch": 0, "rows": 3, "spool": "s1"},
         {"checkpoint": "c1", "batch": 0},
     ]
     rig.commit(*first)
@@ -36,15 +36,15 @@ def test_the_next_batch_is_requested_when_the_whole_one_has_been_committed(tmp_p
 
 
 def test_a_task_continues_within_the_batch_of_its_offset(tmp_path: Path) -> None:
-    rig = SparkSourceRig(tmp_path, {"checkpoint": "c1", "batch": 7, "rows": 2})
-    assert rig.opened()["committed"] == ["c1", 7, 2]
+    rig = SparkSourceRig(tmp_path, {"checkpoint": "c1", "batch": 7, "rows": 2, "spool": "s1"})
+    assert rig.opened()["committed"] == {"checkpoint": "c1", "batch": 7, "rows": 2, "spool": "s1"}
     assert rig.hand_over(7, _rows(1), _rows(2, 3), _rows(4))["committed"] == 6
     assert [record.value["id"] for record in (*rig.poll(), *rig.poll())] == [3, 4]
 
 
 def test_the_offset_of_a_batch_without_rows_is_committed(tmp_path: Path) -> None:
     rig = SparkSourceRig(tmp_path, {"checkpoint": "c1", "batch": 7})
-    assert rig.opened()["committed"] == ["c1", 7, 0]
+    assert rig.opened()["committed"] == {"checkpoint": "c1", "batch": 7, "rows": 0, "spool": ""}
     assert rig.hand_over(8, [])["committed"] == 7
     assert rig.poll() == []
     assert rig.offsets.offset(PARTITION) == {"checkpoint": "c1", "batch": 8}
@@ -84,7 +84,7 @@ def test_the_source_is_opened_again_after_an_error_and_the_last_error_fails_the_
     assert rig.session.requests == []
     rig.now += 0.5
     rig.poll()
-    assert rig.opened()["committed"] == ["c1", 0, 0]
+    assert rig.opened()["committed"] == {"checkpoint": "c1", "batch": 0, "rows": 0, "spool": ""}
     rig.session.refuse("connection refused")
     with pytest.raises(ConnectError, match="Spark could not read json /in: connection refused"):
         rig.poll()

@@ -56,8 +56,8 @@ def _made(folder: Path, planned: Sequence[int], committed: Sequence[int], spoole
         place = Path(found.place, name)
         place.mkdir(parents=True, exist_ok=True)
         for number in numbers:
-            file = place / str(number) / "_SUCCESS" if name == "spool" else place / str(number)
-            file.parent.mkdir(exist_ok=True)
+            file = place / str(number) / "s1" / "_SUCCESS" if name == "spool" else place / str(number)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
     return found
 
@@ -67,7 +67,7 @@ def _made(folder: Path, planned: Sequence[int], committed: Sequence[int], spoole
     [
         (7, 0, [5, 6, 7, 8], [5, 6, 7], [8]),  # killed while batch 8 was being sent
         (8, 100, [5, 6, 7, 8], [5, 6, 7], [8]),  # the same, with a part of the batch committed
-        (8, 0, [5, 6, 7, 8], [5, 6, 7], [8]),  # killed before Spark's commit of batch 8
+        (8, 0, [5, 6, 7, 8], [5, 6, 7], []),  # killed before Spark's commit of batch 8
         (5, 0, [5, 6], [5], []),  # set back by the user: batch 6 keeps its range
     ],
 )
@@ -76,7 +76,7 @@ def test_everything_behind_the_committed_position_is_removed(
 ) -> None:
     found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
     for _ in range(2):  # may be repeated
-        found.rewind(batch, rows, streaming=True)
+        found.rewind(batch, rows, "s1", streaming=True)
         place = Path(found.place)
         assert _numbers(place / "query/offsets") == planned
         assert _numbers(place / "query/commits") == committed
@@ -85,21 +85,30 @@ def test_everything_behind_the_committed_position_is_removed(
 
 def test_rows_of_a_batch_without_their_marker_are_not_complete(tmp_path: Path) -> None:
     found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
-    assert found.spooled(8)
-    Path(found.place, "spool/8/_SUCCESS").unlink()
-    assert not found.spooled(8)
-    with pytest.raises(CheckpointError, match="rows of batch 8 no longer exist"):
-        found.rewind(8, 10, streaming=True)
-    found.rewind(8, 0, streaming=True)
+    assert found.spooled(8) == "s1"
+    Path(found.place, "spool/8/s1/_SUCCESS").unlink()
+    assert found.spooled(8) is None
+    with pytest.raises(CheckpointError, match="rows of batch 8 in the spool s1 no longer exist"):
+        found.rewind(8, 10, "s1", streaming=True)
+    found.rewind(8, 0, "", streaming=True)
+
+
+def test_reading_continues_with_the_rows_of_which_a_part_has_been_sent(tmp_path: Path) -> None:
+    found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
+    later = Path(found.place, "spool/8/s0")  # completed by a driver that had been stopped for a while
+    later.mkdir()
+    (later / "_SUCCESS").touch()
+    found.rewind(8, 10, "s1", streaming=True)
+    assert found.spooled(8) == "s1"
 
 
 def test_a_position_that_the_checkpoint_does_not_have_is_refused(tmp_path: Path) -> None:
     found = _made(tmp_path, [5, 6, 7], [5, 6], [7])
     for batch in (4, 8):
         with pytest.raises(CheckpointError, match=rf"does not have batch {batch} .* it has: 5 to 7"):
-            found.rewind(batch, 0, streaming=True)
-    with pytest.raises(CheckpointError, match="rows of batch 6 no longer exist"):
-        found.rewind(6, 10, streaming=True)
+            found.rewind(batch, 0, "", streaming=True)
+    with pytest.raises(CheckpointError, match="rows of batch 6 in the spool s1 no longer exist"):
+        found.rewind(6, 10, "s1", streaming=True)
     assert _numbers(Path(found.place, "query/offsets")) == [5, 6, 7]
     with pytest.raises(CheckpointError, match=r"checkpoint .*/other of the committed offset does not exist"):
         SourceCheckpoint.open(None, str(tmp_path), "lake", "other")
