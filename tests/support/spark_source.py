@@ -54,7 +54,7 @@ class SparkSourceRig:
                 pa.Table.from_pylist(rows, pa.schema({"id": pa.int64(), "name": pa.string()})), paths[-1]
             )
         request = self.session.requests[0][0]
-        self.session.answer("next", {"batch": batch, "spool": "s1", "files": paths})
+        self.session.answer("next", {"batch": batch, "spool": "s1", "files": paths, "seconds": 0.5})
         return request
 
     def poll(self) -> list[SourceRecord]:

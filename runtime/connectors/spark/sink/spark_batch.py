@@ -56,6 +56,7 @@ class SparkBatch:
         self.id = f"{task}-{uuid4().hex}"
         self.starts, self.ends = rows.starts, rows.ends
         self.count = rows.count
+        self.seconds = 0.0  # that Spark needed
         self.state = BatchState.WRITING
         self.confirmed: set[TopicPartition] = set()
         self.in_doubt_since: float | None = None  # when partitions were lost while their commit was pending
@@ -125,7 +126,8 @@ class SparkBatch:
             self._drop_rows(answer)
             return False
         self.remove_file()
-        _log.debug("Spark has written %d records in %g s", self.count, answer["seconds"])
+        self.seconds = answer["seconds"]
+        _log.debug("Spark has written %d records in %g s", self.count, self.seconds)
         self.state = BatchState.WRITTEN
         return True
 

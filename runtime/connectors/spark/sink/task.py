@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, SinkTask
+from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
 from runtime.connectors.spark.sink.refused import query_failures, refuse
@@ -56,6 +57,7 @@ class SparkSinkTask(SinkTask):
         self._next: dict[TopicPartition, int] = {}  # offsets behind the last batch
         self._paused = False
         self._next_request = 0.0
+        self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
         from runtime.connectors.spark.sink.collected import CollectedRows
@@ -254,7 +256,8 @@ class SparkSinkTask(SinkTask):
         if batch is None:
             return
         try:
-            batch.poll(self._settings.retries)
+            if batch.poll(self._settings.retries):
+                self.metrics_owner.count(batch.count, batch.seconds)
         except SparkRequestError as error:
             raise ConnectError(f"Spark could not write a batch of {batch.count} records: {error}") from error
         if batch.in_doubt_since is not None:

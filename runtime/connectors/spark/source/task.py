@@ -24,6 +24,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, SourceTask
+from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.source.definition import KEY, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, source_partition
@@ -66,6 +67,7 @@ class SparkSourceTask(SourceTask):
         self._batch = self._row = self._count = 0
         self._rows: Iterator[ValueBatch] | None = None  # of the batch; None unless it is being read
         self._key_schemas: tuple[Schema | None, Schema] | None = None
+        self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
         settings = self._settings = SparkSourceSettings.of(config)
@@ -126,6 +128,7 @@ class SparkSourceTask(SourceTask):
                 self._ask_for_batch()
             else:
                 self._begin(found["batch"], found["spool"], found["files"])
+                self.metrics_owner.count(self._count, found["seconds"])
         except SparkRequestError as error:
             self._failed(error)
 

@@ -63,8 +63,8 @@ class SourceStream:
         self._thread.start()
 
     def next(self, committed: int) -> Future[Any]:
-        """The number, spool and files of the batch behind `committed`, the last one that the task has committed. Fails
-        with the error that has ended the stream."""
+        """The number, spool, files and duration of the batch behind `committed`, the last one that the task has
+        committed. Fails with the error that has ended the stream."""
         asked: Future[Any] = Future()
         with self._changed:
             if committed > self._committed:
@@ -135,10 +135,12 @@ class SourceStream:
     def _take(self, frame: Callable[[], Any], batch: int) -> None:
         """Spool a batch, and wait until it has been committed."""
         if batch > self._committed:
+            started = time.monotonic()
             spool = self._spool(frame, batch)
+            seconds = round(time.monotonic() - started, 3)
             files = self._checkpoint.files(batch, spool, self._local_folder())
             with self._changed:
-                self._ready = {"batch": batch, "spool": spool, "files": files}
+                self._ready = {"batch": batch, "spool": spool, "files": files, "seconds": seconds}
                 self._answer()
             self._wait(lambda: self._committed >= batch, None)
             with self._changed:

@@ -37,6 +37,7 @@ def test_a_batch_is_written_at_the_trigger_committed_with_its_id_and_published()
     assert rig.operations() == []
     rig.task.committed(allowed)
     assert rig.session.take("publish")["batch"] == written["id"]
+    assert [metric.value for metric in rig.task.metrics_owner.metrics] == [1, 2, 2, 0.1]
     rig.pass_time(0)
     allowed = rig.pre_commit()
     assert allowed == {ZERO: 102, ONE: 100}

@@ -33,6 +33,7 @@ def test_the_next_batch_is_requested_when_the_whole_one_has_been_committed(tmp_p
     rig.commit(*second, *third)
     assert rig.poll() == []
     assert [(request["op"], request["committed"]) for request, _ in rig.session.requests] == [("next", 0)]
+    assert [metric.value for metric in rig.task.metrics_owner.metrics] == [1, 4, 4, 0.5]
 
 
 def test_a_task_continues_within_the_batch_of_its_offset(tmp_path: Path) -> None:
