@@ -39,7 +39,7 @@ class DeltaBatches(StagedFiles):
         self.store(batch, _TRANSACTION, {"txnAppId": application, "txnVersion": self._next_version()})
         super().complete(batch, ranges)
 
-    def publish(self, batch: str) -> None:
+    def publish(self, batch: str) -> bool:
         """Write the staged rows to the table. Then the file of the transaction is removed before all others: a kill
         must not leave a batch that is still to be published and has lost its rows."""
         transaction = self.load(batch, _TRANSACTION)
@@ -47,6 +47,7 @@ class DeltaBatches(StagedFiles):
             self._write(batch, transaction)
             self.remove(batch, _TRANSACTION)
         self.discard(batch)
+        return transaction is not None
 
     def _write(self, batch: str, transaction: Mapping[str, Any]) -> None:
         try:

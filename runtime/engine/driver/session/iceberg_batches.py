@@ -43,11 +43,11 @@ class IcebergBranches(StagedBatches):
         properties = {_BATCH: batch, _RANGES: json.dumps(ranges)}
         writer.options(**{f"snapshot-property.{key}": value for key, value in properties.items()}).append()
 
-    def publish(self, batch: str) -> None:
+    def publish(self, batch: str) -> bool:
         """Make the snapshot of the branch a part of the table."""
         table, branch = self._loaded(), self._prefix + batch
         if table is None or (reference := table.refs().get(branch)) is None:
-            return
+            return False
         snapshot = reference.snapshotId()
         try:
             table.manageSnapshots().cherrypick(snapshot).removeBranch(branch).commit()
@@ -56,6 +56,7 @@ class IcebergBranches(StagedBatches):
             if table.refs().get(branch) is not None:
                 raise
             _log.info("Batch %s was published or discarded by another task meanwhile: %s", batch, described(error))
+        return True
 
     def discard(self, batch: str) -> None:
         table, branch = self._loaded(), self._prefix + batch

@@ -116,7 +116,11 @@ class SessionOperations:
         relies on the order."""
         for attempt in count(1):
             try:
-                staged.publish(batch)
+                if not staged.publish(batch):
+                    _log.warning(
+                        "Batch %s, whose offsets have been committed, is no longer staged: another task has published "
+                        "it, or it was removed together with the target", batch
+                    )  # fmt: skip
                 break
             except Exception as error:  # Spark's exceptions have no common base class
                 if attempt > retries or kind_of(error) is not FailureKind.OTHER:

@@ -44,8 +44,8 @@ class StagedBatches(ABC):
         """Write the rows of a batch so that readers do not see them, instead of what an earlier attempt has written."""
 
     @abstractmethod
-    def publish(self, batch: str) -> None:
-        """Make a batch visible. Nothing happens if it is already."""
+    def publish(self, batch: str) -> bool:
+        """Make a batch visible. False if it is not staged: it is visible already, or was removed with its target."""
 
     @abstractmethod
     def discard(self, batch: str) -> None:
@@ -121,12 +121,15 @@ class StagedFiles(StagedBatches):
         """Store that all files of a batch have been written."""
         self.store(batch, _MARKER, ranges)
 
-    def publish(self, batch: str) -> None:
+    def publish(self, batch: str) -> bool:
         """Move the files of a batch to their place. Files that have been moved already are skipped."""
+        if not self._fs.exists(self._path(self._folder, batch)):
+            return False
         data = self._path(self._folder, batch, _DATA)
         for file in list(self._files(data)):
             self._move(data, file)
         self.discard(batch)
+        return True
 
     def discard(self, batch: str) -> None:
         """The marker is removed first: a kill must not leave a complete batch that has lost some of its files."""

@@ -55,11 +55,12 @@ class StagedInMemory(StagedBatches):
     def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
         self.staged.append(batch)
 
-    def publish(self, batch: str) -> None:
+    def publish(self, batch: str) -> bool:
         if self.failures:
             self.failures -= 1
             raise OSError("not now")
         self.published.append(batch)
+        return batch in self.staged
 
     def discard(self, batch: str) -> None:
         self.staged.remove(batch)
@@ -89,13 +90,19 @@ def test_a_batch_that_was_written_for_a_task_that_has_gone_is_discarded(
     assert staged.staged == ["0-a"]
 
 
-def test_a_publication_is_repeated(operations: SessionOperations, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_publication_is_repeated(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     staged = StagedInMemory("0-a", failures=4)
     monkeypatch.setattr(operations, "_staged", lambda request: staged)
     with pytest.raises(OSError, match="not now"):
         operations._publish({"batch": "0-a", "retries": 2})
     operations._publish({"batch": "0-a", "retries": 2})
     assert staged.published == ["0-a"]
+    assert "no longer staged" not in caplog.text
+    staged.discard("0-a")
+    operations._publish({"batch": "0-a", "retries": 2})
+    assert "Batch 0-a, whose offsets have been committed, is no longer staged" in caplog.text
 
 
 def test_batches_of_earlier_runs_are_published_or_discarded(
