@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import SinkRecord, TopicPartition
@@ -32,7 +32,7 @@ _FULL_WAIT = 1.0  # seconds for which put() waits for Spark if the next batch is
 _COMMIT_RETRY = 1.0  # seconds after which a commit without an answer is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
 _SESSION_LOST = 1.0  # seconds after which the task is started again if the driver has ended
-_STOP_WAIT = 5.0  # seconds for which stop() waits for the publication of committed files
+_STOP_WAIT = 5.0  # seconds for which stop() waits until batches have been published or discarded
 _DOUBT_WAIT = 60.0  # seconds for which the answer to the commit of lost partitions may be missing
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for a write that cannot be undone
 
@@ -53,6 +53,7 @@ class SparkSinkTask(SinkTask):
         self._batch: SparkBatch | None = None
         self._published: tuple[Collection[TopicPartition], Future[Any]] | None = None
         self._checks: list[Future[Any]] = []  # of requests whose results nobody needs
+        self._discarded: Future[Any] | None = None  # the last batch that had been written and was discarded
         self._known: Future[Any] | None = None
         self._next: dict[TopicPartition, int] = {}  # offsets behind the last batch
         self._paused = False
@@ -158,8 +159,8 @@ class SparkSinkTask(SinkTask):
     def stop(self) -> None:
         if self._batch is not None:
             self._batch.remove_file()
-        if self._published is not None:
-            _wait(self._published[1], _STOP_WAIT)
+        last = (self._published[1] if self._published is not None else None, self._discarded)
+        wait([request for request in last if request is not None], _STOP_WAIT)
         if self._client is not None:
             self._client.close()
 
@@ -169,7 +170,7 @@ class SparkSinkTask(SinkTask):
         """Wait for the columns of what has been written before."""
         if self._known is None:
             return
-        _wait(self._known, _SESSION_WAIT)
+        wait([self._known], _SESSION_WAIT)
         found = _result(self._known)
         self._known = None
         if found is not None:
@@ -295,9 +296,14 @@ class SparkSinkTask(SinkTask):
 
     def _discard(self, batch: SparkBatch) -> None:
         """Drop a batch, and read its records again in the partitions that the task still has."""
+        from runtime.connectors.spark.sink.spark_batch import BatchState
+
         self._batch = None
         if self._staging:
-            self._checks.append(self._request("discard", batch=batch.id))
+            request = self._request("discard", batch=batch.id)
+            self._checks.append(request)
+            if batch.state is not BatchState.WRITING:  # otherwise the session discards it if the task ends
+                self._discarded = request
         else:
             batch.wait(_CLOSE_WAIT)
         batch.remove_file()
@@ -331,9 +337,3 @@ def _result(work: Future[Any]) -> Any:
         return work.result(0)
     except SessionLostError as error:
         raise TaskLostError(str(error), _SESSION_LOST) from error
-
-
-def _wait(work: Future[Any], seconds: float) -> None:
-    from concurrent.futures import wait
-
-    wait([work], seconds)

@@ -61,9 +61,9 @@ class SessionOperations:
         return self._operations[request["op"]](request)
 
     def must_complete(self, request: Request) -> bool:
-        """True for a batch whose offsets have been committed: a connector that is stopped or deleted now would keep its
-        rows from the readers."""
-        return bool(request["op"] == "publish")
+        """True for a batch whose fate is known: a connector that is stopped or deleted now would keep committed rows
+        from the readers, or leave others that offsets altered later could make look as if they had been committed."""
+        return request["op"] in ("publish", "discard")
 
     def cancel(self, group: str) -> None:
         """Cancel the jobs of a job group."""
