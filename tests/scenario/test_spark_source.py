@@ -59,7 +59,7 @@ def _slot_of(connect: Connect, name: str) -> int:
         status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
         return answer if status == 200 else None
 
-    return int(wait_until(stack, 60, "the task's slot")["pid"])
+    return int(wait_until(stack, 600, "the task's slot")["pid"])
 
 
 def _commands(worker: int) -> dict[int, str]:
@@ -107,14 +107,14 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
     )  # fmt: skip
     connect.create(name, config)
     for batch, victim in enumerate(kills):
-        wait_until(partial(_has_sent, connect, name, batch), 180, f"batch {batch}", every=0.01)
+        wait_until(partial(_has_sent, connect, name, batch), 600, f"batch {batch}", every=0.01)
         time.sleep(batch % 3 * 0.2)  # another step of the next batch
         if victim == "worker":
             process.kill()
             process.start()
         else:
             os.kill(_slot_of(connect, name) if victim == "slot" else driver_of(_commands(process.pid)), signal.SIGKILL)
-    wait_until(lambda: _is_done(connect, name, last), 180, "all batches committed")
+    wait_until(lambda: _is_done(connect, name, last), 600, "all batches committed")
     everything = list(range((last + 1) * size))
     assert _ids(broker, topic) == everything
     keys = Counter(key for key, _ in records(broker, topic))
@@ -126,9 +126,9 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
     _write_file(source, len(everything), len(everything) + 100)
     connect.resume(name)
     again = [*everything, *range((last - 1) * size, len(everything) + 100)]
-    wait_until(lambda: len(_ids(broker, topic)) >= len(again), 180, "the rows that are read again and the new ones")
+    wait_until(lambda: len(_ids(broker, topic)) >= len(again), 600, "the rows that are read again and the new ones")
     assert _ids(broker, topic) == again
-    wait_until(lambda: not _spooled(tmp_path), 60, "no spooled batches")
+    wait_until(lambda: not _spooled(tmp_path), 600, "no spooled batches")
     connect.ask("DELETE", f"/connectors/{name}")
 
 
@@ -179,7 +179,7 @@ def test_tables_queries_types_and_errors(
     connect.create(again, _config(second, tmp_path, **{"spark.sql": "SELECT 7 AS id", "spark.mode": "interval"}))
     connect.create(broken, _config(second, tmp_path, **typed, **{"spark.sql": "SELECT nothing FROM record"}))
 
-    wait_until(lambda: _offset(connect, once).get("batch") == 0, 180, "the batch")
+    wait_until(lambda: _offset(connect, once).get("batch") == 0, 600, "the batch")
     found = [json.loads(value or b"") for _, value in records(broker, first)]
     assert [row["payload"] for row in found] == [{"id": 1, **ROW}, {"id": 2, **ROW, "price": "AMg="}]
     fields = found[0]["schema"]["fields"]
@@ -187,7 +187,7 @@ def test_tables_queries_types_and_errors(
     assert [field["field"] for field in fields if field["optional"]] == ["id", "price"]
     assert records(broker, first)[0][0] == b"Struct{id=1,price=1.00}"
 
-    wait_until(lambda: len(records(broker, second)) >= 3, 180, "the rows of three reads")
+    wait_until(lambda: len(records(broker, second)) >= 3, 600, "the rows of three reads")
     connect.wait(broken, "RUNNING", ["FAILED"], 180)
     trace = connect.status(broken)["tasks"][0]["trace"]
     assert f"Spark could not read parquet {source}: [UNRESOLVED_COLUMN" in trace
