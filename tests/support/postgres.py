@@ -91,7 +91,7 @@ class Postgres:
             except _PortTakenError:
                 if not left:
                     raise
-                self.port = choose()
+                self.port = free_port()
 
     def _launch(self, data: Path) -> None:
         with (self._folder / "log").open("w") as log:
