@@ -9,9 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
+from runtime.api.java_compat.utf8 import java_utf8
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_BEYOND_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 _LONE = re.compile("[\ud800-\udbff].?|[\udc00-\udfff]", re.DOTALL)
 _UNKNOWN = "\ufffd"
 
@@ -45,15 +45,7 @@ def charset(name: str) -> Charset:
 
 
 def _utf8() -> Charset:
-    return Charset("utf-8", _encode_utf8, lambda data: data.decode("utf-8", "surrogateescape"))
-
-
-def _encode_utf8(text: str) -> bytes:
-    """Restores bytes that were not UTF-8; writes lone surrogates as question marks."""
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return _BEYOND_BYTES.sub("?", text).encode("utf-8", "surrogateescape")
+    return Charset("utf-8", java_utf8, lambda data: data.decode("utf-8", "surrogateescape"))
 
 
 def _encode(name: str, text: str) -> bytes:

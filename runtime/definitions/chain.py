@@ -10,7 +10,7 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
+from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, java_hint, not_an_interface
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.plugins.versions import mismatch
 from runtime.transforms.bundled import ABSTRACT
@@ -152,7 +152,7 @@ def _refuse(
     if trimmed in ABSTRACT and part.kind is PluginType.TRANSFORMATION:
         findings.values[name].value = trimmed
         meant = ", ".join(ABSTRACT[trimmed])
-        findings.error(name, f"This class is abstract and cannot be created. Did you mean {meant}?")
+        findings.error(name, f"{ABSTRACT_CLASS} Did you mean {meant}?")
     elif trimmed in NON_PLUGIN_CLASSES:
         findings.values[name].value = trimmed
         findings.error(name, not_an_interface(trimmed, part.kind))

@@ -10,10 +10,18 @@ from runtime.api.config.definition import ConfigDef
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.common import ConverterKey
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import NON_PLUGIN_CLASSES, java_hint, not_an_interface
+from runtime.definitions.messages import (
+    ABSTRACT_CLASS,
+    ABSTRACT_CONVERTERS,
+    NON_PLUGIN_CLASSES,
+    java_hint,
+    not_an_interface,
+)
 from runtime.kafka.formats import java_ordered
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
-from runtime.plugins.versions import mismatch
+from runtime.plugins.versions import invalid_range, mismatch
+
+_JAVA_CLASSES = NON_PLUGIN_CLASSES | {cls for classes in ABSTRACT_CONVERTERS.values() for cls in classes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +49,17 @@ class Choice:
     default: str
     default_version: str | None
     candidates: tuple[str, ...]
-    default_versions: tuple[str, ...]
     versions: tuple[str, ...]
 
     @property
     def kind(self) -> PluginType:
         """The required type of the plugin."""
         return PluginType.HEADER_CONVERTER if self.which == "header" else PluginType.CONVERTER
+
+    @property
+    def exists(self) -> bool:
+        """Whether a Java worker has a class of this name."""
+        return self.plugin is not None or (self.text is not None and java_trim(self.text) in _JAVA_CLASSES)
 
     @property
     def usable(self) -> bool:
@@ -59,8 +71,8 @@ class Choice:
         version = self.plugin.version if self.plugin is not None and self.usable else None
         versions = self.versions if version is not None else ()
         if self.text is None:
-            version, versions = self.default_version, self.default_versions
-        recommended = FixedRecommender(versions, shown=self.plugin is not None)
+            version = self.default_version
+        recommended = FixedRecommender(versions, shown=self.exists)
         return ConverterKey(self.default, version, FixedRecommender(self.candidates), recommended)
 
 
@@ -81,7 +93,6 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
         worker.cls if worker is not None else default,
         worker.version if worker is not None else None,
         tuple(p.cls for p in registry.of_kind(kind)),
-        tuple(registry.versions(worker.cls)) if worker is not None else (),
         tuple(registry.versions(plugin.cls)) if plugin is not None else (),
     )
 
@@ -94,27 +105,34 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegi
         value.value = plugin.cls if plugin is not None else None
     if choice.text is None:
         return  # every null is an error already
-    if plugin is None and java_trim(choice.text) in NON_PLUGIN_CLASSES:
-        value.value = java_trim(choice.text)
-        findings.error(name, not_an_interface(value.value, choice.kind))
+    if plugin is None and choice.exists:
+        cls = value.value = java_trim(choice.text)
+        is_abstract = cls in ABSTRACT_CONVERTERS[choice.kind]
+        findings.error(name, ABSTRACT_CLASS if is_abstract else not_an_interface(cls, choice.kind))
     elif plugin is None:
         hint = java_hint(choice.text) or registry.elsewhere(java_trim(choice.text))
         reason = f"Class {choice.text} could not be found.{hint}"
         findings.error(name, str(invalid(name, choice.text, reason)))
     elif not choice.usable:
         findings.error(name, not_an_interface(plugin.cls, choice.kind))
-    elif choice.given and not _wrong_version(name, plugin, config, registry, findings):
+    elif not _wrong_version(choice, plugin, config, registry, findings) and choice.given:
         _check_keys(choice, plugin, config, registry, findings)
 
 
 def _wrong_version(
-    name: str, plugin: Plugin, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings
+    choice: Choice, plugin: Plugin, config: Mapping[str, str | None], registry: PluginRegistry, findings: Findings
 ) -> bool:
+    """The version of a converter that the configuration does not name is only parsed, as in Connect."""
+    name = f"{choice.which}.converter"
     wanted = config.get(f"{name}.plugin.version")
-    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
+    if wanted is None:
+        return False
+    problem = invalid_range(wanted)
+    message = mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if choice.given else problem
     if message is not None:
-        findings.error(name, message)
         findings.error(f"{name}.plugin.version", message)
+        if problem is None:
+            findings.error(name, message)
     return message is not None
 
 

@@ -68,6 +68,16 @@ NON_PLUGIN_CLASSES = frozenset(
 )
 """Classes of every Java worker that are not plugins, which it reports as such instead of as unknown."""
 
+_CONVERTERS = "org.apache.kafka.connect.converters."
+_STORAGE = "org.apache.kafka.connect.storage."
+ABSTRACT_CONVERTERS = {
+    PluginType.CONVERTER: (f"{_STORAGE}Converter", f"{_CONVERTERS}NumberConverter"),
+    PluginType.HEADER_CONVERTER: (f"{_STORAGE}HeaderConverter", f"{_CONVERTERS}NumberConverter"),
+}
+"""Abstract classes and interfaces by the type of plugin that they define."""
+
+ABSTRACT_CLASS = "This class is abstract and cannot be created."
+
 _INTERFACES = {
     PluginType.CONVERTER: "Converter",
     PluginType.HEADER_CONVERTER: "HeaderConverter",

@@ -37,7 +37,7 @@ def validate(
     """The REST API's response for a configuration whose `connector.class` is known; starts nothing. If the plugin does
     not exist in the wanted version, only the keys of all connectors are checked, as in Connect."""
     if (message := _wrong_version(config, plugin, registry)) is not None:
-        return _of_wrong_version(config, registry, message)
+        return _of_wrong_version(config, plugin, registry, message)
     chosen = [
         converters.choose(which, config, default, registry)
         for which, default in (
@@ -64,9 +64,13 @@ def validate(
 def _framework_keys(
     plugin: Plugin, connector: Connector, chosen: list[converters.Choice], registry: PluginRegistry
 ) -> ConfigDef:
-    versions = converters.FixedRecommender(tuple(registry.versions(plugin.cls)))
-    common = common_keys(plugin.version, versions, {choice.which: choice.key() for choice in chosen})
+    converter_keys = {choice.which: choice.key() for choice in chosen}
+    common = common_keys(plugin.version, _recommended_versions(plugin, registry), converter_keys)
     return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
+
+
+def _recommended_versions(plugin: Plugin, registry: PluginRegistry) -> converters.FixedRecommender:
+    return converters.FixedRecommender(tuple(registry.versions(plugin.cls)))
 
 
 def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) -> list[ConfigValue]:
@@ -94,10 +98,11 @@ def _wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry) -> 
     return mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
 
 
-def _of_wrong_version(config: Config, registry: PluginRegistry, message: str) -> dict[str, Any]:
+def _of_wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry, message: str) -> dict[str, Any]:
     hidden = ConverterKey(versions=converters.FixedRecommender(shown=False))
     findings = Findings()
-    common = common_keys(None, None, dict.fromkeys(("key", "value", "header"), hidden))
+    converter_keys = dict.fromkeys(("key", "value", "header"), hidden)
+    common = common_keys(plugin.version, _recommended_versions(plugin, registry), converter_keys)
     findings.check(ConfigDef(*common), config)
     for name in ("connector.class", "connector.plugin.version"):
         findings.error(name, message)

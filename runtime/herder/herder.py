@@ -416,4 +416,4 @@ def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -
 
 def _same_plugin(cls: str, plugin: str) -> bool:
     """Whether the class ends with the plugin's name; either may omit the suffix `Connector` (FACTS.md, 5)."""
-    return cls.removesuffix("Connector").endswith(plugin.removesuffix("Connector"))
+    return cls.removesuffix("Connector").endswith(plugin if plugin == "Connector" else plugin.removesuffix("Connector"))

@@ -104,10 +104,10 @@ def _effective(name: str, known: Mapping[str, LoggerLevel]) -> str:
 
 
 def _checked(level: str) -> str:
-    level = java_trim(level)
-    if level.upper() not in levels.NUMBERS:
+    trimmed = java_trim(level).upper()
+    if trimmed not in levels.NUMBERS:
         raise NotFound(f"invalid log level '{level}'.")  # 404, as Apache's (FACTS.md, 9)
-    return level.upper()
+    return trimmed
 
 
 def _covers(name: str, other: str) -> bool:

@@ -119,11 +119,15 @@ class HostCalls:
     def validate(self, config: Config) -> dict[str, Any]:
         from runtime.definitions.messages import no_connector_type
         from runtime.definitions.validation import WorkerDefaults, validate
+        from runtime.plugins.versions import invalid_range
 
         name = config.get("connector.class")
         if name is None:
             raise HostRequestError(no_connector_type(config))
-        plugin = self._connector_plugin(name, config.get("connector.plugin.version"))
+        wanted = config.get("connector.plugin.version")
+        plugin = self._connector_plugin(name, wanted)
+        if wanted is not None and (problem := invalid_range(wanted)) is not None:
+            raise HostRequestError(problem)
         settings = self._settings
         defaults = WorkerDefaults(
             settings.key_converter, settings.value_converter, settings.header_converter, settings.exactly_once

@@ -12,6 +12,7 @@ from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.registry import CONNECTORS, PluginRegistry
 from runtime.plugins.versions import mismatch, satisfies
 
+_VERSION = ".plugin.version"
 _CONVERTERS = {
     "key.converter": PluginType.CONVERTER,
     "value.converter": PluginType.CONVERTER,
@@ -60,9 +61,11 @@ def plan(config: Mapping[str, str | None], defaults: Mapping[str, str], registry
     """The plan for a configuration with variables resolved. `defaults` are the worker's converters by key, and their
     versions, which apply to connectors without converters of their own.
     UnknownConnectorError, and ConfigError if no plugin has the version, or if the plugins are in different
-    environments. Plugins of the chain that do not exist are left out."""
-    used = {key: value for key, value in defaults.items() if config.get(key.removesuffix(".plugin.version")) is None}
-    parts = [part for part in _parts({**used, **config}, registry) if part.candidates]
+    environments. Plugins of the chain that do not exist are left out, as are versions without a converter."""
+    unused = {key for key in _CONVERTERS if config.get(key) is None}
+    used = {key: value for key, value in defaults.items() if key.removesuffix(_VERSION) in unused}
+    own = {key: value for key, value in config.items() if key.removesuffix(_VERSION) not in unused}
+    parts = [part for part in _parts({**own, **used}, registry) if part.candidates]
     connector, others = parts[0], parts[1:]
     newest = connector.candidates[0].version
     environments = [p.environment for p in connector.candidates if p.version == newest]

@@ -14,6 +14,15 @@ _PART = re.compile(r"\d+|[A-Za-z]+")
 _Version = tuple[tuple[int, str], ...]
 
 
+def invalid_range(wanted: str) -> str | None:
+    """The reason why the value of a `plugin.version` key is not a version or range; None if it is one."""
+    try:
+        matches(_as_range(wanted), "")
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
 def mismatch(cls: str, wanted: str, available: Sequence[str]) -> str | None:
     """The reason why no version of a plugin in `available` satisfies `wanted`; None if one does."""
     shown = _as_range(wanted)
@@ -40,7 +49,7 @@ def sort_key(version: str) -> tuple[bool, _Version]:
 
 def _as_range(wanted: str) -> str:
     shown = wanted.strip()
-    if shown and shown != LATEST and not shown.startswith(("[", "(")):
+    if shown and wanted != LATEST and not shown.startswith(("[", "(")):
         return f"[{shown}]" if "," in shown else f"[{shown},{shown}]"
     return shown
 

@@ -181,6 +181,13 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(h.task_status(path_name(r), _task(r)))
 
     async def restart_task(r: Request) -> Response:
+        name, task = path_name(r), _task(r)
+        if task < 0:  # such a number stands for the connector itself in a Unit
+            h.check_restartable(Unit(name, CONNECTOR))
+            raise NotFound(f"Unknown task: {name}-{task}")
+        return await owner(restart_task_here)(r)
+
+    async def restart_task_here(r: Request) -> Response:
         await h.restart_task(path_name(r), _task(r))
         return empty(204)
 
@@ -269,7 +276,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),
         Route("/connectors/{name}/tasks/{task}/stack", Resource(get=ready(task_stack))),
-        Route("/connectors/{name}/tasks/{task}/restart", Resource(role=OPERATE, post=owner(restart_task))),
+        Route("/connectors/{name}/tasks/{task}/restart", Resource(role=OPERATE, post=ready(restart_task))),
         Route("/connectors/{name}/pause", Resource(role=OPERATE, put=leader(pause))),
         Route("/connectors/{name}/resume", Resource(role=OPERATE, put=leader(resume))),
         Route("/connectors/{name}/stop", Resource(role=OPERATE, put=leader(stop))),

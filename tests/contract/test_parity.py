@@ -17,6 +17,8 @@ from tests.support.workers import WorkerProcess, our_worker
 
 REFEREE = Path(__file__).parent / "parity" / "parity.py"
 REFERENCE = REFEREE.with_name("reference-public-eos-disabled.json")
+CORNERS = REFEREE.with_name("corners.py")
+"""Requests that the other scenarios do not make."""
 EXACTLY_ONCE = REFEREE.with_name("reference-public-eos-enabled.json")
 """Recorded with `exactly.once.source.support=enabled`."""
 
@@ -57,6 +59,15 @@ def test_answers_equal_those_of_apache_connect(
 
 
 @pytest.mark.slow
+def test_answers_to_unusual_requests_equal_those_of_apache_connect(
+    our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    reference = CORNERS.with_name("reference-corners.json")
+    names = list(json.loads(reference.read_text())["scenarios"])
+    compare(names, our_connect.url, broker, our_connect.properties, tmp_path, reference, CORNERS)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["", *(pytest.param(group, marks=pytest.mark.soak) for group in GROUPS)])
 def test_answers_with_exactly_once_support_equal_those_of_apache_connect(
     group: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
@@ -68,7 +79,7 @@ def test_answers_with_exactly_once_support_equal_those_of_apache_connect(
 
 def compare(
     names: Sequence[str], url: str, broker: KafkaBroker, properties: Mapping[str, str], folder: Path,
-    reference: Path = REFERENCE,
+    reference: Path = REFERENCE, program: Path = REFEREE,
 ) -> None:  # fmt: skip
     """Replays scenarios at a URL, and compares the answers with the recorded ones.
 
@@ -81,9 +92,9 @@ def compare(
         own = folder / part[0]
         own.mkdir()
         recording = own / "ours.json"
-        record = _referee("record", *place, f"--workdir={own}", f"--output={recording}", "--scenario", *part)
+        record = _referee(program, "record", *place, f"--workdir={own}", f"--output={recording}", "--scenario", *part)
         assert record.returncode == 0, record.stderr
-        diff = _referee("diff", "--subset", "--strict-headers", str(reference), str(recording))
+        diff = _referee(program, "diff", "--subset", "--strict-headers", str(reference), str(recording))
         return f"{diff.stdout}\n{record.stderr}" if diff.returncode else ""
 
     parts = [names[first::SIDE_BY_SIDE] for first in range(min(SIDE_BY_SIDE, len(names)))]
@@ -95,6 +106,6 @@ def test_excluded_scenarios_exist() -> None:
     assert not set(NOT_YET_EQUAL) - set(json.loads(REFERENCE.read_text())["scenarios"])
 
 
-def _referee(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command: Sequence[str] = (sys.executable, "-B", str(REFEREE), *arguments)
+def _referee(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command: Sequence[str] = (sys.executable, "-B", str(program), *arguments)
     return subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)

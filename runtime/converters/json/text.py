@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ from runtime.converters.json.scalars import number, unsupported
 
 _MALFORMED = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 _LEADING_ZEROS = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<minus>(?<![\d.eE+])-?)0+(?=\d)', re.DOTALL)
+_ONLY_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""Byte order marks that Jackson refuses if nothing follows."""
 _LONGEST = 1000  # characters of a number, as in Jackson
 
 
@@ -92,6 +95,8 @@ def loads(data: bytes) -> Any:
 
 def loads_exactly(data: bytes, floats: type = Decimal) -> Any:
     """Like loads(), but with exact numbers."""
+    if data in _ONLY_MARKS:
+        raise DataError(_MALFORMED)
     try:
         text = data.decode(json.detect_encoding(data)).lstrip("\ufeff \t\r\n")
         if not text:

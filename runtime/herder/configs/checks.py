@@ -56,9 +56,19 @@ class WorkerChecks:
     def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
         """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
         at = _converters_at(answer["configs"])
-        found = [entry for client in _clients(kind, config) for entry in self._overrides(kind, client, config)]
+        found = [entry for client in self._clients(kind, config) for entry in self._overrides(kind, client, config)]
         answer["configs"][at:at] = found
         answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
+
+    def _clients(self, kind: str, config: Mapping[str, str]) -> list[str]:
+        """The Kafka clients that the connector uses; overrides of other clients have no effect. An exactly-once source
+        reads its own offset topic (KIP-618)."""
+        if kind == ConnectorType.SINK:
+            return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
+        if self._worker.exactly_once.transactional_tasks:
+            return ["producer", "consumer", "admin"]
+        created = any(key.startswith(topic_creation.PREFIX) for key in config)
+        return ["producer", "admin"] if created else ["producer"]
 
     def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         if kind == ConnectorType.SINK:
@@ -121,14 +131,6 @@ class WorkerChecks:
         """`headrace.file.paths`: the folders below which file connectors may name files."""
         for key, problem in self._paths.refused(config):
             yield ConfigIssue(key, f"Invalid value {config.get(key, '')} for configuration {key}: {problem}")
-
-
-def _clients(kind: str, config: Mapping[str, str]) -> list[str]:
-    """The Kafka clients that the connector uses; overrides of other clients have no effect."""
-    if kind == ConnectorType.SOURCE:
-        created = any(key.startswith(topic_creation.PREFIX) for key in config)
-        return ["producer", "admin"] if created else ["producer"]
-    return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
 
 
 def _add(answer: dict[str, Any], finding: ConfigIssue, value: str | None) -> None:

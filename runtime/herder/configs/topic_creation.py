@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
 from runtime.api.errors import ConfigError
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.java_compat.regex import PatternError, compiled
 from runtime.model.task_spec import TopicGroup
 
 PREFIX = "topic.creation."
@@ -33,12 +33,13 @@ def topic_groups(config: Mapping[str, str]) -> list[TopicGroup]:
 def _group(name: str, config: Mapping[str, str], default: TopicGroup | None) -> TopicGroup:
     prefix = f"{PREFIX}{name}."
     given = {key[len(prefix) :]: value for key, value in config.items() if key.startswith(prefix)}
+    replicas = _replicas(prefix, given, default)  # first, as in Connect, if several are invalid
     return TopicGroup(
         name,
         _patterns(prefix, given, "include"),
         _patterns(prefix, given, "exclude"),
         _partitions(prefix, given, default),
-        _replicas(prefix, given, default),
+        replicas,
         {key: value for key, value in given.items() if key not in _RULES},
     )
 
@@ -47,10 +48,11 @@ def _patterns(prefix: str, given: Mapping[str, str], key: str) -> list[str]:
     patterns: list[str] = parse(f"{prefix}{key}", given.get(key, ""), ConfigType.LIST)
     for pattern in patterns:
         try:
-            java_regex(pattern)
-        except ConfigError as e:
+            compiled(pattern)
+        except PatternError as e:
             shown = ", ".join(patterns)
-            raise ConfigError(f"Invalid value [{shown}] for configuration {key}: {e}") from None
+            problem = f"Syntax error in regular expression: {e}"
+            raise ConfigError(f"Invalid value [{shown}] for configuration {key}: {problem}") from None
     return patterns
 
 

@@ -50,8 +50,9 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
         raise BadRequest("The request has no body; expected JSON")
     decimal, integer = (_spelled, _spelled) if exact_numbers else (float, int)
     try:
+        text = body.decode(json.detect_encoding(body))  # strictly: json.loads() accepts encoded surrogates
         found = json.loads(
-            body, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer, object_pairs_hook=_object
+            text, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer, object_pairs_hook=_object
         )
         _check_depth(found)
         if _SURROGATE.search(body):
@@ -60,7 +61,7 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
     except UnicodeEncodeError:
         raise BadRequest("The request body has an unpaired surrogate, which is not valid text") from None
     except UnicodeDecodeError as e:
-        raise BadRequest(f"The request body is not UTF-8: {e.reason} at byte {e.start}") from None
+        raise BadRequest(f"The request body is not {e.encoding.upper()}: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:
         raise BadRequest(f"Malformed JSON in the request body: {e.msg} at line {e.lineno}, column {e.colno}") from None
     except ValueError as e:  # an integer with more digits than Python reads (sys.get_int_max_str_digits)

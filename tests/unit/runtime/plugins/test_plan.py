@@ -121,6 +121,11 @@ def test_the_version_of_a_worker_converter_applies_to_connectors_without_their_o
     assert found.targets["key.converter"] == "conv:Xml"
 
 
+def test_a_version_without_a_converter_has_no_effect() -> None:
+    config = {"connector.class": "FileStreamSource", "value.converter.plugin.version": "9"}
+    assert "value.converter" not in plan(config, {}, PluginRegistry()).targets
+
+
 def test_the_revision_changes_with_the_code_of_any_plugin() -> None:
     config = {"connector.class": "FileStreamSource", **_chain("plain.Trim")}
     changed = [replace(p, revision="b") if p.cls == "plain.Trim" else p for p in PLUGINS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -141,3 +142,9 @@ def test_the_first_fault_of_a_struct_is_reported() -> None:
     envelope = b'{"schema":{"type":"struct","fields":%s},"payload":{"a":[1],"b":null}}' % fields
     with pytest.raises(DataError, match='null used for required field: "a", schema type: STRING'):
         _json().to_connect("t", envelope)
+
+
+@pytest.mark.parametrize("data", [codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+def test_a_byte_order_mark_alone_is_malformed(data: bytes) -> None:
+    with pytest.raises(DataError, match="serialization error"):
+        _json(**PLAIN).to_connect("t", data)

@@ -57,6 +57,12 @@ def test_overrides_of_unused_clients_have_no_effect(kind: str, more: dict[str, s
     assert [e["value"]["name"].partition(".")[0] for e in checked(kind, {**overrides, **more})] == clients
 
 
+def test_the_policy_covers_every_client_of_an_exactly_once_source() -> None:
+    overrides = {"consumer.override.group.id": "g", "admin.override.retries": "3"}
+    found = checked("source", overrides, "Principal", exactly_once="enabled")
+    assert [e["value"]["errors"] for e in found] == [[REFUSED.format("group.id")], [REFUSED.format("retries")]]
+
+
 def test_errors_are_at_their_keys() -> None:
     (wrong,) = checked("source", {f"{P}linger.ms": "soon"})
     assert wrong["value"]["errors"] == ["Invalid value soon for configuration linger.ms: Not a number of type LONG"]
