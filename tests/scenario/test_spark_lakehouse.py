@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
 from tests.support.engine_recorder import driver_of
-from tests.support.lakehouse import LakeRecipe, lake_recipe, older_pyspark
+from tests.support.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_sql
 from tests.support.pipeline import records
 from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
@@ -79,6 +80,61 @@ def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back
     connect.ask("DELETE", f"/connectors/{name}")
 
 
+EXPIRED = "CALL lake.system.expire_snapshots(table => 'shop.orders', older_than => now(), retain_last => 1)"
+
+
+def test_an_iceberg_table_that_others_change_and_drop(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
+    recipe = lake_recipe("Iceberg", tmp_path)
+    topic, copy = broker.create_topic(partitions=1), broker.create_topic(partitions=1)
+    connect = Connect(worker({**recipe.worker, "exactly.once.source.support": "enabled"}))
+    name, follower = unique("lake"), unique("follow")
+    connect.create(name, {**recipe.sink, "topics": topic, "spark.trigger": "200 ms", "key.converter": STRING})
+
+    def write(numbers: range, more: str = "") -> None:
+        _fill(broker, topic, numbers, more, partitions=1)
+        wait_until(lambda: _committed(connect, name) == numbers.stop, 600, "the records in the table", every=0.2)
+
+    def rows(start: int, count: int) -> list[dict[str, Any]]:
+        """The rows that the follower has read, from number `start`."""
+        wait_until(lambda: len(records(broker, copy)) >= start + count, 600, f"{count} rows", every=1)
+        return [json.loads(value or b"") for _, value in records(broker, copy)[start:]]
+
+    def failure() -> str:
+        connect.wait(follower, "RUNNING", ["FAILED"], 600)
+        return str(connect.status(follower)["tasks"][0]["trace"])
+
+    def reset() -> None:
+        connect.stop(follower)
+        connect.ask("DELETE", f"/connectors/{follower}/offsets")
+        connect.resume(follower)
+
+    write(range(100))
+    connect.create(follower, {**recipe.source, "topic": copy, "spark.trigger": "500 ms", "key.converter": STRING})
+    assert [row["id"] for row in sorted(rows(0, 100), key=itemgetter("id"))] == list(range(100))
+
+    write(range(100, 110), ',"note":"new"')
+    assert sorted(row["id"] for row in rows(100, 10)) == list(range(100, 110))
+
+    connect.stop(follower)
+    write(range(110, 120))
+    write(range(120, 130))
+    run_sql(recipe, EXPIRED)  # with the snapshot up to which the follower has read
+    connect.put(follower, "resume")
+    assert "the snapshot was expired or removed" in failure()
+    reset()
+    assert sorted(row["id"] for row in rows(110, 10)) == list(range(120, 130))
+
+    run_sql(recipe, "DROP TABLE lake.shop.orders PURGE")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in failure()
+    write(range(130, 140))  # the sink creates the table again
+    reset()
+    assert sorted(row["id"] for row in rows(120, 10)) == list(range(130, 140))
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+
+
 def _rows_of(connect: Connect, broker: KafkaBroker, recipe: LakeRecipe, count: int) -> list[dict[str, Any]]:
     """The rows of the table, which a SparkSource follows."""
     topic, name = broker.create_topic(partitions=1), unique("follow")
@@ -88,14 +144,14 @@ def _rows_of(connect: Connect, broker: KafkaBroker, recipe: LakeRecipe, count: i
     return [json.loads(value or b"") for _, value in records(broker, topic)]
 
 
-def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "") -> None:
+def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", partitions: int = 2) -> None:
     from confluent_kafka import Producer
 
     producer = Producer(
         {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
     )
     for number in numbers:
-        producer.produce(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % 2)
+        producer.produce(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(300) == 0

@@ -36,6 +36,31 @@ def lake_recipe(section: str, folder: Path) -> LakeRecipe:
     return LakeRecipe(dict(line.split("=", 1) for line in properties.splitlines()), sink, source)
 
 
+_TOOL = """
+import json, sys
+from pyspark.sql import SparkSession
+from runtime.engine.driver.packages import with_packages
+
+conf, statements = json.load(sys.stdin)
+settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": "1", **with_packages(conf)}
+session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+for statement in statements:
+    session.sql(statement).collect()
+"""
+_PROCEDURES = {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
+
+
+def run_sql(recipe: LakeRecipe, *statements: str) -> None:
+    """Executes statements on Iceberg tables in another Spark application, as other users of the tables do."""
+    conf = {**_PROCEDURES, **recipe.worker}
+    done = subprocess.run(
+        [sys.executable, "-c", _TOOL], input=json.dumps([conf, statements]), capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
 def _blocks(language: str, text: str) -> list[Any]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
