@@ -40,6 +40,7 @@ class TaskStack:
     call: str
     seconds: float
     stack: str
+    host: str = ""  # of a slot on another machine
 
 
 class EngineListener(Protocol):

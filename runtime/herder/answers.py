@@ -87,6 +87,7 @@ class StackAnswer(TypedDict):
     call: str
     seconds: float
     stack: list[str]
+    host: NotRequired[str]  # of a slot on another machine
 
 
 class TopicsAnswer(TypedDict):

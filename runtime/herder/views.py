@@ -52,6 +52,7 @@ def task_stack(task: int, found: TaskStack) -> StackAnswer:
     """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
     empty if the task is not in the connector's code."""
     lines = found.stack.splitlines()
-    return {
+    answer: StackAnswer = {
         "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines
     }  # fmt: skip
+    return {**answer, "host": found.host} if found.host else answer

@@ -104,6 +104,7 @@ async def test_tasks_run_on_executors_with_the_code_of_the_worker(rig: ClusterRi
     await until(lambda: rig.slot_of(task).memory)
     stack = await rig.engine.stack(task, 5.0)
     assert stack is not None and "headrace-" in stack.stack and "/runtime/engine/slot/" in stack.stack
+    assert stack.host == rig.slot_of(task).host
     assert await rig.engine.stop_task(task, 5.0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import uvicorn
 
+from runtime.embedded.processes.ports import HOST
 from tests.support.waiting import wait_until
 
 
@@ -62,17 +63,17 @@ class HttpTestServer:
 
 
 @contextmanager
-def http_server(respond: Callable[[Received], Answer], port: int = 0, **tls: Any) -> Iterator[HttpTestServer]:
-    """A server on this port, by default on any free one; `tls` are uvicorn's `ssl_…` options."""
+def http_server(respond: Callable[[Received], Answer], port: int = 0, **options: Any) -> Iterator[HttpTestServer]:
+    """A server on this port, by default on any free one; `options` are uvicorn's, such as `host` and `ssl_…`."""
     app = HttpTestServer(respond)
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="critical", lifespan="off", **tls)
+    config = uvicorn.Config(app, port=port, log_level="critical", lifespan="off", **{"host": HOST, **options})
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, name="http-server", daemon=True)
     thread.start()
     try:
         wait_until(lambda: server.started, 20, "the HTTP server")
         port = server.servers[0].sockets[0].getsockname()[1]
-        app.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+        app.url = f"{'https' if config.is_ssl else 'http'}://{config.host}:{port}"
         yield app
     finally:
         server.force_exit = server.should_exit = True

@@ -36,6 +36,16 @@ LOCAL_FORCED = {
 
 CLUSTER_DEFAULTS = {
     "spark.decommission.enabled": "true",  # so that slots of executors that are being removed can be drained
+    "spark.scheduler.minRegisteredResourcesRatio": "0",  # each slot waits for its executor itself
+    # YARN and Kubernetes end an application when executors have failed too often, by default in its whole life.
+    "spark.executor.failuresValidityInterval": "1m",
+}
+
+KUBERNETES_DEFAULTS = {  # objects beside the executors' pods, for which the service account would need more rights
+    "spark.kubernetes.executor.disableConfigMap": "true",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
+    "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
+    "spark.kubernetes.driver.reusePersistentVolumeClaim": "false",
 }
 
 LOCAL_DEFAULTS = {
@@ -106,6 +116,7 @@ def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict
     return {
         **DEFAULTS,
         **(LOCAL_DEFAULTS | {"spark.local.dir": str(folder)} if local else CLUSTER_DEFAULTS),
+        **(KUBERNETES_DEFAULTS if master.startswith("k8s://") else {}),
         **{key: value for key, value in conf.items() if key != OPTIONS},
         **FORCED,
         **(LOCAL_FORCED if local else {}),

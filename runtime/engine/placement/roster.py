@@ -128,6 +128,11 @@ class SlotLink:
         return isinstance(self.process, RemoteProcess)
 
     @property
+    def host(self) -> str:
+        """The name of the other machine, which is that of a pod on Kubernetes; empty on this machine."""
+        return self.process.host if isinstance(self.process, RemoteProcess) else ""
+
+    @property
     def free_from(self) -> float:
         """The time from which the process of a remote slot has certainly ended, if its lease is not renewed."""
         return self.cell.free_from if isinstance(self.cell, RemoteLease) else 0.0
@@ -189,9 +194,8 @@ class SlotLink:
     def info(self) -> SlotInfo:
         """The slot as the herder sees it."""
         tasks = tuple(sorted(task.spec.id for task in self.tasks.values()))
-        host = self.process.host if isinstance(self.process, RemoteProcess) else ""
         return SlotInfo(
-            self.slot, self.attempt, self.process.pid, tasks, self.memory, self.java_memory, self.java_heap, host
+            self.slot, self.attempt, self.process.pid, tasks, self.memory, self.java_memory, self.java_heap, self.host
         )
 
 

@@ -52,8 +52,9 @@ class EngineSettings:
 
     @property
     def start_timeout(self) -> float:
-        """Seconds for Spark to start; more if packages may have to be downloaded."""
-        return self.driver_start_timeout * (10 if "spark.packages" in self.spark_conf else 1)
+        """Seconds for Spark to start; more if packages may have to be downloaded, or if a cluster has to accept the
+        application: a new driver would be last in the queue again."""
+        return self.driver_start_timeout * (10 if "spark.packages" in self.spark_conf or not self.local else 1)
 
     @property
     def master(self) -> str:

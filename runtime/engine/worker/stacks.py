@@ -34,7 +34,7 @@ class Stacks:
             ) from None
         finally:
             del self._waiting[number]
-        return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"])
+        return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"], link.host)
 
     def answered(self, message: StackMessage) -> None:
         """A slot has answered a request."""

@@ -121,7 +121,10 @@ SCHEMAS: dict[str, Schema] = {
         sinks=array(strict(connector=TEXT, group=TEXT, partitions=NUMBER)),
     ),
     "Lines": array(strict(time=NUMBER, level=TEXT, task=nullable(NUMBER), logger=TEXT, message=TEXT)),
-    "Stack": strict(id=NUMBER, slot=NUMBER, pid=NUMBER, call=TEXT, seconds={"type": "number"}, stack=array(TEXT)),
+    "Stack": strict(
+        ("host",), id=NUMBER, slot=NUMBER, pid=NUMBER, call=TEXT, seconds={"type": "number"}, stack=array(TEXT),
+        host=TEXT,
+    ),
     "Plugins": array(
         strict(
             **{"class": TEXT}, version=nullable(TEXT),

@@ -60,6 +60,19 @@ def test_a_resource_manager_gets_the_operators_properties_and_no_secret_of_the_w
     assert "headrace" not in names and "token" not in names
 
 
+def test_a_pod_of_an_executor_is_the_only_object_that_a_worker_needs_on_kubernetes(tmp_path: Path) -> None:
+    on_kubernetes = spark_properties({}, "k8s://https://api:6443", tmp_path)
+    assert on_kubernetes["spark.kubernetes.executor.disableConfigMap"] == "true"
+    own = {"spark.kubernetes.executor.disableConfigMap": "false"}
+    assert spark_properties(own, "k8s://https://api:6443", tmp_path).items() >= own.items()
+    assert not [key for key in spark_properties({}, "yarn", tmp_path) if key.startswith("spark.kubernetes.")]
+
+
+@pytest.mark.parametrize(("master", "seconds"), [("local[2]", 90), ("yarn", 900), ("k8s://https://api:6443", 900)])
+def test_a_cluster_may_take_its_time_to_accept_the_driver(master: str, seconds: float) -> None:
+    assert EngineSettings(spark_conf={"spark.master": master}).start_timeout == seconds
+
+
 @pytest.mark.parametrize("key", ["spark.jars.packages", "spark.driver.extraClassPath", "spark.submit.pyFiles"])
 def test_settings_that_spark_submit_interprets_are_left_to_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in SPARK_ENVIRONMENT:
