@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config.types import parse, to_text
+from runtime.api.config.types import java_trim, parse, to_text
 from runtime.api.errors import ConfigError
 from runtime.config.executor_size import invalid_executor_size
 from runtime.config.rate_limits import invalid_rates
@@ -61,11 +61,11 @@ class WorkerChecks:
         answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
 
     def _clients(self, kind: str, config: Mapping[str, str]) -> list[str]:
-        """The Kafka clients that the connector uses; overrides of other clients have no effect. An exactly-once source
-        reads its own offset topic (KIP-618)."""
+        """The Kafka clients that the connector uses; overrides of other clients have no effect. A source with an offset
+        topic of its own, as with exactly-once, also reads and creates that topic (KIP-618)."""
         if kind == ConnectorType.SINK:
             return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
-        if self._worker.exactly_once.transactional_tasks:
+        if self._worker.exactly_once.transactional_tasks or java_trim(config.get(_OFFSETS, "")):
             return ["producer", "consumer", "admin"]
         created = any(key.startswith(topic_creation.PREFIX) for key in config)
         return ["producer", "admin"] if created else ["producer"]

@@ -49,7 +49,8 @@ _Paths = Iterator[tuple[str, str | None]]
 
 
 def _stream(config: Mapping[str, str]) -> _Paths:
-    yield "file", java_trim(config.get("file", ""))
+    if path := java_trim(config.get("file", "")):
+        yield "file", path
 
 
 def _files(config: Mapping[str, str]) -> _Paths:

@@ -48,6 +48,8 @@ def test_values_have_the_clients_types() -> None:
     ("kind", "more", "clients"),
     [
         ("source", {}, ["producer"]),
+        ("source", {"offsets.storage.topic": " "}, ["producer"]),
+        ("source", {"offsets.storage.topic": "own"}, ["producer", "consumer", "admin"]),
         ("sink", {}, ["consumer"]),
         ("sink", {"errors.deadletterqueue.topic.name": "d"}, ["producer", "consumer", "admin"]),
     ],

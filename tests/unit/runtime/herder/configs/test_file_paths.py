@@ -22,6 +22,7 @@ def refused(folder: Path, connector: str, **config: str) -> list[str]:
     ("connector", "config", "keys"),
     [
         (STREAM, {"file": "@/in"}, []),
+        (STREAM, {}, []),
         (STREAM, {"file": "@/../in"}, ["file"]),
         (STREAM, {"file": " /etc/passwd"}, ["file"]),
         (SOURCE, {"url": "@/in", "archive_url": "file://@/done"}, []),
