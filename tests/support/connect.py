@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -66,11 +67,11 @@ class Connect:
 
     def delete_all(self) -> None:
         """Deletes all connectors with their offsets, and the offsets of sources that were deleted before."""
-        for name in self.ask("GET", "/connectors"):
+        for name in map(_quoted, self.ask("GET", "/connectors")):
             if self.request("DELETE", f"/connectors/{name}?offsets=true")[0] >= 300:
                 self.ask("DELETE", f"/connectors/{name}")  # its offsets cannot be reset
         for orphan in self.ask("GET", "/orphaned-offsets")["sources"]:
-            self.ask("DELETE", f"/orphaned-offsets/{orphan['connector']}")
+            self.ask("DELETE", f"/orphaned-offsets/{_quoted(orphan['connector'])}")
 
     def put(self, name: str, verb: str) -> None:
         """Sends pause, resume or stop."""
@@ -97,3 +98,7 @@ class Connect:
         body = {"offsets": [{"partition": p, "offset": o} for p, o in entries]}
         message: str = self.ask("PATCH", f"/connectors/{name}/offsets", body)["message"]
         return message
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe="")

@@ -62,7 +62,9 @@ def test_overrides_of_unused_clients_have_no_effect(kind: str, more: dict[str, s
 def test_the_policy_covers_every_client_of_an_exactly_once_source() -> None:
     overrides = {"consumer.override.group.id": "g", "admin.override.retries": "3"}
     found = checked("source", overrides, "Principal", exactly_once="enabled")
-    assert [e["value"]["errors"] for e in found] == [[REFUSED.format("group.id")], [REFUSED.format("retries")]]
+    assert [e["value"]["errors"] for e in found] == [
+        [REFUSED.format("Principal", "group.id")], [REFUSED.format("Principal", "retries")]
+    ]  # fmt: skip
 
 
 def test_errors_are_at_their_keys() -> None:
