@@ -31,7 +31,8 @@ def scrubbed(value: Any, key: str = "", passwords: Collection[str] = ()) -> Any:
         return [scrubbed(part, key, passwords) for part in value]
     if isinstance(value, str):
         return HIDDEN if key in passwords and not _REFERENCE.fullmatch(value) else _text(value, key)
-    return HIDDEN if value is not None and key and is_sensitive(key) and not isinstance(value, bool) else value
+    is_secret = bool(key) and (key in passwords or is_sensitive(key))
+    return HIDDEN if value is not None and is_secret and not isinstance(value, bool) else value
 
 
 def _pair(value: Mapping[Any, Any]) -> dict[str, Any]:
@@ -52,21 +53,31 @@ def _text(value: str, key: str) -> str:
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|\\""")
 
 
-def scrubbed_line(line: str) -> str:
-    """A typed command with the values of sensitive keys and options hidden: `-s db.password=…`, `--token …`."""
-    hidden = False
+# The options whose values are KEY=VALUE, where the value of any key may be secret.
+_SETTING = re.compile(r"-s|--(?:set|header|client-config)")
+_ATTACHED = re.compile(r"-s=?|--(?:set|header|client-config)=")  # with its value in the same word
+
+
+def scrubbed_line(line: str, settings: bool = False) -> str:
+    """A typed command with the values of sensitive keys and options hidden: `-s db.password=…`, `--token …`. With
+    `settings`, the values of all keys that it sets are hidden, since plugins may define any key as PASSWORD."""
+    hidden = sets = False
 
     def shown(match: re.Match[str]) -> str:
-        nonlocal hidden
+        nonlocal hidden, sets
         word = re.sub(r"""['"\\]""", "", match.group())
         if hidden:
             hidden = False
             return HIDDEN
-        key, equals, value = word.partition("=")
-        if not is_sensitive(key):
+        attached = _ATTACHED.match(word) if settings and not sets else None
+        option = attached.group() if attached else ""
+        key, equals, value = word.removeprefix(option).partition("=")
+        is_setting = sets or attached is not None
+        sets = settings and not sets and _SETTING.fullmatch(word) is not None
+        if not (is_setting and equals) and not is_sensitive(key):
             return _USER_INFO.sub("", match.group())
         if equals:
-            return match.group() if _REFERENCE.fullmatch(value) else f"{key}={HIDDEN}"
+            return match.group() if _REFERENCE.fullmatch(value) else f"{option}{key}={HIDDEN}"
         hidden = key.startswith("--")
         return match.group()
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.stub_worker import LIST, Raw, listed, stub_worker
 from tests.tui.conftest import Cluster
 from tests.tui.console import Console, console
 from tui.config.secrets import MASK
+from tui.screens.config.pane import NOT_READ
 
 REFERENCE = "${file:/none:key}"
 
@@ -123,3 +125,46 @@ async def test_read_only_refuses_and_leaving_keeps_the_text(cluster: Cluster, na
         await seen.press("f5")
         assert '"tasks.max": "1"' in seen.home.view.config.editor.text
     assert config_of(cluster, name)["tasks.max"] == "1"
+
+
+async def test_values_are_hidden_by_the_definitions_of_all_plugins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    refused = {"transforms": "t", "transforms.t.type": "x.Refused", "transforms.t.field": "4711"}
+    added = {"transforms": "t,u", "transforms.u.type": "x.T", "transforms.u.pin": "4711", "transforms.u.field": "here"}
+    one, now = listed("a", config=refused), listed("a", config={**refused, **added})
+    answers = {
+        LIST: {"a": one},
+        "/": {"version": "4.3.0", "commit": "c", "kafka_cluster_id": "k"},
+        "/connectors/a/config": now["info"]["config"],
+        "/connector-plugins/a.b.FileStreamSink/config": [{"name": "topics", "type": "LIST"}],
+        "/connector-plugins/x.Refused/config": Raw(b'{"error_code":403,"message":"forbidden"}', 403),
+        "/connector-plugins/x.T/config": [{"name": "pin", "type": "PASSWORD"}, {"name": "field", "type": "STRING"}],
+        "/connector-plugins/FileStreamSink/config/validate": {"configs": []},
+    }
+    async with stub_worker(answers) as worker, console(worker.url, 140, 60) as seen:
+        await seen.go("a")
+        await seen.press("enter", "3")
+        await seen.sees(NOT_READ, "transforms.t.field", "a.b.FileStreamSink")
+        assert "4711" not in seen.text and "x.Refused" not in seen.text
+        worker.answers[LIST] = {"a": now}
+        assert seen.home.services is not None
+        seen.home.services.connection.store.refresh()
+        await seen.sees("transforms.u.pin", "here")
+        assert "4711" not in seen.text
+        await seen.press("e")
+        more = {"type": "x.T2", "pin": "4712", "field": "there"}
+        worker.answers["/connector-plugins/x.T2/config"] = answers["/connector-plugins/x.T/config"]
+        lines = "".join(f',\n  "transforms.v.{key}": "{value}"' for key, value in more.items())
+        await edited(seen, '"transforms": "t,u"', f'"transforms": "t,u,v"{lines}')
+        await seen.sees("+ transforms.v.field = there", f"+ transforms.v.pin = {MASK}")
+        worker.answers["PATCH /connectors/a/config"] = now["info"]
+        await seen.press("ctrl+s")
+        await seen.sees("change the config of a?")
+        await seen.confirm("y")
+        await seen.sees("the config read back differs", "transforms.v.field")
+        (operation,) = seen.home.operations.log
+        logged = repr((operation.lines, operation.calls, operation.curl(worker.url)))
+        assert "there" in logged and "4712" not in logged + seen.text

@@ -43,9 +43,11 @@ def test_filters_complete_from_existing_connectors() -> None:
 
 def test_secrets_are_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "state" / "commands"
-    for line in ("info", "config set-context a --password x", "stop a\x1b", "get plugins", "info"):
+    secret = ("config set-context a --password x", "config set-context a --header X=1", "stop a\x1b")
+    for line in ("info", *secret, "get plugins", "patch connector a -s pin=4711", "info"):
         command_history.add(path, line)
-    assert command_history.load(path) == ["get plugins", "info"]
+    assert command_history.load(path) == ["get plugins", "patch connector a -s pin=[hidden]", "info"]
+    assert "4711" not in path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_bytes(b"\xff")
     assert command_history.load(path) == []

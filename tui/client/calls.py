@@ -30,6 +30,17 @@ class ApiCall(NamedTuple):
         return self.path == "/metrics"
 
     @property
+    def config(self) -> dict[str, Json]:
+        """The config that the request sends, of a PATCH the changed keys; empty if it sends none."""
+        path = self.path.partition("?")[0]
+        if not isinstance(self.body, dict):
+            return {}
+        if path.endswith(("/config", "/config/validate")):
+            return self.body
+        config = self.body.get("config")
+        return config if isinstance(config, dict) else self.body if path == "/connectors" else {}
+
+    @property
     def changes(self) -> bool:
         return self.method != "GET" and not self.path.endswith(("/config/validate", "/offsets/resolve", "/preview"))
 

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tui.errors import BadRequest, NotFound, ServerError
+from tui.errors import Refused
 
 if TYPE_CHECKING:
     from tui.client.answer_types import KeyAnswer
 
 
+_UNKNOWN_PLUGIN = (400, 404)  # the statuses by which workers say that they do not have a plugin
+ASK_AGAIN = 10.0  # seconds after which a plugin that the worker did not have or define is asked for again
+
+
 class PasswordKeys:
     """Reads the definitions of each plugin once; `read` is `Connect.plugin_config` (KIP-769)."""
 
-    def __init__(self, read: Callable[[str], Awaitable[Iterable[KeyAnswer]]]) -> None:
-        self._read = read
+    def __init__(
+        self, read: Callable[[str], Awaitable[Iterable[KeyAnswer]]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._read, self._clock = read, clock
         self._plugins: dict[str, frozenset[str]] = {}
-        self.found: set[str] = set()  # by all calls of `of`
+        self._refused_at: dict[str, float] = {}  # by plugin, without those whose definitions have been read
 
     async def of(self, *configs: Mapping[str, str] | None) -> frozenset[str]:
         """The keys that the connector classes, converters, transformations and predicates of these configs define as
-        PASSWORD: none of a plugin that the worker does not know, and all of one whose definitions it fails to give.
+        PASSWORD: none of a plugin that the worker does not have, and all of one whose definitions it refuses to give.
         Raises HeadraceError without an answer."""
-        for config in filter(None, configs):
-            for _, plugin in _plugins(config):
-                await self._learn(plugin)
-        found = {key for config in filter(None, configs) for key in self._in(config)}
-        self.found |= found
-        return frozenset(found)
+        for plugin in {plugin: None for config in filter(None, configs) for _, plugin in _plugins(config)}:
+            await self._learn(plugin)
+        return frozenset(key for config in filter(None, configs) for key in self._in(config))
 
-    def known(self, config: Mapping[str, str]) -> frozenset[str] | None:
-        """The same of the definitions that have been read; None if some are missing."""
-        if any(plugin not in self._plugins for _, plugin in _plugins(config)):
-            return None
-        return frozenset(self._in(config))
+    def hidden(self, config: Mapping[str, str]) -> frozenset[str]:
+        """The same by the definitions that have been read, without a request: all keys of the other plugins, and all
+        keys of a config that names no connector class, such as the body of a PATCH."""
+        return frozenset(self._in(config) if config.get("connector.class") else config)
+
+    def has_read(self, config: Mapping[str, str]) -> bool:
+        """Whether the definitions of all plugins of the config are known, so that `of` would ask for none."""
+        return all(plugin in self._plugins and not self._would_ask(plugin) for _, plugin in _plugins(config))
+
+    def _would_ask(self, plugin: str) -> bool:
+        refused_at = self._refused_at.get(plugin)
+        return plugin not in self._plugins if refused_at is None else self._clock() - refused_at >= ASK_AGAIN
 
     def _in(self, config: Mapping[str, str]) -> Iterator[str]:
         for prefix, plugin in _plugins(config):
@@ -44,15 +55,19 @@ class PasswordKeys:
                 yield from (key for key in config if key.startswith(prefix))
 
     async def _learn(self, plugin: str) -> None:
-        if plugin in self._plugins:
+        if not self._would_ask(plugin):
             return
         try:
             answer = await self._read(plugin)
-        except (NotFound, BadRequest):
-            answer = ()
-        except ServerError:
-            return
-        self._plugins[plugin] = frozenset(one["name"] for one in answer if one.get("type") == "PASSWORD")
+        except Refused as error:
+            self._refused_at[plugin] = self._clock()
+            if error.status in _UNKNOWN_PLUGIN:
+                self._plugins[plugin] = frozenset()
+            else:
+                self._plugins.pop(plugin, None)
+        else:
+            self._refused_at.pop(plugin, None)
+            self._plugins[plugin] = frozenset(one["name"] for one in answer if one.get("type") == "PASSWORD")
 
 
 def _plugins(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -63,12 +63,14 @@ class ConfigDraft(NamedTuple):
     def _written(self, config: Mapping[str, str], form: ConfigFormat) -> str:
         return write(shown(config, self.passwords), form)
 
-    def rebased(self, now: Mapping[str, str]) -> ConfigDraft:
-        """The same changes applied to the current config, which keeps changes of other keys by others."""
+    def rebased(self, now: Mapping[str, str], passwords: frozenset[str] = frozenset()) -> ConfigDraft:
+        """The same changes applied to the current config, which keeps changes of other keys by others. `passwords` are
+        the keys of type PASSWORD of the current config."""
         made = changes(self.base, read(self.text, self.form).config)
-        hidden = shown(now, self.passwords)
+        passwords |= self.passwords
+        hidden = shown(now, passwords)
         text = write(merged(hidden, made), self.form)
-        return self._replace(base=dict(now), text=text, original=write(hidden, self.form))
+        return self._replace(base=dict(now), text=text, original=write(hidden, self.form), passwords=passwords)
 
     def to_validate(self) -> dict[str, str]:
         """The whole config with the values behind the console's masks. Values that the worker itself masks are omitted:

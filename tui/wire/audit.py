@@ -100,13 +100,11 @@ class AuditedTransport(TransportWrapper):
         """The keys of type PASSWORD in a changed config; all its keys if the worker does not tell."""
         if not _changes_config(call):
             return frozenset()
-        body = call.body if isinstance(call.body, dict) else {}
-        given = body["config"] if call.method == "POST" and isinstance(body.get("config"), dict) else body
         old = before if isinstance(before, dict) else {}
         try:
-            return await self._password_keys.of(old, {**old, **given})
+            return await self._password_keys.of(old, {**old, **call.config})
         except HeadraceError:
-            return frozenset(old | given)
+            return frozenset(old | call.config)
 
     def _heading(self, call: ApiCall, passwords: Collection[str]) -> dict[str, Any]:
         reasons = {name: value for name, value in call.headers if name == "Headrace-Reason"}

@@ -5,7 +5,9 @@
     {"at": 4.1, "method": "PUT", "path": "/…", "error": "Conflict", "status": 409, "message": "…"}
     {"at": 0.3, "stream": "/events", "line": "data: …"}
 
-Secrets are hidden before a line is written, and headers are never recorded.
+Secrets are hidden before a line is written, and headers are never recorded. Of configs, these are the values of type
+PASSWORD, all values of plugins whose definitions the worker does not give, and all of a config without a connector
+class.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ import os
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tui import errors
 from tui.client.calls import ApiCall, Transport
+from tui.client.client import Connect
+from tui.client.password_keys import PasswordKeys
 from tui.errors import HeadraceError, NotFound, Refused, UsageError
 from tui.scrubbing import scrubbed, without_user
 from tui.wire.wrapper import TransportWrapper
@@ -34,6 +39,7 @@ class RecordingTransport(TransportWrapper):
 
     def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
         super().__init__(inner)
+        self._password_keys = PasswordKeys(Connect(inner).plugin_config)
         self._clock, self._started_at = clock, clock()
         try:
             number = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -44,23 +50,55 @@ class RecordingTransport(TransportWrapper):
         self._write({"headrace": 1, "url": without_user(self.url), "time": now})
 
     async def send(self, call: ApiCall) -> Any:
-        asked: dict[str, Any] = {"method": call.method, "path": call.path}
-        if call.body is not None:
-            asked["body"] = scrubbed(call.body)
         try:
             answer = await self.inner.send(call)
         except HeadraceError as error:
             failure = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
             status = {"status": error.status} if isinstance(error, Refused) else {}
-            self._note({**asked, **failure, **status})
+            self._note({**await self._asked(call), **failure, **status})
             raise
-        self._note({**asked, "answer": scrubbed(answer)})
+        self._note({**await self._asked(call), "answer": await self._scrubbed(answer, _part(call))})
         return answer
+
+    async def _asked(self, call: ApiCall) -> dict[str, Any]:
+        body = {} if call.body is None else {"body": await self._scrubbed(call.body, _part(call))}
+        return {"method": call.method, "path": call.path, **body}
+
+    async def _scrubbed(self, value: Any, part: str = "") -> Any:
+        """The value without secrets; `part` is the key under which another value would contain it."""
+        with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden
+            await self._password_keys.of(*_configs(value))
+        return self._without_secrets(value, part)
+
+    def _without_secrets(self, value: Any, part: str = "") -> Any:
+        return scrubbed(self._without_passwords(value, part))
+
+    def _without_passwords(self, value: Any, key: str = "") -> Any:
+        """The value with its configs scrubbed, by the definitions that have been read."""
+        if isinstance(value, list):
+            return [self._without_passwords(one) for one in value]
+        if not isinstance(value, Mapping):
+            return value
+        if _is_config(value, key):
+            return scrubbed(value, passwords=self._password_keys.hidden(value))
+        definition = value.get("definition")
+        if isinstance(definition, Mapping) and definition.get("type") == "PASSWORD":  # of an answer to a validation
+            return {**value, "value": scrubbed(value.get("value"), passwords=("value",))}
+        return {name: self._without_passwords(one, str(name)) for name, one in value.items()}
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         async for line in self.inner.lines(path, last_id, lasting):
-            self._note({"stream": path, "line": _scrubbed_line(line)})
+            self._note({"stream": path, "line": self._scrubbed_line(line)})
             yield line
+
+    def _scrubbed_line(self, line: str) -> str:
+        field, colon, data = line.partition(":")
+        if field != "data" or not colon:
+            return line
+        try:
+            return "data: " + json.dumps(self._without_secrets(json.loads(data)))
+        except ValueError:
+            return line
 
     def _note(self, entry: dict[str, Any]) -> None:
         self._write({"at": round(self._clock() - self._started_at, 3), **entry})
@@ -77,14 +115,30 @@ class RecordingTransport(TransportWrapper):
         await super().close()
 
 
-def _scrubbed_line(line: str) -> str:
-    field, colon, data = line.partition(":")
-    if field != "data" or not colon:
-        return line
-    try:
-        return "data: " + json.dumps(scrubbed(json.loads(data)))
-    except ValueError:
-        return line
+def _part(call: ApiCall) -> str:
+    """The last part of the path: `config` for requests whose body or answer is a config."""
+    return call.path.partition("?")[0].removesuffix("/validate").rpartition("/")[2]
+
+
+def _is_config(value: Mapping[str, Any], key: str) -> bool:
+    """Whether the value is a config, given the key that contains it: it names a connector class, or is flat as those
+    of tasks and the body of a PATCH."""
+    if isinstance(value.get("connector.class"), str):
+        return True
+    return key == "config" and not any(isinstance(part, Mapping | list) for part in value.values())
+
+
+def _configs(value: Any) -> Iterator[Mapping[str, str]]:
+    """The configs in the value that name a connector class."""
+    if isinstance(value, Mapping):
+        if isinstance(value.get("connector.class"), str):
+            yield value
+        else:
+            for part in value.values():
+                yield from _configs(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _configs(part)
 
 
 class ReplayTransport:

@@ -26,3 +26,20 @@ from tui.scrubbing import scrubbed_line
 )
 def test_a_typed_line_is_shown_without_its_secrets(line: str, shown: str) -> None:
     assert scrubbed_line(line) == shown
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("patch connector a -s pin=4711 -r x", "patch connector a -s pin=[hidden] -r x"),
+        ("patch connector a -spin=4711 --set=salt=4711", "patch connector a -spin=[hidden] --set=salt=[hidden]"),
+        ("patch connector a --set 'pin=47 11' -s=a=4711", "patch connector a --set pin=[hidden] -s=a=[hidden]"),
+        ("patch connector a -s -s=4711 -s a.token=4711", "patch connector a -s -s=[hidden] -s a.token=[hidden]"),
+        ("patch connector a -s pin=${file:/a:b}", "patch connector a -s pin=${file:/a:b}"),
+        ("config set-context p --header X=4711 --client-config=a=4711",
+         "config set-context p --header X=[hidden] --client-config=a=[hidden]"),
+        ("patch logger root -l INFO -s cluster", "patch logger root -l INFO -s cluster"),
+    ],
+)  # fmt: skip
+def test_values_of_settings_are_hidden_whatever_their_key(line: str, shown: str) -> None:
+    assert scrubbed_line(line, settings=True) == shown

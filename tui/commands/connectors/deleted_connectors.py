@@ -13,6 +13,7 @@ from tui.commands.result import Result, Table, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation
 from tui.config import history
 from tui.config.history import ConfigEntry
+from tui.config.secrets import is_masked
 from tui.errors import Conflict, HeadraceError
 from tui.formatting import counted
 from tui.model import Offset
@@ -97,6 +98,8 @@ class UndoDelete(ChangingCommand):
     def _config(self, entry: ConfigEntry) -> dict[str, str]:
         found = history.as_before(entry, {})
         given = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
+        if masks := [key for key, value in given.items() if is_masked(value)]:
+            raise HeadraceError(f"{', '.join(masks)}: this is a mask, not a value", f"set it with -s {masks[0]}=…")
         if missing := [key for key in found.missing if key not in given and key not in self.removes]:
             example = " ".join(f"-s {key}=…" for key in missing)
             raise HeadraceError(

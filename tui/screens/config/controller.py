@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
 from textual.content import Content
@@ -28,9 +29,8 @@ class ConfigPage(Protocol):
     drafts: dict[str, ConfigDraft]  # edited texts, by connector
     validator: Validator
 
-    @property
-    def hidden(self) -> frozenset[str]:
-        """Keys whose values are never shown."""
+    def hidden_in(self, one: ConfigDraft) -> frozenset[str]:
+        """Keys of a draft whose values are never shown."""
 
     @property
     def editor(self) -> TextArea: ...
@@ -60,6 +60,8 @@ class ConfigController:
         if not one.review().read.problems:
             validator.want(one.to_validate())
             await validator.ask()
+        with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden
+            await self.services.password_keys.of(one.to_validate())
         found = one.review(validator.validation)
         if found.errors:
             first = found.errors[0]
@@ -75,13 +77,13 @@ class ConfigController:
 
     def _question(self, one: ConfigDraft, made: tuple[ConfigChange, ...], connector: Connector) -> Dialog:
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
-        body = words.question(made, self.page.hidden, connector.state)
+        body = words.question(made, self.page.hidden_in(one), connector.state)
         return Dialog(
             f"change the config of {one.name}{where}?", body, "apply", danger=self.services.profile.production
         )
 
     async def _send(self, one: ConfigDraft, edit: ConfigEdit) -> None:
-        hidden, operations = self.page.hidden, self.services.operations
+        hidden, operations = self.page.hidden_in(one), self.services.operations
         self.page.editor.read_only = True
         try:
             line = script_line(edit, hidden)
@@ -90,12 +92,14 @@ class ConfigController:
         except HeadraceError as error:
             self._refused(one, error)
         else:
-            self.page.applied(one.name, words.applied(done, edit.changes))
+            self.page.applied(one.name, words.applied(done, edit.changes, hidden))
         finally:
             self.page.editor.read_only = False
 
     def _refused(self, one: ConfigDraft, error: HeadraceError) -> None:
         """Keeps the text. If the config was changed meanwhile, the text is compared with the current config."""
+        hidden = self.page.hidden_in(one)
         if isinstance(error, ChangedMeanwhile):
-            self.page.drafts[one.name] = self.page.drafts[one.name].rebased(error.now)
-        self.page.refused(one.name, words.refused(error, self.page.hidden))
+            hidden |= self.services.password_keys.hidden(error.now)
+            self.page.drafts[one.name] = self.page.drafts[one.name].rebased(error.now, hidden)
+        self.page.refused(one.name, words.refused(error, hidden))

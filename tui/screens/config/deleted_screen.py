@@ -284,7 +284,8 @@ class DeletedScreen(SplitPage):
             self.say(f"cancelled: restore {name}")
             return
         found = self.deletions.get(name)
-        secret = found.passwords if isinstance(found, Deletion) else ()
+        secret = found.passwords if isinstance(found, Deletion) else frozenset[str]()
+        secret |= self.services.password_keys.hidden(self._config(name))  # edits may name further plugins
         self._busy = True
         self.services.do(self._restore(command, scrubbed_line(script_line(command, secret))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar
 
@@ -33,6 +34,7 @@ from tui.widgets.pager import Pager
 
 REVIEW_DELAY = 0.08  # seconds from the last key to the review
 VALIDATE_DELAY = 0.25  # seconds from the review to the validation by the worker
+NOT_READ = "definitions not read: values are hidden"
 BROAD = 110  # columns from which documentation is shown beside the keys
 
 
@@ -62,7 +64,8 @@ class ConfigPane(Pane):
     def __init__(self, services: ClusterServices, id: str = "config") -> None:
         super().__init__(services, id)
         self.drafts: dict[str, ConfigDraft] = {}
-        self._asked_for_keys: set[str] = set()
+        self._reading: set[str] = set()  # connectors whose definitions are being read
+        self._asked_for: dict[str, Mapping[str, str] | None] = {}  # the config last asked for; None without an answer
         self._checking: Timer | None = None
         self.validator = Validator(lambda: self.services.connect, self.review)
         self.controller = ConfigController(services, self)
@@ -101,14 +104,17 @@ class ConfigPane(Pane):
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Keys whose values are never shown: all, until the definitions of the config's plugins are known."""
-        config = self.connector.config if self.connector is not None else {}
-        known = self.services.password_keys.known(config)
-        return frozenset(config) if known is None else known
+        """Keys whose values are never shown: all of a plugin until its definitions have been read."""
+        return frozenset() if self.connector is None else self.services.password_keys.hidden(self.connector.config)
+
+    def hidden_in(self, one: ConfigDraft) -> frozenset[str]:
+        """The same for a draft, which may name further plugins."""
+        keys = self.services.password_keys
+        return self.hidden | keys.hidden(one.base) | keys.hidden(one.to_validate())
 
     @property
     def _knows_passwords(self) -> bool:
-        return self.connector is not None and self.services.password_keys.known(self.connector.config) is not None
+        return self.connector is not None and self.services.password_keys.has_read(self.connector.config)
 
     def take_focus(self) -> None:
         (self.editor if self.is_editing else self.reading.grid).focus()
@@ -119,8 +125,11 @@ class ConfigPane(Pane):
         self.tell(None)
 
     def fetch(self) -> None:
-        if self.connector is not None and not (self.reading.keys and self._knows_passwords):
-            self.services.do(self._read_keys(self.connector))
+        one = self.connector
+        if one is None or one.name in self._reading or (self.reading.keys and self._knows_passwords):
+            return
+        self._reading.add(one.name)
+        self.services.do(self._read_keys(one))
 
     async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
         await self._read_keys(one)
@@ -129,14 +138,29 @@ class ConfigPane(Pane):
 
     async def _read_keys(self, one: Connector) -> None:
         keys = await self.services.keys_of(one.cls)
-        with suppress(HeadraceError):  # all values remain masked
+        self._asked_for[one.name] = None
+        with suppress(HeadraceError):  # the values remain masked
             await self.services.password_keys.of(one.config)
-        self._asked_for_keys.add(one.name)
+            self._asked_for[one.name] = one.config
+        self._reading.discard(one.name)
         if one.name == self.name_shown:
             self.reading.keys = keys
-            self.draw()
+            self._tell_whether_read()
+            self._put()
+
+    def _tell_whether_read(self) -> None:
+        if not self._knows_passwords:
+            self.say(NOT_READ, "warn")
+        elif self._status_text == NOT_READ:
+            self.unsay()
 
     def draw(self) -> None:
+        one = self.connector
+        if one is not None and not self._knows_passwords and self._asked_for.get(one.name) != one.config:
+            self._fetch_soon()  # for example, a plugin was added while the page is open
+        self._put()
+
+    def _put(self) -> None:
         if self.connector is not None and not self.is_editing:
             self.reading.put(self.connector.config, self.hidden)
 
@@ -165,7 +189,7 @@ class ConfigPane(Pane):
         if self.connector is None:
             return
         knows_all = self.reading.keys and self._knows_passwords
-        if not knows_all and self.connector.name not in self._asked_for_keys:
+        if not knows_all and self.connector.name not in self._asked_for:
             # passwords must be known before the text is shown
             self.services.do(self._read_keys_and_edit(self.connector, key))
             return
@@ -174,7 +198,8 @@ class ConfigPane(Pane):
             kept = draft.of(self.name_shown, self.connector.config, self.hidden)
         else:
             moved = kept.base != self.connector.config
-            kept = kept.rebased(self.connector.config) if moved and not kept.review().read.problems else kept
+            if moved and not kept.review().read.problems:
+                kept = kept.rebased(self.connector.config, self.hidden)
             since = ", compared with the current config" if moved else ""
             self.say(f"restored your text{since}; F5 starts over")
         self.validator.forget()
@@ -233,7 +258,13 @@ class ConfigPane(Pane):
 
     def _validate(self, one: ConfigDraft) -> None:
         if self.is_editing and self.drafts.get(self.name_shown) is one:
-            self.services.do(self.validator.ask())
+            self.services.do(self._ask_worker(one))
+
+    async def _ask_worker(self, one: ConfigDraft) -> None:
+        """Validates the newest text, and reads the definitions of the plugins that this one names."""
+        with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden
+            await self.services.password_keys.of(one.to_validate())
+        await self.validator.ask()
 
     def review(self) -> None:
         """Marks problems in their lines; shows the difference and the documentation of the key under the cursor."""
@@ -244,7 +275,7 @@ class ConfigPane(Pane):
         if self.validator.settled and not found.errors and not found.read.problems:
             self.clear_warning()
         self.editor.mark_all(found.problems)
-        text = words.review(found, self.hidden, not self.validator.settled, self.validator.trouble)
+        text = words.review(found, self.hidden_in(one), not self.validator.settled, self.validator.trouble)
         line = self.editor.cursor_location[0] + 1
         here = next((key for key, place in found.read.places.items() if place.line == line), "")
         if here:

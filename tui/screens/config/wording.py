@@ -95,7 +95,7 @@ def question(made: Sequence[ConfigChange], passwords: Collection[str], state: st
     return Content("\n").join(lines)
 
 
-def applied(done: ConfigApplied, made: Sequence[ConfigChange]) -> Content:
+def applied(done: ConfigApplied, made: Sequence[ConfigChange], passwords: Collection[str] = ()) -> Content:
     keys = ", ".join(change.key for change in made)
     parts: list[Part] = [("✓ applied", "bold $success"), f"  {visible(keys)}"]
     if not done.patched:
@@ -103,7 +103,7 @@ def applied(done: ConfigApplied, made: Sequence[ConfigChange]) -> Content:
             ("\nthis worker does not support PATCH: the whole config was sent, with the changes", "$text-muted")
         )
     if done.differing:
-        parts += [("\nthe config read back differs: ", "bold $warning"), diff(done.differing)]
+        parts += [("\nthe config read back differs: ", "bold $warning"), diff(done.differing, passwords)]
     if done.trouble:
         parts.append((f"\ncould not be read back: {visible(done.trouble)}", "$warning"))
     return Content.assemble(*parts)

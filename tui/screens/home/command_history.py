@@ -1,4 +1,5 @@
-"""The history of typed commands, kept across sessions; lines that may contain a secret are left out."""
+"""The history of typed commands, kept across sessions, without the values of `--set`; lines that may contain another
+secret are left out."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tui.scrubbing import scrubbed_line
 from tui.user_folders import state_folder
 
 MAX_LINES = 200
-_SECRET = re.compile(r"pass|secret|token|credential|key", re.IGNORECASE)
+_SECRET = re.compile(r"pass|secret|token|credential|key|--header|--client-config", re.IGNORECASE)
 
 
 def file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -22,7 +24,7 @@ def file(environ: Mapping[str, str] = os.environ) -> Path:
 def load(path: Path) -> list[str]:
     """The stored lines, oldest first; empty if the file cannot be read."""
     with suppress(OSError, UnicodeDecodeError):
-        return path.read_text("utf-8").splitlines()[-MAX_LINES:]
+        return [scrubbed_line(line, settings=True) for line in path.read_text("utf-8").splitlines()[-MAX_LINES:]]
     return []
 
 
@@ -30,6 +32,7 @@ def add(path: Path, line: str) -> None:
     """Adds a line and keeps those that other sessions have added. An error in writing does not affect the command."""
     if _SECRET.search(line) or not line.isprintable():
         return
+    line = scrubbed_line(line, settings=True)
     with suppress(OSError):
         lines = [*(one for one in load(path) if one != line), line][-MAX_LINES:]
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

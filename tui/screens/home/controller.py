@@ -95,7 +95,7 @@ class HomeController:
             return
         if command is None:
             return
-        line = scrubbed_line(line)  # it is shown, logged and copied
+        line = scrubbed_line(line, settings=True)  # it is shown, logged and copied
         sends = command.changes and not command.values.get("dry_run")
         if not (sends and self.home.is_refused(command.verb)) and self.home.may_send(command.changes):
             self.home.do(self._run(command, line))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from shlex import quote
 
 from tui.client.calls import ApiCall
-from tui.commands.base import Command, execute
+from tui.commands.base import Command, CommandContext, execute
 from tui.commands.cluster.workers import EachWorker
 from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
@@ -101,13 +102,15 @@ class OperationRunner:
             result = await execute(command, context)
         except HeadraceError as error:
             if operation:
-                operation.calls += [masked(call, context.password_keys.found) for call in calls]
+                operation.calls += _masked(calls, context)
                 self.operations.failed(operation, error_line(error))
             else:
                 self.say(error_line(error), "bad")
             return None
         if operation:
-            operation.calls += [masked(call, context.password_keys.found) for call in calls]
+            with suppress(HeadraceError):  # values of the plugins whose definitions are missing are masked
+                await context.password_keys.of(*(call.config for call in calls if call.changes))
+            operation.calls += _masked(calls, context)
             self._close(operation, result)
             self._follow(command, result)
         self.connection.store.refresh()
@@ -133,6 +136,11 @@ class OperationRunner:
                     action.name, outcome.name, goal=action.goal, lines=(line,), doing=action.doing
                 )
                 self.operations.accepted(operation)
+
+
+def _masked(calls: list[ApiCall], context: CommandContext) -> list[ApiCall]:
+    """The calls as the operations log shows them, by the definitions that the context has read."""
+    return [masked(call, context.password_keys.hidden(call.config)) for call in calls]
 
 
 def summary(outcomes: tuple[TargetOutcome, ...]) -> str:
