@@ -110,6 +110,8 @@ def test_offsets_of_an_earlier_connector_are_not_restored(run: Any, created: int
         "/connectors/a/config/history": {"history": [deletion, creation]},
         "/connectors/a/offsets/history": {"history": [offsets]},
     }
+    (refused,) = run("undo delete a -s pin=[hidden] -y", here).outcomes
+    assert "this is a mask" in refused.message and not here.changes
     run("undo delete a -y", here)
     (body,) = here.changes
     assert body.get("initial_offsets", []) == ([OFFSET] if restored else [])
