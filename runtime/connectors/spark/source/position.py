@@ -42,7 +42,10 @@ class RowPosition:
                 f"not {unknown[0]!r}"
             )
         if (_ROWS in offset) is not (_SPOOL in offset):
-            raise ConnectError(f"{_ROWS!r} and {_SPOOL!r} in an offset of SparkSource need each other")
+            raise ConnectError(
+                f"{_ROWS!r} and {_SPOOL!r} in an offset of SparkSource need each other. "
+                f"{repeat_advice(_number(offset, _BATCH, 0))}"
+            )
         checkpoint = offset.get(_CHECKPOINT)
         if not _is_name(checkpoint):
             raise ConnectError(
@@ -64,6 +67,14 @@ class RowPosition:
         """The position as a source offset."""
         found: dict[str, Any] = {_CHECKPOINT: self.checkpoint, _BATCH: self.batch}
         return {**found, _ROWS: self.rows, _SPOOL: self.spool} if self.rows else found
+
+
+def repeat_advice(batch: int) -> str:
+    """How to read a batch again of which a part has been sent. Without its rows alone, the offset would say that the
+    whole batch has been sent."""
+    if batch == 0:
+        return "To read batch 0 again, reset the offset"
+    return f"To read batch {batch} again, remove {_ROWS!r} and {_SPOOL!r} and set {_BATCH!r} to {batch - 1}"
 
 
 def source_partition(source_name: str) -> dict[str, str]:

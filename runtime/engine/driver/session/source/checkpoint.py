@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from runtime.connectors.spark.source.position import repeat_advice
 from runtime.engine.driver.session.hadoop_folder import HadoopFolder
 
 _QUERY, _SPOOL, _COMMITTED = "query", "spool", "committed"
@@ -81,7 +82,7 @@ class SourceCheckpoint:
             if not self._is_complete(batch, spool):
                 raise CheckpointError(
                     f"The rows of batch {batch} in the spool {spool} no longer exist, so reading cannot continue "
-                    "within it. Set the offset to a whole batch: remove 'rows' and 'spool'"
+                    f"within it. {repeat_advice(batch)}"
                 )
             self._resumed = (batch, spool)
         done = batch - 1 if rows else batch

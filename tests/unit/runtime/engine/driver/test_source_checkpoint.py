@@ -88,8 +88,12 @@ def test_rows_of_a_batch_without_their_marker_are_not_complete(tmp_path: Path) -
     assert found.spooled(8) == "s1"
     Path(found.place, "spool/8/s1/_SUCCESS").unlink()
     assert found.spooled(8) is None
-    with pytest.raises(CheckpointError, match="rows of batch 8 in the spool s1 no longer exist"):
+    advice = "To read batch 8 again, remove 'rows' and 'spool' and set 'batch' to 7"
+    with pytest.raises(CheckpointError, match=f"rows of batch 8 in the spool s1 no longer exist.*{advice}"):
         found.rewind(8, 10, "s1", streaming=True)
+    found.rewind(7, 0, "", streaming=True)  # as advised
+    assert _numbers(Path(found.place, "query/offsets")) == [5, 6, 7, 8]
+    assert _numbers(Path(found.place, "query/commits")) == [5, 6, 7], "Spark repeats batch 8"
     found.rewind(8, 0, "", streaming=True)
 
 
