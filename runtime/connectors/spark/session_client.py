@@ -38,7 +38,7 @@ _FIRST_DELAY, _MAX_DELAY = 0.5, 30.0  # seconds between two attempts
 
 def retry_delay(attempt: int) -> float:
     """Seconds between an attempt, counted from 1, and the next one."""
-    return min(_FIRST_DELAY * 2.0 ** (attempt - 1), _MAX_DELAY)
+    return min(_FIRST_DELAY * 2.0 ** min(attempt - 1, 10), _MAX_DELAY)
 
 
 class SparkRequestError(ConnectError):

@@ -18,7 +18,7 @@ from runtime.engine.driver.session.formats import format_name
 from runtime.engine.driver.session.frames import selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
-from runtime.engine.driver.session.server import Request, SessionCaller
+from runtime.engine.driver.session.server import CHECK_INTERVAL, Request, SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_errors import FailureKind, described, kind_of
 from runtime.engine.driver.session.spark_session import SharedSession
@@ -27,9 +27,12 @@ from runtime.engine.driver.session.targets import staged_batches, write_directly
 
 _log = logging.getLogger(__name__)
 
+HasGone = Callable[[], bool]
+"""Whether the task of a request has closed its connection."""
+
 
 class TaskGoneError(Exception):
-    """The task has ended while its batch was being written."""
+    """The task has ended while its request was being executed."""
 
 
 class SessionOperations:
@@ -39,10 +42,13 @@ class SessionOperations:
         self._session, self._streams = session, streams
         self._changed = threading.Condition()
         self._busy: set[str] = set()  # ids of batches
-        self._operations: dict[str, Callable[[Request], Any]] = {
+        self._batch_operations: dict[str, Callable[[Request, HasGone], Any]] = {
+            "write": self._write,
             "publish": self._publish,
             "discard": self._discard,
             "resolve": self._resolve,
+        }
+        self._operations: dict[str, Callable[[Request], Any]] = {
             "schema": self._schema,
             "probe": self._probe,
             "check": self._check,
@@ -56,14 +62,15 @@ class SessionOperations:
             return self._streams.next(caller.connection, request)
         context = self._session.context
         context.setJobGroup(caller.group, f"{request['connector']}: {request['op']}", True)
-        if request["op"] == "write":
-            return self._write(request, caller.has_gone)
+        if (operation := self._batch_operations.get(request["op"])) is not None:
+            return operation(request, caller.has_gone)
         return self._operations[request["op"]](request)
 
     def must_complete(self, request: Request) -> bool:
-        """True for a batch whose fate is known: a connector that is stopped or deleted now would keep committed rows
-        from the readers, or leave others that offsets altered later could make look as if they had been committed."""
-        return request["op"] in ("publish", "discard")
+        """True for batches whose fate is known: a connector that is stopped or deleted now would keep committed rows
+        from the readers, or leave others that offsets altered later could make look as if they had been committed.
+        Such a request ends early only while it waits: for another one, or for its next attempt."""
+        return request["op"] in ("publish", "discard", "resolve")
 
     def cancel(self, group: str) -> None:
         """Cancel the jobs of a job group."""
@@ -73,9 +80,9 @@ class SessionOperations:
         """The task has closed its connection."""
         self._streams.close(connection)
 
-    def _write(self, request: Request, has_gone: Callable[[], bool]) -> dict[str, Any]:
+    def _write(self, request: Request, has_gone: HasGone) -> dict[str, Any]:
         """Write or stage the rows of a batch. The answer has the seconds."""
-        with self._alone(request["id"]):
+        with self._alone(request["id"], has_gone):
             started = time.monotonic()
             self._write_alone(request)
             if request["staging"] and has_gone():  # the next task may have looked for staged batches before
@@ -84,11 +91,13 @@ class SessionOperations:
             return {"seconds": round(time.monotonic() - started, 3)}
 
     @contextlib.contextmanager
-    def _alone(self, batch: str) -> Iterator[None]:
+    def _alone(self, batch: str, has_gone: HasGone) -> Iterator[None]:
         """Wait for other requests for the batch: an earlier attempt, or one of a task that has ended, whose jobs are
-        being cancelled."""
+        being cancelled. TaskGoneError if the own task ends meanwhile, since the threads for requests are few."""
         with self._changed:
-            self._changed.wait_for(lambda: batch not in self._busy)
+            while not self._changed.wait_for(lambda: batch not in self._busy, CHECK_INTERVAL):
+                if has_gone():
+                    raise TaskGoneError(f"The task has ended while batch {batch} was in use by another request")
             self._busy.add(batch)
         try:
             yield
@@ -107,16 +116,16 @@ class SessionOperations:
         else:
             write_directly(frame, target)
 
-    def _publish(self, request: Request) -> None:
-        with self._alone(request["batch"]):
-            self._publish_batch(self._staged(request), request["batch"], request["retries"])
+    def _publish(self, request: Request, has_gone: HasGone) -> None:
+        with self._alone(request["batch"], has_gone):
+            self._publish_batch(self._staged(request), request["batch"], request["retries"], has_gone)
 
-    def _publish_batch(self, staged: StagedBatches, batch: str, retries: int) -> None:
-        """Publish a batch, again after an error for which that may help. The task's next batch waits meanwhile: Delta
-        relies on the order."""
+    def _publish_batch(self, staged: StagedBatches, batch: str, retries: int, has_gone: HasGone) -> None:
+        """Publish a batch, again after an error for which that may help, as long as the task exists. The task's next
+        batch waits meanwhile: Delta relies on the order."""
         for attempt in count(1):
             try:
-                if not staged.publish(batch):
+                if not staged.publish(batch) and attempt == 1:  # a failed attempt may have published it
                     _log.warning(
                         "Batch %s, whose offsets have been committed, is no longer staged: another task has published "
                         "it, or it was removed together with the target", batch
@@ -127,24 +136,32 @@ class SessionOperations:
                     raise
                 delay = retry_delay(attempt)
                 _log.warning("Cannot publish batch %s; next attempt in %g s: %s", batch, delay, described(error))
-                time.sleep(delay)
+                if not _waited(delay, has_gone):
+                    _log.warning("Batch %s is published when its connector starts again: its task has ended", batch)
+                    raise TaskGoneError(f"The task of batch {batch} has ended") from error
 
-    def _discard(self, request: Request) -> None:
-        with self._alone(request["batch"]):
+    def _discard(self, request: Request, has_gone: HasGone) -> None:
+        with self._alone(request["batch"], has_gone):
             self._staged(request).discard(request["batch"])
 
-    def _resolve(self, request: Request) -> dict[str, Any]:
-        """Publish or discard what earlier runs have left. `live`: batches of this run, which are left alone."""
+    def _resolve(self, request: Request, has_gone: HasGone) -> dict[str, Any]:
+        """Publish or discard what earlier runs have left. `live`: batches of this run, which are left alone. After the
+        end of the task batches are only published: the next task may have committed others since, which these
+        positions do not include."""
         positions = [StartPosition(*position) for position in request["positions"]]
         staged = self._staged(request)
         done: dict[bool, list[str]] = {True: [], False: []}
         for batch in staged.batches():
             if batch in request["live"] or staged.is_committed(batch, request["task"], positions) is None:
                 continue
-            with self._alone(batch):
-                committed = bool(staged.is_committed(batch, request["task"], positions))
+            with self._alone(batch, has_gone):
+                committed = staged.is_committed(batch, request["task"], positions)
+                if committed is None or batch not in staged.batches():  # published or discarded by another request
+                    continue
                 if committed:
-                    self._publish_batch(staged, batch, request["retries"])
+                    self._publish_batch(staged, batch, request["retries"], has_gone)
+                elif has_gone():
+                    continue
                 else:
                     staged.discard(batch)
                 done[committed].append(batch)
@@ -177,6 +194,16 @@ class SessionOperations:
 
     def _staged(self, request: Request) -> StagedBatches:
         return staged_batches(self._session.get(), request["staging"], request["target"], request["connector"])
+
+
+def _waited(seconds: float, has_gone: HasGone) -> bool:
+    """Wait. False, early, if the task ends meanwhile."""
+    end = time.monotonic() + seconds
+    while not has_gone():
+        if (left := end - time.monotonic()) <= 0:
+            return True
+        time.sleep(min(left, CHECK_INTERVAL))
+    return False
 
 
 def _arrow_schema(schema: Any) -> bytes:

@@ -43,7 +43,16 @@ def test_attempts_to_write_a_batch_follow_each_other(monkeypatch: pytest.MonkeyP
 
 def _attempt(operations: SessionOperations, batch: str) -> None:
     with contextlib.suppress(OSError):
-        operations._write({"id": batch, "staging": ""}, lambda: False)
+        operations._write({"id": batch, "staging": ""}, _exists)
+
+
+def _exists() -> bool:
+    """As `has_gone`, of a task that exists."""
+    return False
+
+
+def _has_gone() -> bool:
+    return True
 
 
 class StagedInMemory(StagedBatches):
@@ -84,10 +93,40 @@ def test_a_batch_that_was_written_for_a_task_that_has_gone_is_discarded(
     staged = StagedInMemory()
     monkeypatch.setattr(operations, "_staged", lambda request: staged)
     monkeypatch.setattr(operations, "_write_alone", lambda request: staged.stage(request["id"], None, {}))
-    operations._write({"id": "0-a", "staging": "files"}, lambda: False)
+    operations._write({"id": "0-a", "staging": "files"}, _exists)
     with pytest.raises(TaskGoneError):
-        operations._write({"id": "0-b", "staging": "files"}, lambda: True)
+        operations._write({"id": "0-b", "staging": "files"}, _has_gone)
     assert staged.staged == ["0-a"]
+
+
+def test_a_task_that_has_gone_does_not_wait_for_other_requests(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    staged = StagedInMemory("0-a")
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    monkeypatch.setattr(module, "CHECK_INTERVAL", 0.01)
+    request = {"batch": "0-a", "retries": 2, "task": 0, "positions": [["t", 0, 5, "0-a"]], "live": []}
+    with operations._alone("0-a", _exists):
+        for operation in (operations._publish, operations._discard, operations._resolve):
+            with pytest.raises(TaskGoneError, match="batch 0-a was in use"):
+                operation(request, _has_gone)
+    assert (staged.staged, staged.published) == (["0-a"], [])
+    operations._publish(request, _has_gone)
+    assert staged.published == ["0-a"]
+
+
+def test_a_publication_is_not_repeated_for_a_task_that_has_gone(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    staged = StagedInMemory("0-a", failures=9)
+    gone = iter([False, False, True])  # during the second delay
+    monkeypatch.setattr(module, "retry_delay", lambda attempt: attempt - 1.0)
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    monkeypatch.setattr(module, "CHECK_INTERVAL", 0.01)
+    with pytest.raises(TaskGoneError):
+        operations._publish({"batch": "0-a", "retries": 8}, lambda: next(gone))
+    assert staged.failures == 7
+    assert "Batch 0-a is published when its connector starts again" in caplog.text
 
 
 def test_a_publication_is_repeated(
@@ -96,24 +135,43 @@ def test_a_publication_is_repeated(
     staged = StagedInMemory("0-a", failures=4)
     monkeypatch.setattr(operations, "_staged", lambda request: staged)
     with pytest.raises(OSError, match="not now"):
-        operations._publish({"batch": "0-a", "retries": 2})
-    operations._publish({"batch": "0-a", "retries": 2})
+        operations._publish({"batch": "0-a", "retries": 2}, _exists)
+    operations._publish({"batch": "0-a", "retries": 2}, _exists)
     assert staged.published == ["0-a"]
-    assert "no longer staged" not in caplog.text
     staged.discard("0-a")
-    operations._publish({"batch": "0-a", "retries": 2})
+    staged.failures = 1  # after the batch was published
+    operations._publish({"batch": "0-a", "retries": 2}, _exists)
+    assert "no longer staged" not in caplog.text
+    operations._publish({"batch": "0-a", "retries": 2}, _exists)
     assert "Batch 0-a, whose offsets have been committed, is no longer staged" in caplog.text
 
 
 def test_batches_of_earlier_runs_are_published_or_discarded(
     operations: SessionOperations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    staged = StagedInMemory("0-a", "0-b", "0-incomplete", "1-incomplete", "1-other", "0-live", failures=1)
+    staged = StagedInMemory("0-a", "0-b", "0-incomplete", "1-incomplete", "1-other", "0-live")
     monkeypatch.setattr(operations, "_staged", lambda request: staged)
     positions = [["t", 0, 5, "0-a"]]
-    answer = operations._resolve({"task": 0, "positions": positions, "live": ["0-live"], "retries": 1})
+    request = {"task": 0, "positions": positions, "live": ["0-live"], "retries": 1}
+    assert operations.must_complete({"op": "resolve", **request})
+    assert operations._resolve(request, _has_gone) == {"published": ["0-a"], "discarded": []}
+    staged.failures = 1
+    answer = operations._resolve(request, _exists)
     assert answer == {"published": ["0-a"], "discarded": ["0-b", "0-incomplete"]}
     assert staged.staged == ["0-a", "1-incomplete", "1-other", "0-live"]
+
+
+def test_batches_that_others_have_published_meanwhile_are_not_reported(
+    operations: SessionOperations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    staged = StagedInMemory("0-a", "0-incomplete")
+    listed = iter([staged.batches(), ["0-incomplete"], []])
+    monkeypatch.setattr(staged, "batches", lambda: next(listed))
+    monkeypatch.setattr(operations, "_staged", lambda request: staged)
+    request = {"task": 0, "positions": [["t", 0, 5, "0-a"]], "live": [], "retries": 1}
+    assert operations._resolve(request, _exists) == {"published": [], "discarded": []}
+    assert staged.published == []
+    assert "no longer staged" not in caplog.text
 
 
 class _Writer:

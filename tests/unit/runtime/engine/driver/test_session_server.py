@@ -107,6 +107,11 @@ def test_a_publication_is_completed_without_its_task(serve: Callable[..., Sessio
     assert (gone, cancelled) == ([False, True], [])
 
 
+@pytest.mark.parametrize(("attempt", "seconds"), [(1, 0.5), (2, 1.0), (6, 16.0), (7, 30.0), (5000, 30.0)])
+def test_the_delay_between_attempts_is_limited(attempt: int, seconds: float) -> None:
+    assert session_client.retry_delay(attempt) == seconds
+
+
 def test_other_processes_are_refused(serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch) -> None:
     client = serve(lambda group, request: None)
     monkeypatch.setattr(server, "is_below", lambda pid, ancestor: False)
