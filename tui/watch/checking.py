@@ -67,7 +67,7 @@ def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float, with_u
     findings = []
     for rule in rules:
         level = Level.CRITICAL if rule.severity == CRITICAL else Level.WARNING
-        unknown = []
+        unknown: dict[str, list[str]] = {}  # connectors by the error, if there was one
         for one in seen:
             if not rule.covers(one.connector.name):
                 continue
@@ -75,12 +75,18 @@ def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float, with_u
             if verified.holds:
                 findings.append(Finding(level, one.connector.name, verified.text))
             elif verified.holds is None:
-                unknown.append(one.connector.name)
-        if unknown and with_unknown:
-            of = unknown[0] if len(unknown) == 1 else f"{len(unknown)} connectors"
-            findings.append(Finding(Level.UNKNOWN, "", f"{rule.when.subject} of {of} is not reported by this cluster"))
+                unknown.setdefault(verified.text, []).append(one.connector.name)
+        if with_unknown:
+            texts = [unknown_text(rule.when.subject, names, error) for error, names in unknown.items()]
+            findings += [Finding(Level.UNKNOWN, "", text) for text in texts]
     worst_first = sorted(dict.fromkeys(findings), key=lambda one: (_ORDER.index(one.level), one.connector))
     return Report(len(seen), tuple(worst_first))
+
+
+def unknown_text(subject: str, names: Sequence[str], error: str = "") -> str:
+    """Says that a subject of these connectors is unknown, because of an error or since the cluster never reports it."""
+    of = names[0] if len(names) == 1 else f"{len(names)} connectors"
+    return f"{subject} of {of} is unknown: {error}" if error else f"{subject} of {of} is not reported by this cluster"
 
 
 def _words(one: Finding) -> str:

@@ -31,10 +31,12 @@ class Observation(NamedTuple):
     stalled: tuple[int, ...] | None = None  # tasks
     expires_at: float | None = None  # seconds since 1970, of the offsets of a stopped sink
     knows_expiry: bool = False  # False: `expires_at` None means that the cluster does not report it
+    lag_error: str = ""  # why the lag could not be read from the brokers
 
 
 class Verified(NamedTuple):
-    """Whether a condition holds; None if the cluster does not report what it needs. `text` describes what was seen."""
+    """Whether a condition holds; None if the cluster does not report what it needs. `text` describes what was seen, or
+    is the error, if there was one."""
 
     holds: bool | None
     text: str = ""
@@ -78,7 +80,7 @@ class Condition(NamedTuple):
         if one.connector.type != "sink" or (one.lag is None and not one.connector.running):
             return Verified(False)
         return (
-            Verified(None)
+            Verified(None, one.lag_error)
             if one.lag is None
             else Verified(one.lag > self.limit, f"lag {one.lag:,} > {self.limit:,.0f}")
         )

@@ -17,6 +17,7 @@ from tui.watch.conditions import Observation
 if TYPE_CHECKING:
     from tui.model import Connector
     from tui.offsets.brokers import Brokers
+    from tui.offsets.group_lag import GroupLag
 
 SNAPSHOT_TIMEOUT = 15.0  # seconds
 FAILURE_WINDOW = 5.0  # seconds between two observations that a single failure rate needs
@@ -86,12 +87,10 @@ class Observer:
         from tui.offsets.group_lag import of_sinks
 
         lags = of_sinks(brokers, [one.connector for one in seen if one.connector.type == "sink"])
-        known = {name: found.lag for name, found in lags.items() if not isinstance(found, HeadraceError)}
-        if not known:
-            for found in lags.values():
-                if isinstance(found, Unreachable):
-                    raise found
-        return [one._replace(lag=known.get(one.connector.name)) for one in seen]
+        without_answer = [found for found in lags.values() if isinstance(found, Unreachable)]
+        if without_answer and len(without_answer) == len(lags):
+            raise without_answer[0]
+        return [_measured(one, lags.get(one.connector.name)) for one in seen]
 
     async def _with_expiry(self, seen: list[Observation], subjects: Collection[str]) -> list[Observation]:
         return [await self._expiry(one) for one in seen] if "expires" in subjects else seen
@@ -100,6 +99,12 @@ class Observer:
         if one.connector.type != "sink" or one.connector.state != "STOPPED":
             return one
         return with_expiry(one, await expiry_of(self._connect, one.connector.name))
+
+
+def _measured(one: Observation, found: GroupLag | HeadraceError | None) -> Observation:
+    if found is None:
+        return one
+    return one._replace(lag_error=str(found)) if isinstance(found, HeadraceError) else one._replace(lag=found.lag)
 
 
 async def expiry_of(connect: Connect, name: str) -> Mapping[str, Json] | None:

@@ -12,7 +12,7 @@ from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result
 from tui.commands.targets import is_glob, matches
 from tui.errors import HeadraceError, UsageError
-from tui.watch.checking import Finding, Level, Report, check
+from tui.watch.checking import Finding, Level, Report, check, unknown_text
 from tui.watch.conditions import Observation, condition
 from tui.watch.incidents import IncidentChange, Incidents
 from tui.watch.notifying import Notifier, report_of, text_of
@@ -130,6 +130,7 @@ class Watch(_ByRules):
         subjects = {rule.when.subject for rule in incidents.rules}
         deadline = None if self.lasting is None else context.clock() + self.lasting
         trouble = ""
+        unknown: set[str] = set()
         while True:
             try:
                 seen = await observer.observe(subjects)
@@ -142,7 +143,11 @@ class Watch(_ByRules):
                     context.narrate(f"cannot observe the cluster; its incidents are kept: {trouble}")
             else:
                 trouble = ""
-                changes = incidents.observe(self._wanted(seen), time.time())
+                wanted = self._wanted(seen)
+                changes = incidents.observe(wanted, time.time())
+                before, unknown = unknown, _unknown_lag(wanted)
+                for text in sorted(unknown - before):
+                    context.narrate(text)
             for change in changes:
                 printed.append(self._report(context, change))
                 notifier.notify(change)
@@ -157,6 +162,15 @@ class Watch(_ByRules):
         text = text_of(change, context.profile.label)
         context.emit(report, self.output or "table", (now[11:19], report["event"], change.rule.title, text))
         return report
+
+
+def _unknown_lag(seen: Sequence[Observation]) -> set[str]:
+    """A text for each error for which the lag of running sinks is unknown."""
+    names: dict[str, list[str]] = {}
+    for one in seen:
+        if one.lag_error and one.connector.running:
+            names.setdefault(one.lag_error, []).append(one.connector.name)
+    return {unknown_text("lag", found, error) for error, found in names.items()}
 
 
 def _observer(context: CommandContext) -> Observer:

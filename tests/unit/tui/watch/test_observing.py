@@ -1,0 +1,107 @@
+"""Connectors of workers that do not report lag: it is read from the brokers, which may refuse it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncGenerator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.console_transports import InMemory
+from tests.unit.tui.scripted import expanded, status
+from tui.client.calls import ApiCall, drive
+from tui.client.client import Connect
+from tui.commands.base import CommandContext, execute
+from tui.commands.result import Result
+from tui.contexts.contexts_file import ContextsFile
+from tui.contexts.profiles import Profile
+from tui.errors import HeadraceError, NotFound, Unreachable
+from tui.script.grammar import parse
+
+REFUSED = "the brokers kafka:9092: Broker: Group authorization failed"
+
+
+class ApacheWorker(InMemory):
+    """Answers the list of connectors; has no events."""
+
+    def __init__(self, *statuses: Any) -> None:
+        self._answer = expanded(*statuses)
+
+    async def send(self, call: ApiCall) -> Any:
+        return self._answer
+
+    async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
+        if path:
+            raise NotFound("HTTP 404 Not Found", 404)
+        yield ""
+
+
+class AnsweringBrokers:
+    """Brokers that answer for each group with its committed offset in the partition 0 of t, whose end is 9, or with an
+    error."""
+
+    def __init__(self, answers: dict[str, int | HeadraceError]) -> None:
+        self._answers = answers
+
+    def committed(self, groups: Iterable[str]) -> dict[str, Any]:
+        found = {group: self._answers[group.removeprefix("connect-")] for group in groups}
+        return {group: one if isinstance(one, HeadraceError) else {("t", 0): one} for group, one in found.items()}
+
+    def ends_or_errors(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return dict.fromkeys(places, 9)
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | HeadraceError]:
+    """What the brokers answer for each connector."""
+    found: dict[str, int | HeadraceError] = {}
+    monkeypatch.setattr("tui.offsets.brokers.brokers", lambda servers, client: AnsweringBrokers(found))
+    monkeypatch.setattr("tui.offsets.group_lag.topic_filter", lambda config: lambda topic: True)
+    return found
+
+
+def run(line: str, *statuses: Any) -> tuple[Result, list[str]]:
+    """The result of a command, and its messages to the user."""
+    narrated: list[str] = []
+    profile = Profile("http://memory:8083", "memory", bootstrap="kafka:9092")
+    context = CommandContext(
+        lambda: Connect(ApacheWorker(*statuses)), profile=lambda: profile,
+        profiles=ContextsFile(Path("/nowhere/c.toml")), read=str, narrate=narrated.append,
+        clock=itertools.count().__next__,
+    )  # fmt: skip
+    command = parse(line)
+    assert command is not None
+    return drive(execute(command, context)), narrated
+
+
+def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(
+    answers: dict[str, int | HeadraceError],
+) -> None:
+    answers |= {"a": HeadraceError(REFUSED), "b": HeadraceError(REFUSED)}
+    sinks = [status(name, kind="sink") for name in "ab"]
+    result, _ = run("check -c 'lag > 5'", *sinks)
+    assert (result.exit_code, result.text) == (
+        3, f"HEADRACE UNKNOWN - lag of 2 connectors is unknown: {REFUSED} | connectors=2 critical=0 warning=0"
+    )  # fmt: skip
+    result, _ = run("check -c failed -c 'lag > 5'", *sinks, status("c", tasks=("FAILED",)))
+    assert result.exit_code == 2
+    assert f"UNKNOWN: lag of 2 connectors is unknown: {REFUSED}" in result.text
+    answers["a"] = 2
+    result, _ = run("check -c 'lag > 5'", *sinks)
+    assert result.exit_code == 2
+    assert result.text.startswith(f"HEADRACE CRITICAL - a lag 7 > 5; lag of b is unknown: {REFUSED} |")
+
+
+def test_watch_says_once_why_the_lag_is_unknown(answers: dict[str, int | HeadraceError]) -> None:
+    answers |= {"a": 9, "b": HeadraceError(REFUSED), "c": HeadraceError(REFUSED)}
+    _, narrated = run("watch -c 'lag > 5' --every 1s --for 4s", *(status(name, kind="sink") for name in "abc"))
+    assert narrated[1:] == [f"lag of 2 connectors is unknown: {REFUSED}"]
+
+
+def test_brokers_that_do_not_answer_are_an_error(answers: dict[str, int | HeadraceError]) -> None:
+    answers |= {"a": Unreachable("the brokers kafka:9092: no answer within 20 s")}
+    result, _ = run("check -c 'lag > 5'", status("a", kind="sink"))
+    assert result.exit_code == 3
+    assert "no answer within 20 s" in result.text
