@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,6 +18,7 @@ from tui import session
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Contexts, Profile
 from tui.screens.config.deleted_screen import DeletedScreen
+from tui.screens.contexts import diff_screen
 from tui.screens.contexts.diff_screen import DiffScreen
 from tui.screens.contexts.promote_screen import PromoteScreen
 
@@ -80,6 +83,36 @@ def prod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Profile]:
 def screen(seen: Console) -> PromoteScreen:
     assert isinstance(seen.app.screen, PromoteScreen)
     return seen.app.screen
+
+
+async def test_offsets_are_read_once_and_only_where_the_cursor_rests(
+    prod: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, timers = list[Any](), list[Mock]()
+
+    async def read_offsets(*sides: Any) -> None:
+        reads.append(sides)
+        await asyncio.Event().wait()
+
+    def set_timer(*arguments: Any, **more: Any) -> Mock:
+        timers.append(Mock())
+        return timers[-1]
+
+    monkeypatch.setattr(diff_screen, "read_offsets", read_offsets)
+    async with recorded(120, 40) as seen:
+        await seen.sees("orders-log")
+        await seen.press("equals_sign")
+        await seen.until(lambda: reads, "the first row")
+        shown = seen.app.screen
+        assert isinstance(shown, DiffScreen)
+        shown._read_current()
+        await seen.pilot.pause()
+        assert len(reads) == 1, "it is being read"
+        monkeypatch.setattr(shown, "set_timer", set_timer)
+        await seen.press("j", "j", "j")
+        assert [timer.stop.called for timer in timers] == [True, True, False]
+        shown._read_current()
+        await seen.until(lambda: len(reads) == 2, "the row on which the cursor rests")
 
 
 @sizes

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.timer import Timer
+from textual.worker import Worker
 
 from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.comparing import read_configs, read_offsets
@@ -70,6 +72,8 @@ class DiffScreen(SplitPage, FilteredPage):
         self.marked: set[str] = set()
         self.is_mapped = self.shows_equal = self.is_unified = False
         self.is_whole = not names
+        self._resting: Timer | None = None
+        self._reader: Worker[None] | None = None  # reads the offsets of the row that is its name
 
     def on_mount(self) -> None:
         self.grid.marks = self.marked
@@ -87,7 +91,7 @@ class DiffScreen(SplitPage, FilteredPage):
 
     async def _read(self) -> None:
         self.grid.empty = f"reading the connectors of {self.other.label}…"
-        self.offsets.clear()
+        self._forget_offsets()
         self.say("reading", "busy")
         try:
             self.here = await read_configs(self.services.connect)
@@ -108,12 +112,28 @@ class DiffScreen(SplitPage, FilteredPage):
         self._read_current()
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
-        self.set_timer(REST, self._read_current)
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = self.set_timer(REST, self._read_current)
 
     def _read_current(self) -> None:
+        """Reads the offsets of the row under the cursor; a read for another row is cancelled."""
         key = self.grid.current
-        if key in self.differences and key not in self.offsets:
-            self.run_worker(self._read_offsets(key), group="offsets", exclusive=True, exit_on_error=False)
+        if key not in self.differences or key in self.offsets or self._is_read(key):
+            return
+        self._reader = self.run_worker(
+            self._read_offsets(key), name=key, group="offsets", exclusive=True, exit_on_error=False
+        )
+
+    def _is_read(self, key: str) -> bool:
+        """Whether the offsets of this row are being read."""
+        reader = self._reader
+        return reader is not None and reader.name == key and not (reader.is_cancelled or reader.is_finished)
+
+    def _forget_offsets(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()  # it may read the connector to which another mapping leads
+        self.offsets.clear()
 
     async def _read_offsets(self, key: str) -> None:
         one = self.differences[key]
@@ -232,7 +252,7 @@ class DiffScreen(SplitPage, FilteredPage):
         self.is_mapped = not self.is_mapped
         self.say("compared after the mapping of config.toml" if self.is_mapped else "compared without a mapping")
         self._compare()
-        self.offsets.clear()
+        self._forget_offsets()
         self.draw()
         self._read_current()
 
