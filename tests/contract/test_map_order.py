@@ -6,11 +6,13 @@ import random
 import string
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 
 from tests.support.broker import unique
 from tests.support.connect import SOURCE, Connect
+from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 LETTERS = string.ascii_letters + ".-_ü日"
@@ -26,6 +28,20 @@ def configs(seed: int) -> Iterator[dict[str, str]]:
         items = list(config.items())
         chance.shuffle(items)
         yield dict(items)
+
+
+def emptied(worker: WorkerProcess) -> Connect:
+    """The worker without the connectors that other tests have left."""
+    connect = Connect(worker)
+
+    def is_empty() -> bool:
+        names = connect.ask("GET", "/connectors")
+        for name in names:
+            connect.request("DELETE", f"/connectors/{quote(name, safe='')}")
+        return not names
+
+    wait_until(is_empty, what="all connectors deleted", every=0.2)
+    return connect
 
 
 @contextmanager
@@ -51,11 +67,11 @@ def created(connect: Connect, prefix: str) -> Iterator[dict[str, list[list[str]]
 
 @pytest.mark.slow
 def test_keys_have_the_order_of_javas_maps(our_connect: WorkerProcess, java_connect: WorkerProcess) -> None:
-    prefix, ours, javas = unique("order"), Connect(our_connect), Connect(java_connect)
+    prefix, ours, javas = unique("order"), emptied(our_connect), emptied(java_connect)
     with created(ours, prefix) as here, created(javas, prefix) as there:
         assert here == there
         lists = ours.ask("GET", "/connectors"), javas.ask("GET", "/connectors")
-        if set(lists[0]) == set(lists[1]) == there.keys():  # the order depends on the size of the map
-            assert lists[0] == lists[1]
-            expanded = "/connectors?expand=info"
-            assert list(ours.ask("GET", expanded)) == list(javas.ask("GET", expanded))
+        assert set(lists[0]) == set(lists[1]) == there.keys(), "the order depends on the size of the map"
+        assert lists[0] == lists[1]
+        expanded = "/connectors?expand=info"
+        assert list(ours.ask("GET", expanded)) == list(javas.ask("GET", expanded))

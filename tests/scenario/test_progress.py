@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -155,11 +156,13 @@ async def test_the_next_record_behind_markers_is_found_without_the_clients_backo
     topic = broker.create_topic()
     transactions.open_transaction(broker.bootstrap, topic, (b"k", b"aborted")).abort_transaction(20)
     positions, seconds = Positions({"bootstrap.servers": broker.bootstrap}), []
-    for _ in range(5):
+    for _ in range(9):
         started = time.monotonic()
         assert await positions.next_records({(topic, 0): 0}, "read_committed") == {(topic, 0): None}
         seconds.append(time.monotonic() - started)
-    assert min(seconds) < 1
+    quickest = min(seconds)  # long on a busy machine, as the others are
+    assert quickest < 1
+    assert statistics.median(seconds) < quickest + 0.7, "most requests have waited"
 
 
 def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(

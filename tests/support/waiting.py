@@ -9,6 +9,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+MAX_LOAD = 4.0
+"""The largest factor by which the load of the machine scales time limits."""
+
+MAX_SCALED = 120.0
+"""Seconds beyond which time limits are not scaled: what takes longer hangs, and pytest's own limit is near."""
+
 
 def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = "", every: float = 0.03) -> T:
     """The first truthy result of `condition`; AssertionError after the time limit, with `what` and the last result.
@@ -33,17 +39,17 @@ def is_over(started: float, timeout: float) -> bool:
 
 
 def allowed(seconds: float) -> float:
-    """A time limit of an idle machine, scaled by the load of this one, at most fourfold: on a busy machine nothing is
-    wrong with a worker that starts in a minute."""
-    return seconds * min(max(1.0, _load()), 4.0)
+    """A time limit of an idle machine, scaled by the load of this one, at most fourfold and to at most MAX_SCALED: on a
+    busy machine nothing is wrong with a worker that starts in a minute."""
+    return max(seconds, min(seconds * _load(), MAX_SCALED))
 
 
 def soon(seconds: float = 10.0) -> float:
-    """The given seconds, scaled by the load of the machine; at least doubled, since the load is an average of the last
-    minute."""
+    """The given seconds, scaled by the load of the machine, at most fourfold; at least doubled, since the load is an
+    average of the last minute."""
     return seconds * max(2.0, _load())
 
 
 def _load() -> float:
-    """Processes that run or could run, for each processor."""
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
+    """Processes that run or could run, for each processor, at most MAX_LOAD."""
+    return min(os.getloadavg()[0] / (os.cpu_count() or 1), MAX_LOAD)

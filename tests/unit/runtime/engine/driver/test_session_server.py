@@ -82,7 +82,7 @@ def test_jobs_of_a_task_that_has_gone_are_cancelled_and_its_rows_removed(
     assert started.wait(30)
     client.close()
     assert cancelled.wait(30)
-    wait_until(lambda: not rows.exists(), 5, "rows removed")
+    wait_until(lambda: not rows.exists(), 30, "rows removed")
 
 
 def test_a_publication_is_completed_without_its_task(serve: Callable[..., SessionClient]) -> None:
@@ -93,17 +93,17 @@ def test_a_publication_is_completed_without_its_task(serve: Callable[..., Sessio
     def operate(caller: SessionCaller, request: Mapping[str, Any]) -> None:
         gone.append(caller.has_gone())
         started.set()
-        assert may_end.wait(10)
+        assert may_end.wait(30)
         gone.append(caller.has_gone())
         done.set()
 
     client = serve(operate, cancelled.append)
     client.send(lambda: {"publish": "batch"})
-    assert started.wait(5)
+    assert started.wait(30)
     client.close()
     assert not may_end.wait(3 * server.CHECK_INTERVAL)
     may_end.set()
-    assert done.wait(5)
+    assert done.wait(30)
     assert (gone, cancelled) == ([False, True], [])
 
 
