@@ -146,7 +146,7 @@ def test_a_dedicated_slot_gets_a_pod_of_its_size(tmp_path: Path, broker: KafkaBr
         connect.wait(name, "RUNNING", ["RUNNING"], 300)
         memory = {pod["metadata"]["name"]: _memory(pod) for pod in namespace.pods()}
         assert memory.pop(_pod_of(connect, name)) == "700Mi", "480 MB of heap and 220 MB"
-        assert [*memory.values()] == ["864Mi"], "480 MB of heap and Spark's default overhead"
+        assert "864Mi" in memory.values(), "480 MB of heap and Spark's default overhead"
         connect.ask("DELETE", f"/connectors/{name}")
         wait_until(lambda: [_memory(pod) for pod in namespace.pods()] == ["864Mi"], 240, "one executor")
 
