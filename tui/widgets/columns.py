@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 GAP = 2  # cells between columns
 MINOR = 6  # the rank from which columns are dropped so that the texts of the first column are not cut
+LEAST = 4  # cells that are left of a column
 LONG = 64  # cells of the first column for which minor columns are dropped
 
 
@@ -54,8 +55,11 @@ def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) ->
             more = min(spare, max(0, wanted.get(column.key, 0) - widths[column.key]))
             widths[column.key] += more
             spare -= more
-    if spare < 0 and shown:  # no column can be dropped: the first one shrinks
-        widths[shown[0].key] = max(4, widths[shown[0].key] + spare)
+    growing = [column for column in shown if column.grows] or shown[:1]
+    for column in reversed(growing):  # none can be dropped any more: the last ones shrink
+        less = min(max(0, -spare), max(0, widths[column.key] - LEAST))
+        widths[column.key] -= less
+        spare += less
     return [(column, widths[column.key]) for column in shown]
 
 

@@ -41,3 +41,9 @@ def test_a_column_becomes_narrow_to_keep_an_important_one() -> None:
     assert widths({"tasks": 14}, 42, NAME, narrow, LAST) == {"name": 20, "tasks": 8, "last": 10}
     assert widths({"tasks": 14}, 40, NAME, narrow, LAST._replace(rank=3)) == {"name": 20, "tasks": 14}
     assert widths({"tasks": 14}, 30, NAME, narrow, LAST) == {"name": 20, "tasks": 8}
+
+
+def test_columns_that_grow_are_cut_if_none_can_be_dropped() -> None:
+    columns = (Column("mark", " ", 1), Column("origin", "ORIGIN", 18, grows=True), NAME)
+    assert widths({"origin": 12, "name": 40}, 40, *columns) == {"mark": 1, "origin": 18, "name": 17}
+    assert widths({"origin": 12, "name": 40}, 20, *columns) == {"mark": 1, "origin": 11, "name": 4}
