@@ -192,7 +192,7 @@ def test_events_of_either_worker_cover_the_group(
         (tmp_path / f"{names[-1]}.in").write_text("one\n")
         group.connect.source(names[-1], str(tmp_path / f"{names[-1]}.in"), topic)
     group.wait_running(names)
-    assert {group.worker_of(name) for name in names} == set(pair)
+    wait_until(lambda: {group.worker_of(name) for name in names} == set(pair), 60, "connectors on both workers")
     for follower in followers:
         wait_until(partial(_has_states_and_progress, follower, names), 30, "states and progress of all connectors")
     for name in names:

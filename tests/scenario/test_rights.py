@@ -384,7 +384,7 @@ async def test_a_connector_uses_its_own_offset_topic_with_its_own_principal(secu
             [("TOPIC", own, "READ")], CONNECTOR
         )  # from a topic in use: Java's task fails at its next start
         with pytest.raises(OffsetTopicUnusable, match=f"User:connector is not authorized to READ topic {own}"):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(100):
                 while True:
                     await offsets.read_to_end("c")
         secured.grant([("TOPIC", own, "READ")], CONNECTOR)

@@ -156,10 +156,9 @@ def test_a_transaction_that_only_the_task_can_end_is_not_delayed_until_kafka_abo
         transactional_id=unique("t"), transaction_boundary="connector", producer_shared=False,
     )  # fmt: skip
     producer = {"transactional.id": spec.transactional_id, "transaction.timeout.ms": int(timeout * 1000)}
-    task = RunningTask(replace(spec, producer={**spec.producer, **producer}))
     ends = TopicEnds(broker.bootstrap, topic)
-    wait_until(lambda: ends.written() > 0)
     begun = time.monotonic()
+    task = RunningTask(replace(spec, producer={**spec.producer, **producer}))
     wait_until(lambda: ends.committed() > Transactional.size, 30)
     assert time.monotonic() - begun > timeout / 4, "delayed at first"
     time.sleep(0.5)
