@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui.errors import HeadraceError, Unreachable, UsageError
@@ -94,10 +95,13 @@ class Brokers:
         found: dict[Key, Any] = {}
         for key, future in futures.items():
             try:
-                found[key] = self._request(lambda _, future=future: future.result(self._timeout))  # type: ignore[misc]  # a default binds the loop variable
+                found[key] = self._request(partial(self._result, future))
             except HeadraceError as error:
                 found[key] = error
         return found
+
+    def _result(self, future: Future[Any], _: AdminClient) -> Any:
+        return future.result(self._timeout)
 
     def _request(self, request: Callable[[AdminClient], Any]) -> Any:
         client = self._connected()

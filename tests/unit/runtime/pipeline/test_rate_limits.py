@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -130,6 +131,10 @@ def test_a_source_keeps_within_its_limit_until_it_is_lifted(
     assert [value for _, value in records(broker, topic)] == lines()
 
 
+def _has_sent_parts(broker: KafkaBroker, topic: str, bulky: Any) -> bool:
+    return bool(bulky.commits) and count(broker.bootstrap, topic) > 3.5 * bulky.size
+
+
 def test_a_large_poll_is_spread_and_the_task_is_told_of_commits_between_polls(broker: KafkaBroker, bulky: Any) -> None:
     """The task may discard what it has polled when commit() is called, so that nothing may be held back then."""
     for _ in range(10):  # until the task is stopped between the parts of a poll
@@ -137,7 +142,7 @@ def test_a_large_poll_is_spread_and_the_task_is_told_of_commits_between_polls(br
         topic = broker.create_topic()
         spec = file_source(broker, Path("unused"), topic, task_class=f"{HERE}:Bulky", limit=RateLimit(records=300))
         task = RunningTask(spec)
-        wait_until(lambda: bulky.commits and count(broker.bootstrap, topic) > 3.5 * bulky.size, 60)  # noqa: B023
+        wait_until(partial(_has_sent_parts, broker, topic, bulky), 60)
         task.stop(QUICK)
         sent = [message.timestamp()[1] for message in messages(broker, topic)]
         if len(sent) % bulky.size:
