@@ -13,13 +13,14 @@ MAX_LINE = 128 * 1024 * 1024  # bytes
 class Lines:
     """Consecutive lines of a file without their endings, as bytes, and their positions."""
 
-    __slots__ = ("_positions", "_sizes", "start", "texts")
+    __slots__ = ("_end", "_positions", "_sizes", "start", "texts")
 
     def __init__(self, texts: list[bytes], start: int, sizes: Sequence[int] | None = None) -> None:
         """`start`: the position before the first line. `sizes`: the bytes of each line with its ending; by default
         every ending is one line feed."""
         self.texts, self.start, self._sizes = texts, start, sizes
         self._positions: list[int] | None = None
+        self._end: int | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -27,9 +28,10 @@ class Lines:
     @property
     def end(self) -> int:
         """The position after the last line."""
-        if self._sizes is not None:
-            return self.start + sum(self._sizes)
-        return self.start + sum(map(len, self.texts)) + len(self.texts)
+        if self._end is None:
+            size = sum(map(len, self.texts)) + len(self.texts) if self._sizes is None else sum(self._sizes)
+            self._end = self.start + size
+        return self._end
 
     def position(self, index: int) -> int:
         """The position after a line. Usually only that after the last line is needed."""
@@ -70,7 +72,7 @@ class LineBuffer:
         if cut == 0 and not (self._rest and self._rest[-1].endswith(b"\r")):
             self._keep(block)
             return Lines([], self.position)
-        whole = b"".join([*self._rest, block[:cut]])
+        whole = b"".join([*self._rest, memoryview(block)[:cut]])
         self._rest, self._rest_size = [], 0
         lines = _split(whole, self.position)
         self.position += len(whole)

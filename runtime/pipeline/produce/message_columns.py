@@ -1,8 +1,9 @@
-"""Messages with timestamps or headers as columns."""
+"""Messages as columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, overload
 
 from runtime.api.data.columns import Column, ConstantColumn
@@ -42,7 +43,15 @@ class MessageColumns(Sequence[dict[str, Any]]):
             message["headers"] = headers
         return message
 
-    def arguments(self) -> Iterator[tuple[bytes | None, bytes | None, int, Any]]:
-        """Value, key, timestamp and headers of each message, as produce() takes them: the timestamp 0 is the time of
-        sending."""
-        return zip(self.values, self.keys, (time or 0 for time in self.times), self.headers, strict=True)
+    @property
+    def plain(self) -> bool:
+        """Whether no message has a timestamp or headers."""
+        return all(type(column) is ConstantColumn and column.value is None for column in (self.times, self.headers))
+
+    def arguments(self, values: Iterator[bytes | None], callbacks: Iterable[Any]) -> list[Iterable[Any]]:
+        """The arguments of produce() after the topic, by position, for each message; the timestamp 0 is the time of
+        sending. `values`: an iterator over the column of values."""
+        arguments = [values, self.keys, repeat(-1), callbacks]
+        if not self.plain:
+            arguments += [repeat(None), (time or 0 for time in self.times), self.headers]
+        return arguments

@@ -77,7 +77,7 @@ class SlotProducer:
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None
-        self.produce, self.produce_batch = self.client.produce, self.client.produce_batch
+        self.produce = self.client.produce
         self.flush = self.client.flush
 
     def share(self) -> Share:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Protocol
 
+from runtime.api.data.columns import ConstantColumn
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import is_denial, principal, with_write_topic
 from runtime.pipeline.produce.acks import Delivery
@@ -90,36 +93,48 @@ class Sender:
             give_up = self.wait(give_up)
             self._meanwhile()
 
-    def send(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> None:
-        """Queue messages without headers and timestamps in one call."""
-        give_up = None
-        while True:
-            self._control.check()
-            messages = self._queue(topic, messages, delivery)
-            if not messages:
-                self._producer.poll(0)
-                return
-            give_up = self.wait(give_up)
-
-    def send_each(
+    def send(
         self,
         topic: str,
         messages: Sequence[dict[str, Any]],
         delivery: Delivery,
         each: Sequence[Skippable] | None = None,
     ) -> None:
-        """Queue messages one by one: the client's batch call supports neither headers nor timestamps. `each`: the
-        callback of each message, if they have their own."""
-        from confluent_kafka import KafkaException
-
-        callbacks: Iterable[Delivery | Skippable] = repeat(delivery, len(messages)) if each is None else each
+        """Queue messages, waiting for room where necessary. `each`: the callback of each message, if they have their
+        own."""
+        self._control.check()
+        callbacks: Sequence[Delivery | Skippable] = ConstantColumn(delivery, len(messages)) if each is None else each
         if type(messages) is MessageColumns:
             self._send_columns(topic, messages, callbacks)
-            return
-        self._control.check()
+        else:
+            self._send_messages(topic, messages, callbacks)
+        self._producer.poll(0)
+
+    def _send_columns(self, topic: str, columns: MessageColumns, callbacks: Sequence[Delivery | Skippable]) -> None:
+        """The calls are made by map(), with arguments by position: two thirds of the time of the client's batch call,
+        which takes a dictionary for each message and looks up six names in it."""
+        from confluent_kafka import KafkaException
+
+        values = iter(list(columns.values))
+        calls = map(self._producer.produce, repeat(topic), *columns.arguments(values, callbacks))
+        while True:
+            try:
+                deque(calls, maxlen=0)
+                return
+            except (BufferError, KafkaException):
+                index = len(columns) - length_hint(values) - 1
+            # Not in the except block: the client leaks the errors of refused messages, with their context, whose
+            # traceback would keep `callbacks` alive.
+            self._send_messages(topic, columns[index : index + 1], callbacks[index : index + 1])
+
+    def _send_messages(
+        self, topic: str, messages: Sequence[dict[str, Any]], callbacks: Sequence[Delivery | Skippable]
+    ) -> None:
+        from confluent_kafka import KafkaException
+
         give_up = None
         produce = self._producer.produce
-        for message, reported in zip(messages, callbacks, strict=False):
+        for message, reported in zip(messages, callbacks, strict=True):
             while True:
                 try:
                     produce(topic, on_delivery=reported, **message)
@@ -130,53 +145,12 @@ class Sender:
                 except KafkaException as error:
                     self._skip(error.args[0], topic, reported)
                     break
-        self._producer.poll(0)
-
-    def _send_columns(self, topic: str, columns: MessageColumns, callbacks: Iterable[Delivery | Skippable]) -> None:
-        """As send_each(): arguments by position take a third of the time."""
-        from confluent_kafka import KafkaException
-
-        self._control.check()
-        give_up = None
-        produce = self._producer.produce
-        for (value, key, time_ms, headers), reported in zip(columns.arguments(), callbacks, strict=False):
-            while True:
-                try:
-                    produce(topic, value, key, -1, reported, reported, time_ms, headers)
-                    break
-                except BufferError:
-                    self._control.check()
-                    give_up = self.wait(give_up)
-                except KafkaException as error:
-                    self._skip(error.args[0], topic, reported)
-                    break
-        self._producer.poll(0)
 
     def _skip(self, error: KafkaError, topic: str, reported: Delivery | Skippable) -> None:
         """The client will never accept a message: skip it, unless that fails the task."""
         self._refused(with_write_topic(error, topic))
         if not isinstance(reported, Delivery):
             reported.skipped()
-
-    def _queue(self, topic: str, messages: list[dict[str, Any]], delivery: Delivery) -> list[dict[str, Any]]:
-        """Queue messages. Returns those for which there was no room."""
-        from confluent_kafka import KafkaError
-
-        try:
-            queued = self._producer.produce_batch(topic, messages, on_delivery=delivery)
-        except BufferError:
-            return messages
-        left: list[dict[str, Any]] = []
-        if queued < len(messages):
-            for message in messages:
-                error = message.pop("_error", None)
-                if error is None:
-                    continue
-                if error.code() == KafkaError._QUEUE_FULL:
-                    left.append(message)
-                else:
-                    self._refused(with_write_topic(error, topic))
-        return left
 
     def serve(self, acks: Acks) -> None:
         """Resend messages whose request was too large, in order, each in its own request."""

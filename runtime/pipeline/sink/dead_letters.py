@@ -137,7 +137,7 @@ class DeadLetters:
             if self._delivery is None:
                 self._delivery = self._acks.begin({})
             batch = self._acks.add(size)
-            self._sender.send_each(self._topic, [fields], self._delivery)
+            self._sender.send(self._topic, [fields], self._delivery)
             if batch.size > _BATCH_BYTES:
                 self._seal()
             return batch

@@ -132,7 +132,7 @@ class AtLeastOnceDelivery:
         delivery = self._acks.begin(batch.offsets, size)
         for run in batch.runs:
             self._topics.use(run.topic)
-            if run.single:
+            if run.unreported:
                 self._acks.keep(run.messages)
             send_run(self._sender, run, delivery, self._reports)
         if self._reports is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
@@ -78,18 +77,9 @@ class SourceConversion:
         if found is None or (keys is None and batch.keyed):
             return None
         times = batch.times if self._stamps else None
-        stamped, headed = _may_have_items(times), _may_have_items(headers)
-        content = _bytes_of(found) + _bytes_of(keys)
-        if (stamped and None not in batch.times) or (headed and None not in headers):
-            columns = MessageColumns(found, keys, times, headers)
-            return [MessageRun(batch.topic, True, columns, content + _bytes_of_headers(headers))]
-        messages: list[dict[str, Any]] = [{"value": value} for value in found]
-        _add_column(messages, "key", keys)
-        if not stamped and not headed:
-            return [MessageRun(batch.topic, False, messages, content)]
-        _add_column(messages, "headers", headers)
-        _add_column(messages, "timestamp", times)
-        return [MessageRun(batch.topic, single, list(run)) for single, run in groupby(messages, _single)]
+        columns = MessageColumns(found, keys, times, headers)
+        content = _bytes_of(found) + _bytes_of(keys) + _bytes_of_headers(headers)
+        return [MessageRun(batch.topic, columns, not columns.plain, content)]
 
     def _batch_headers(self, batch: SourceBatch) -> Column:
         """The headers of each message; None for messages without headers."""
@@ -125,7 +115,7 @@ class SourceConversion:
         the messages are added to `kept`."""
         batch = MessageBatch()
         key_of, value_of, stamps = self._key.from_connect, self._value.from_connect, self._stamps
-        topic, run, append = "", MessageRun("", False), None
+        topic, run, append = "", MessageRun(""), None
         at = [Stage.KEY_CONVERTER]
         message: dict[str, Any]
         for record in records:
@@ -157,17 +147,16 @@ class SourceConversion:
                 if fixed is None:
                     continue
                 message, headers = fixed, fixed.get("headers")
-            stamped = stamps and record.timestamp is not None
-            if stamped:
+            unreported = bool(headers)
+            if stamps and record.timestamp is not None:
                 message["timestamp"] = record.timestamp
-            single = stamped or bool(headers)
+                unreported = True
             if record.kafka_partition is not None:
                 message["partition"] = record.kafka_partition
-                single = True
-            if append is None or record.topic != topic or single is not run.single:
+            if append is None or record.topic != topic or unreported is not run.unreported:
                 topic = record.topic
                 messages: list[dict[str, Any]] = []
-                run = MessageRun(topic, single, messages)
+                run = MessageRun(topic, messages, unreported)
                 batch.runs.append(run)
                 append = messages.append
             append(message)
@@ -234,11 +223,6 @@ def source_place(record: Any) -> tuple[Any, str]:
     return record, f"where source record is = {record.source_partition} at {record.source_offset}"
 
 
-def _may_have_items(column: Column | None) -> bool:
-    """Whether a column may hold values other than None."""
-    return column is not None and not (type(column) is ConstantColumn and column.value is None)
-
-
 def _bytes_of(column: Column | None) -> int:
     if column is None or type(column) is ConstantColumn:
         return len(column) * len(column.value or b"") if column is not None else 0
@@ -252,18 +236,6 @@ def _bytes_of_headers(column: Column) -> int:
     if type(column) is ConstantColumn:
         return len(column) * _bytes_of_headers([column.value]) if column.value else 0
     return sum([len(name) + len(value or b"") for headers in column if headers for name, value in headers])
-
-
-def _add_column(messages: list[dict[str, Any]], name: str, column: Column | None) -> None:
-    if column is None or not _may_have_items(column):
-        return
-    for message, item in zip(messages, column, strict=True):
-        if item is not None:
-            message[name] = item
-
-
-def _single(message: dict[str, Any]) -> bool:
-    return "headers" in message or "timestamp" in message
 
 
 def as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class MessageRun:
-    """Consecutive messages for one topic that are sent in the same way: as a batch, or one by one (`single`) because
-    they have headers, timestamps or partitions. `content`: bytes of keys and values, if known. `records`: the polled
-    record of each message, for commit_record() only."""
+    """Consecutive messages for one topic. `unreported`: some have headers or timestamps, which delivery reports lack.
+    `content`: bytes of keys, values and headers, if known. `records`: the polled record of each message, for
+    commit_record() only."""
 
     topic: str
-    single: bool
     messages: Sequence[dict[str, Any]] = field(default_factory=list)
+    unreported: bool = False
     content: int | None = None
     records: list[SourceRecord] = field(default_factory=list)
 

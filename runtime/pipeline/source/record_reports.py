@@ -89,12 +89,8 @@ class TransactionReports(RecordReports):
 
 def send_run(sender: Sender, run: MessageRun, delivery: Delivery, reports: RecordReports | None) -> None:
     """Queue the messages of a run, each with a callback of its own if the task wants reports."""
-    if reports is not None:
-        sender.send_each(run.topic, run.messages, delivery, reports.deliveries(run.records, delivery))
-    elif run.single:
-        sender.send_each(run.topic, run.messages, delivery)
-    else:
-        sender.send(run.topic, cast("list[dict[str, Any]]", run.messages), delivery)
+    each = None if reports is None else reports.deliveries(run.records, delivery)
+    sender.send(run.topic, run.messages, delivery, each)
 
 
 class RecordDelivery:

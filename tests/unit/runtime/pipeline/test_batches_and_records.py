@@ -220,7 +220,7 @@ def _sourced(
         conversion._values = None
     batch = conversion.convert(records)
     return (
-        [(r.topic, r.single, list(r.messages)) for r in batch.runs],
+        [(r.topic, message) for r in batch.runs for message in r.messages],
         batch.offsets,
         repr(batch.error),
         _counted(errors),

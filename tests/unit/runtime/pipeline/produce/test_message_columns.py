@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from runtime.api.data.columns import ConstantColumn
 from runtime.pipeline.produce.message_columns import MessageColumns
+
+
+def called(columns: MessageColumns) -> list[tuple[object, ...]]:
+    """The arguments of produce() for each message, without a callback."""
+    return list(zip(*columns.arguments(iter(columns.values), repeat(None)), strict=False))
 
 
 def test_columns_as_messages() -> None:
@@ -11,7 +18,10 @@ def test_columns_as_messages() -> None:
     expected = [{"value": b"a", "key": b"k", "timestamp": 5}, {"value": None}, {"value": b"c", "timestamp": 7}]
     assert list(columns) == expected
     assert list(columns[1:]) == expected[1:]
-    assert list(columns.arguments()) == [(b"a", b"k", 5, None), (None, None, 0, None), (b"c", None, 7, None)]
+    assert called(columns) == [
+        (b"a", b"k", -1, None, None, 5, None), (None, None, -1, None, None, 0, None),
+        (b"c", None, -1, None, None, 7, None),
+    ]  # fmt: skip
     same = MessageColumns([b"a", b"b"], None, ConstantColumn(9, 2))
     assert list(same) == [{"value": b"a", "timestamp": 9}, {"value": b"b", "timestamp": 9}]
 
@@ -20,6 +30,7 @@ def test_headers() -> None:
     headers = [("origin", b"test"), ("empty", None)]
     same = MessageColumns([b"a", b"b"], None, None, ConstantColumn(headers, 2))
     assert list(same) == [{"value": b"a", "headers": headers}, {"value": b"b", "headers": headers}]
-    assert list(same.arguments()) == [(b"a", None, 0, headers), (b"b", None, 0, headers)]
+    assert called(same) == [(value, None, -1, None, None, 0, headers) for value in (b"a", b"b")]
+    assert called(MessageColumns([b"a"], ConstantColumn(b"k", 1), None)) == [(b"a", b"k", -1, None)]
     some = MessageColumns([b"a", b"b"], None, [1, 2], [headers, None])
     assert list(some) == [{"value": b"a", "timestamp": 1, "headers": headers}, {"value": b"b", "timestamp": 2}]
