@@ -29,7 +29,7 @@ test-fast: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
-	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many)
+	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many && $(BIN)/python -m tests.bench.cluster)
 
 bench-console: setup
 	@$(BIN)/python -m tests.bench.console $(BENCH)

@@ -1,6 +1,6 @@
 """Throughput of slots on one and on two executors of a standalone Spark cluster on this machine, of one core each.
 
-python -m tests.bench.cluster [--lines 300000]
+python -m tests.bench.cluster [--lines 300000] [--dry]
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.bench import report
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import SOURCE, STRINGS, Connect
 from tests.support.spark_cluster import SparkCluster, spark_cluster
@@ -47,7 +49,9 @@ def throughput(folder: Path, broker: EmbeddedBroker, cluster: SparkCluster, exec
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=300_000, help="of each source")
+    parser.add_argument("--dry", action="store_true", help="do not write docs/benchmarks.md")
     given = parser.parse_args()
+    found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as name:
         folder = Path(name)
         for number in range(SOURCES):
@@ -59,10 +63,17 @@ def main() -> None:
             with spark_cluster(folder / "spark") as cluster:
                 for executors in (1, 2):
                     rate = throughput(folder, broker, cluster, executors, given.lines)
-                    load = Path("/proc/loadavg").read_text().split()[0]
-                    print(f"{executors} executor(s): {rate:,.0f} records/s, load average {load}", flush=True)
+                    found.append(f"| {executors} | {rate:,.0f} records/s | {report.busy()} |")
+                    print(found[-1], flush=True)
         finally:
             broker.stop()
+    if not given.dry:
+        table = "\n".join(["| executors of one core | rate | load |", "| ---: | ---: | ---: |", *found])
+        about = (
+            f"Four file sources with {given.lines:,} lines each on a standalone Spark cluster (master and two workers)"
+            f" on this machine, whose two cores the broker shares, {datetime.now(UTC):%Y-%m-%d}."
+        )
+        report.section("Spark executors", f"{about}\n\n{table}")
 
 
 if __name__ == "__main__":

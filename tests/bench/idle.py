@@ -15,6 +15,13 @@ STEPS = (0, 100, 200)
 SETTLE, WATCH = 15.0, 20.0
 
 
+def started(bench: Bench, side: str) -> dict[str, float]:
+    """MB of a worker that has been started and has run no connector."""
+    with bench.running(side, warm=False) as connect:
+        time.sleep(SETTLE)
+        return {"idle-memory-new": usage(connect.worker.pid).pss / 1e6}
+
+
 def idle(bench: Bench, connect: Connect) -> dict[str, float]:
     """For 0, 100 and 200 tasks, half of them sources and half sinks: % of a core, MB, threads, descriptors."""
     prefix, topic, file = unique("idle"), bench.topic(), bench.folder / "idle.txt"

@@ -40,6 +40,10 @@ def _starts(bench: Bench, side: str, runs: int) -> Found:
     return _medians([life.starts(bench, side) for _ in range(runs)])
 
 
+def _idle(bench: Bench, side: str, runs: int) -> Found:
+    return {**idle.started(bench, side), **_several(idle.idle, True)(bench, side, runs)}
+
+
 def _takeover(bench: Bench, side: str, runs: int) -> Found:
     return _medians([takeover.takeover(bench, side) for _ in range(runs)])
 
@@ -73,7 +77,7 @@ ROWS: dict[str, Measure] = {
     "hundred": _several(life.hundred),
     "list": _several(lambda bench, connect: {"list-1000": life.listed(bench, connect)}, True),
     "latency": _several(latency.latency),
-    "idle": _several(idle.idle, True),
+    "idle": _idle,
 }
 
 
