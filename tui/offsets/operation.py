@@ -27,6 +27,7 @@ from tui.offsets.retry import Clock, Report, Retry, is_answer_lost
 
 STOP_TIMEOUT = 90.0  # seconds
 POLL_INTERVAL = 0.25  # seconds between two requests for the state
+READ_BACKS, READ_BACK_INTERVAL = 4, 0.5  # requests for the changed offsets while they differ, and seconds between them
 Replan = Callable[[], Awaitable[tuple[OffsetChange, ...]]]
 MAX_ATTEMPTS = 3  # requests for the change itself while their answers are lost
 
@@ -208,7 +209,7 @@ class OffsetOperation:
         after, differs, left_stopped, trouble = before, tuple[OffsetChange, ...](), self.stopped, ""
         try:
             self.report("reading the offsets back")
-            after = await self.read()
+            after = await self.read_back()
             differs = differing(self.plan.changes, after)
             self.change_store.histories.add(self.pending)
             if self.stopped and verdict.certainty is Certainty.DEFINITE and not differs:
@@ -266,6 +267,17 @@ class OffsetOperation:
 
     async def read(self) -> tuple[Offset, ...]:
         return model.offsets(await self.retry.call(lambda: self.connect.offsets(self.name)))
+
+    async def read_back(self) -> tuple[Offset, ...]:
+        """The offsets after the change; read again a few times while they differ from it, since the worker that answers
+        may not have read the change from the offsets topic yet."""
+        after = await self.read()
+        for _ in range(READ_BACKS - 1):
+            if not differing(self.plan.changes, after):
+                break
+            await self.connect.sleep(READ_BACK_INTERVAL)
+            after = await self.read()
+        return after
 
     def note(self, step: ChangeStep, before: tuple[Offset, ...] | None = None) -> None:
         self.pending = advanced(self.pending, step, before)

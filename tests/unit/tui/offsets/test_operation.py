@@ -58,6 +58,7 @@ class Worker(InMemory):
         self.refuses: Callable[[ApiCall], HeadraceError | None] = lambda call: None  # instead of executing the request
         self.fails_after: Callable[[ApiCall], HeadraceError | None] = lambda call: None
         self.there = True
+        self.stale = 0  # requests that are answered with the offset before the change
         self.late = 0  # records that a running sink still commits before it stops
 
     async def send(self, call: ApiCall) -> Any:
@@ -89,7 +90,10 @@ class Worker(InMemory):
                 self.looks += 1
                 return status("s", self.state, ["RUNNING"] * (self.looks < 2 or self.state != "STOPPED"), "sink")
             case "GET", "offsets":
-                return {"offsets": [Offset(PARTITION, {"kafka_offset": self.offset}).entry()]}
+                offset = self.offset
+                if self.stale and offset == 500:
+                    offset, self.stale = 1500, self.stale - 1
+                return {"offsets": [Offset(PARTITION, {"kafka_offset": offset}).entry()]}
             case "PATCH", "offsets":
                 assert self.state == "STOPPED"
                 self.offset = call.body["offsets"][0]["offset"]["kafka_offset"]
@@ -127,6 +131,21 @@ async def apply_plan(
     worker: Worker, store: ChangeStore, notices: list[str], chosen: OffsetPlan | None = None
 ) -> OffsetsApplied:
     return await carry_out(chosen or plan(), Connect(worker), store, notices.append, worker.clock)
+
+
+async def test_an_answer_from_before_the_change_is_read_again(worker: Worker, store: ChangeStore) -> None:
+    worker.stale = 2
+    done = await apply_plan(worker, store, [])
+    assert (worker.state, worker.stale, done.differing, done.left_stopped) == ("RUNNING", 0, (), False)
+    assert done.after[0].offset == {"kafka_offset": 500}
+
+
+async def test_offsets_that_remain_different_are_reported(worker: Worker, store: ChangeStore) -> None:
+    worker.stale = 10
+    done = await apply_plan(worker, store, [])
+    assert (worker.state, worker.now < 10) == ("STOPPED", True)
+    assert done.differing == plan().changes
+    assert done.left_stopped
 
 
 @pytest.mark.parametrize("requests", [1, 4])
