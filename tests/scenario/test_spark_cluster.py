@@ -167,6 +167,8 @@ async def test_slots_of_a_decommissioned_executor_are_drained(rig: ClusterRig) -
 
 @pytest.mark.soak
 async def test_a_slot_without_a_core_is_named(rig: ClusterRig, caplog: pytest.LogCaptureFixture) -> None:
+    # A slot that is being replaced would compete for its core.
+    await until(lambda: sum(link.usable for link in rig.engine._roster.links.values()) == 2, 240)
     rig.engine.start_task(replace(task_spec("lonely"), dedicated=True))
     await until(lambda: rig.heard.has(TaskId("lonely", 0), 1, State.UNASSIGNED), 60)
     assert "slot(s) 2 have none on spark://" in rig.heard.trace(TaskId("lonely", 0), State.UNASSIGNED)
