@@ -34,3 +34,19 @@ def test_headers() -> None:
     assert called(MessageColumns([b"a"], ConstantColumn(b"k", 1), None)) == [(b"a", b"k", -1, None)]
     some = MessageColumns([b"a", b"b"], None, [1, 2], [headers, None])
     assert list(some) == [{"value": b"a", "timestamp": 1, "headers": headers}, {"value": b"b", "timestamp": 2}]
+
+
+def test_messages_as_columns() -> None:
+    headers = [("origin", b"test")]
+    messages = [
+        {"value": b"a", "partition": 3},
+        {"value": None, "key": b"k", "timestamp": 5},
+        {"value": b"c", "headers": headers},
+    ]
+    columns = MessageColumns.of(messages)
+    assert list(columns) == [messages[0], messages[1], messages[2]]
+    assert called(columns) == [
+        (b"a", None, 3, None, None, 0, None), (None, b"k", -1, None, None, 5, None),
+        (b"c", None, -1, None, None, 0, headers),
+    ]  # fmt: skip
+    assert called(MessageColumns.of([{"value": b"a"}])) == [(b"a", None, -1, None)]

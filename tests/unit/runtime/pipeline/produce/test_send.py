@@ -44,7 +44,7 @@ class Reported:
         MessageColumns(_VALUES, None, None),
         MessageColumns(_VALUES, ConstantColumn(b"k", 60), [1000 + n for n in range(60)]),
         MessageColumns(_VALUES, None, None, ConstantColumn([("origin", b"test")], 60)),
-        [{"value": value, "key": b"k"} for value in _VALUES],
+        [{"value": value, "key": b"k", "partition": 0, "timestamp": 1000} for value in _VALUES],
     ],
     ids=["plain", "timestamps", "headers", "dictionaries"],
 )
