@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import repeat
+from typing import Any
 
 from runtime.api.data.columns import ConstantColumn
 from runtime.pipeline.produce.message_columns import MessageColumns
@@ -38,7 +39,7 @@ def test_headers() -> None:
 
 def test_messages_as_columns() -> None:
     headers = [("origin", b"test")]
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"value": b"a", "partition": 3},
         {"value": None, "key": b"k", "timestamp": 5},
         {"value": b"c", "headers": headers},
