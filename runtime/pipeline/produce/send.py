@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,7 +36,6 @@ class Skippable(Protocol):
 
 
 _FULL_WAIT = 0.05  # seconds between two checks of a full queue
-_UNINTERRUPTED = 10_000  # messages, between which no other thread of the slot runs: some milliseconds
 _OVERHEAD = 64  # minimum of bytes that the client needs for a message
 
 
@@ -111,10 +110,10 @@ class Sender:
         values = iter(list(columns.values))
         # The client's batch call takes half as long again: it looks up six names in a dictionary for each message.
         calls = map(self._producer.produce, repeat(topic), *columns.arguments(values, callbacks))
-        while length_hint(values):
+        while True:
             try:
-                deque(islice(calls, _UNINTERRUPTED), maxlen=0)
-                continue
+                deque(calls, maxlen=0)
+                break
             except (BufferError, KafkaException):
                 index = len(columns) - length_hint(values) - 1
             # Not in the except block: the client leaks the errors of refused messages, with their context, whose

@@ -37,18 +37,6 @@ class Reported:
         self.skips += 1
 
 
-def test_a_batch_of_any_size_is_sent_once(broker: KafkaBroker) -> None:
-    topic, producer = broker.create_topic(), Producers().take({"bootstrap.servers": broker.bootstrap})
-    errors: list[KafkaError] = []
-    sender = Sender(producer, producer.share(), Control(False, lambda: None), 5, errors.append, lambda: None)
-    sent = [b"%d" % n for n in range(20_001)]
-    sender.send(topic, MessageColumns(sent, None, None), Acks().begin({}))
-    sender.send(topic, MessageColumns([], None, None), Acks().begin({}))
-    assert producer.flush(30) == 0
-    assert [message.value() for message in messages(broker.bootstrap, topic)] == sent
-    assert errors == []
-
-
 @pytest.mark.parametrize("own_callbacks", [False, True])
 @pytest.mark.parametrize(
     "batch",
