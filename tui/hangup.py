@@ -13,7 +13,8 @@ import threading
 
 
 def end_with_terminal(terminal: int = 0) -> None:
-    """Sends SIGHUP to this process when the terminal with this file descriptor has been closed."""
+    """Sends SIGHUP to this process when the terminal with this file descriptor has been closed. Main thread only."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, but a screen is of no use without a terminal
     threading.Thread(target=_wait, args=(terminal,), name="terminal-end", daemon=True).start()
 
 

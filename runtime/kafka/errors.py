@@ -47,6 +47,8 @@ class NotAuthorizedError(KafkaProblem):
 class ClientConfigError(KafkaProblem):
     """A client property has an invalid value; worded as in Connect."""
 
+    java_name = "org.apache.kafka.common.config.ConfigException"
+
 
 class RightMissing(BrokerUnavailable, NotAuthorizedError):
     """A topic cannot be used until a right is granted."""

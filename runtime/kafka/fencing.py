@@ -11,6 +11,8 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from runtime.kafka.clients.addresses import check_resolvable
+from runtime.kafka.clients.client_log import refusal_of
 from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
@@ -30,14 +32,15 @@ async def fence(settings: Mapping[str, Any], transactional_ids: Collection[str],
     """Fence all producers that have used these ids so far; unused ids are fenced, too. `settings` are
     librdkafka settings that reach the cluster. Safe to repeat.
 
-    BrokerUnavailable if Kafka does not answer in time, NotAuthorizedError if a right is missing, any
-    other KafkaProblem if Kafka refuses."""
+    BrokerUnavailable if Kafka does not answer in time, NotAuthorizedError if a right is missing, ClientConfigError if
+    no bootstrap server exists, any other KafkaProblem if Kafka refuses."""
     if transactional_ids:
         await asyncio.to_thread(_fence, settings, list(dict.fromkeys(transactional_ids)), within)
 
 
 def _fence(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> None:
     deadline = time.monotonic() + timeout
+    check_resolvable(str(settings["bootstrap.servers"]))
     while True:
         failed = _attempt(settings, wanted, max(deadline - time.monotonic(), 0.5))
         for transactional_id, error in failed.items():
@@ -46,6 +49,8 @@ def _fence(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> No
         if not wanted:
             return
         if time.monotonic() + _RETRY_DELAY >= deadline:
+            if (refusal := refusal_of(settings)) is not None:
+                raise KafkaProblem(f"Kafka refuses the client that fences producers: {refusal}")
             names = ", ".join(wanted)
             raise BrokerUnavailable(
                 f"Kafka did not fence producers with the transactional id {names} within {timeout:g} seconds: "

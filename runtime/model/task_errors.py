@@ -1,4 +1,4 @@
-"""The error that ends a task, so that it is placed again, without making it FAILED."""
+"""The errors that end a task, so that it is placed again, without making it FAILED."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ class TaskLostError(Exception):
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
         self.wait = wait
+
+
+class ClientFailedError(TaskLostError):
+    """The task's Kafka client has failed. The next client may fail for the same reason, so the task becomes FAILED if
+    that repeats without progress."""

@@ -27,9 +27,9 @@ class SlotHost(Protocol):
     def producers(self) -> Producers:
         """The slot's shared producers."""
 
-    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
         """Report RUNNING, PAUSED, FAILED (with trace), or UNASSIGNED (with the reason) if the task ends and is placed
-        again. A graceful end is not reported: run() returns."""
+        again. `client_failed`: the reason is its Kafka client. A graceful end is not reported: run() returns."""
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
         """Report the first record of this task for a topic."""

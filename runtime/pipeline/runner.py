@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runtime.java.errors import HostLostError
 from runtime.java.plugins.shared_host import release_objects
 from runtime.model.states import ConnectorType, State
-from runtime.model.task_errors import TaskLostError
+from runtime.model.task_errors import ClientFailedError, TaskLostError
 from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import Control, PluginCall, StoppedError
 from runtime.pipeline.task.errors import RevokedError
@@ -138,7 +138,7 @@ class TaskRunner:
         if self._must_end:
             return
         _log.error("The task is restarted: %s", error)
-        self._host.state(self._spec, State.UNASSIGNED, str(error))
+        self._host.state(self._spec, State.UNASSIGNED, str(error), isinstance(error, ClientFailedError))
         until = time.monotonic() + error.wait
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
             self._control.wait(left)

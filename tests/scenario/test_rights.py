@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from confluent_kafka.admin import AdminClient
 
 from runtime.api.errors import ConnectError, DataError
 from runtime.kafka.clients.settings import client_config, reaching_config
-from runtime.kafka.errors import GroupError, KafkaProblem, NotAuthorizedError
+from runtime.kafka.errors import BrokerUnavailable, GroupError, KafkaProblem, NotAuthorizedError
+from runtime.kafka.fencing import fence
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
@@ -339,6 +341,39 @@ def test_a_source_names_the_missing_write_right(secured: SecuredBroker) -> None:
     assert acks.error is not None
     trace = trace_of(send_failure(acks.error, own))
     assert f"WRITE on topic {topic} is not granted to User:connect" in trace
+
+
+def test_a_source_ends_when_its_credentials_are_refused(secured: SecuredBroker) -> None:
+    producer, acks = SlotProducer({**settings(secured, "producer"), "sasl.password": "wrong"}), Acks()
+    producer.produce("any", value=b"x", on_delivery=acks.begin({}))
+    acks.seal()
+
+    def refused() -> bool:
+        producer.poll(0.1)
+        return producer.fatal is not None
+
+    wait_until(refused)
+    assert producer.fatal is not None
+    failure = producer.failure(producer.fatal)
+    assert isinstance(failure, ConnectError) and "Invalid username or password" in str(failure)
+    producer.client.purge()
+
+
+def test_a_sink_ends_when_its_credentials_are_refused(secured: SecuredBroker) -> None:
+    own = {**settings(secured, "consumer"), "group.id": "any", "sasl.password": "wrong"}
+    events = Events(own)
+    with closing(make_consumer(own, lambda error, done: None, 1024, log=events.log)) as consumer:
+        consumer.subscribe(["any"])
+        with pytest.raises(ConnectError, match=r"The consumer cannot continue: .*Invalid username or password"):
+            for _ in range(200):
+                consumer.poll(0.1)
+                events.check()
+
+
+async def test_fencing_names_the_refusal_of_its_credentials(secured: SecuredBroker) -> None:
+    with pytest.raises(KafkaProblem, match=r"Kafka refuses the client .*Invalid username or password") as refused:
+        await fence({**settings(secured), "sasl.password": "wrong"}, ["any"], within=1.0)
+    assert not isinstance(refused.value, BrokerUnavailable)
 
 
 KINDS = ("admin", "consumer", "producer")

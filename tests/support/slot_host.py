@@ -29,7 +29,7 @@ class RecordingHost:
         self.lines: list[str] = []
         self.lease_over = False
 
-    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
         self.states.append(state)
         self.trace = trace or self.trace
 

@@ -62,11 +62,12 @@ def test_two_interrupts_quit(tmp_path: Path) -> None:
         assert terminal.exit_code() == 0
 
 
-def test_the_program_ends_with_its_terminal(tmp_path: Path) -> None:
-    """Also if the leader of the session survives the hangup, as make does."""
+@pytest.mark.parametrize("hangup", [":", "''"])
+def test_the_program_ends_with_its_terminal(tmp_path: Path, hangup: str) -> None:
+    """Also if the leader of the session survives the hangup, as make does, and if SIGHUP is ignored, as by nohup."""
     ended = tmp_path / "ended"
     program = shlex.join([str(Path(sys.executable).parent / "headrace"), *REPLAY])
-    leader = f"trap : HUP; {program}; echo $? >{shlex.quote(str(ended))}"
+    leader = f"trap {hangup} HUP; {program}; echo $? >{shlex.quote(str(ended))}"
     environment = {**os.environ, "TERM": "xterm-256color"}
     terminal = pexpect.spawn("/bin/sh", ["-c", leader], env=environment, dimensions=(24, 80), timeout=45)
     terminal.expect("orders-search")

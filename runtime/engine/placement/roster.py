@@ -13,6 +13,7 @@ from typing import Protocol
 
 from runtime.api.errors import ConnectError
 from runtime.engine.placement.admission import Admission
+from runtime.engine.placement.client_failures import ClientFailures
 from runtime.engine.placement.extra_slots import DedicatedCell, EnvironmentCell, ExtraSlots
 from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.placement.start_history import StartHistory
@@ -218,6 +219,7 @@ class Roster:
         self._isolated: dict[Hashable, dict[Key, TaskRun]] = {}  # by cell: tasks that wait for its slot, oldest first
         self.extras = ExtraSlots(slots, max_extra_slots)
         self.suspects = Suspects()
+        self.client_failures = ClientFailures(clock)
         self._configured = slots
         self._wait = wait
         self._clock = clock

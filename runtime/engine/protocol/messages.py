@@ -171,6 +171,7 @@ class StateMessage(RunPart):
     op: Literal["state"]
     state: str
     trace: str | None
+    client_failed: bool
 
 
 class TopicMessage(RunPart):

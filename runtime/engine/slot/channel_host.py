@@ -49,8 +49,8 @@ class ChannelHost:
                 self._producers = Producers()
             return self._producers
 
-    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
-        self._outbox.put({"op": "state", **about(spec), "state": state, "trace": trace})
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
+        self._outbox.put({"op": "state", **about(spec), "state": state, "trace": trace, "client_failed": client_failed})
 
     def topic(self, spec: TaskSpec, topic: str) -> None:
         self._outbox.put({"op": "topic", **about(spec), "topic": topic})

@@ -52,6 +52,8 @@ class TaskReports:
     def _meters(self, link: SlotLink, message: MetersMessage) -> None:
         for one in message["tasks"]:
             if (task := link.tasks.get(key_of(one))) is not None:
+                if one["meter"]["written"]:
+                    self._roster.client_failures.forget(task.spec.id)
                 self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
 
     def _of_task(self, task: TaskRun, link: SlotLink, message: RunReport) -> None:
@@ -64,6 +66,8 @@ class TaskReports:
                 state = State(message["state"])
                 task.failed = state is State.FAILED
                 task.handed_back = message["trace"] if state is State.UNASSIGNED else None
+                if message["client_failed"]:
+                    task.condemned = self._roster.client_failures.failed(task.spec.id, message["trace"] or "")
                 if current:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
             case "topic" if current:

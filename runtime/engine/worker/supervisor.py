@@ -185,6 +185,7 @@ class SparkEngine:
         return self._former_members.get(task)
 
     def _forgive(self, task: TaskRun) -> None:
+        self._roster.client_failures.forget(task.spec.id)
         if task.failed:
             self._roster.suspects.forgive(task.spec.id)
 

@@ -189,7 +189,13 @@ def _client(worker: WorkerConfig, order: TaskRequest, kind: str) -> dict[str, ob
     overridden = any(k.startswith(f"{kind}.override.") for k in order.connector_config)
     shared = kind == "producer" and not overridden
     name = "connector-producer" if shared else client_id(_ID_KINDS.get(kind, kind), order.connector, order.task)
-    return client_config(worker.originals, kind, order.connector_config, client_id=name).settings
+    settings = client_config(worker.originals, kind, order.connector_config, client_id=name).settings
+    if "transactional.id" in settings:
+        raise ClientConfigError(
+            f"transactional.id={settings['transactional.id']} cannot be set for the producer of {order.connector}, "
+            "which writes without transactions: remove it, or set exactly.once.source.support=enabled for the worker"
+        )
+    return settings
 
 
 def _consumer(worker: WorkerConfig, order: TaskRequest) -> dict[str, object]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.kafka.clients import addresses
+
 Translate = Callable[[str, str], "dict[str, Any]"]  # key, value → settings; ValueError if invalid
 
 
@@ -83,7 +85,7 @@ def _reset(key: str, value: str) -> dict[str, Any]:
 
 
 COMMON: Mapping[str, Translate] = {
-    "bootstrap.servers": _text("bootstrap.servers"),
+    "bootstrap.servers": lambda key, value: addresses.servers(value),
     "client.id": _text("client.id"),
     "client.rack": _text("client.rack"),
     "client.dns.lookup": _lower("client.dns.lookup", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),

@@ -15,9 +15,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.addresses import check_resolvable
+from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.clients.settings import PRODUCER_FIXED
-from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.produce.client_log import ClientLog
+from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
 # Fatal errors that would occur in the next producer too.
 _LASTING = (
     "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
-    "_UNSUPPORTED_FEATURE",
+    "_UNSUPPORTED_FEATURE", "_AUTHENTICATION", "_SSL",
 )  # fmt: skip
 
 
@@ -63,12 +64,15 @@ class SlotProducer:
         shared: bool = True,
         each_reported: bool = False,
     ) -> None:
-        """`each_reported`: the callback of a message is called also when Kafka has stored the message."""
+        """`each_reported`: the callback of a message is called also when Kafka has stored the message.
+        ClientConfigError if no bootstrap server exists."""
         from confluent_kafka import Producer
 
         configured = {**PRODUCER_FIXED, **settings}
+        check_resolvable(str(configured["bootstrap.servers"]))
+        self._log = ClientLog("producer")
         # Success is usually reported without a call per record: see acks.py.
-        always = {"delivery.report.only.error": not each_reported, **ClientLog("producer").settings}
+        always = {"delivery.report.only.error": not each_reported, **self._log.settings}
         if purpose is not Purpose.OFFSETS:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
@@ -86,7 +90,7 @@ class SlotProducer:
 
     def poll(self, timeout: float) -> None:
         """Serve delivery reports, including other tasks'. Stores a fatal error in `fatal`; the client raises the error
-        in the thread that polls first."""
+        in the thread that polls first. A refusal of all brokers is fatal, too, as for Java's producer."""
         from confluent_kafka import KafkaException
 
         try:
@@ -95,8 +99,13 @@ class SlotProducer:
             error: KafkaError = e.args[0]
             if not error.fatal():
                 raise
-            self.fatal = error
-            _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
+            self._failed(error)
+        if self.fatal is None and self._log.refusal is not None:
+            self._failed(self._log.refusal)
+
+    def _failed(self, error: KafkaError) -> None:
+        self.fatal = error
+        _log.error("The producer of %s failed and is replaced: %s", self._purpose, described(error))
 
     def blames_record(self, error: KafkaError) -> bool:
         """Whether a record was refused because of the record or its destination, not because of its producer."""
@@ -114,7 +123,7 @@ class SlotProducer:
         if reason.name() in _LASTING:
             return ConnectError(f"The producer cannot continue: {described(reason)}")
         age = time.monotonic() - self._created
-        return TaskLostError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
+        return ClientFailedError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
 
     def _await_reason(self, timeout: float) -> None:
         """The client refuses records with `_FATAL` a moment before the event with the reason is in its queue."""

@@ -16,7 +16,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import denial, is_denial, with_write_topic
 from runtime.kafka.write_rights import without_write
-from runtime.model.task_errors import TaskLostError
+from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import send_failure
 from runtime.pipeline.task.control import StoppedError
@@ -57,7 +57,7 @@ class Transactions:
 
     def prepare(self, topic: str) -> None:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
-        `topic` is any topic that the task may describe. ConnectError if a right is missing, TaskLostError if Kafka
+        `topic` is any topic that the task may describe. ConnectError if a right is missing, ClientFailedError if Kafka
         refuses for another reason."""
         connect(self.producer.client, topic)
         self._complete(self.producer.client.init_transactions)
@@ -132,6 +132,9 @@ class Transactions:
                 if not error.retriable():
                     failure = self._failure(error)
                     raise failure from failure.__cause__
+            self.producer.poll(0)
+            if self.producer.fatal is not None:
+                raise self.producer.failure(self.producer.fatal)
             if not warned:
                 warned = True
                 _log.warning(
@@ -166,4 +169,4 @@ class Transactions:
         if error.fatal():
             self.producer.fatal = error
             return self.producer.failure(error)
-        return TaskLostError(f"its transaction was aborted: {described(error)}", _LOST_WAIT)
+        return ClientFailedError(f"its transaction was aborted: {described(error)}", _LOST_WAIT)

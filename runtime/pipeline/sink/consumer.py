@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.addresses import check_resolvable
+from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
-from runtime.pipeline.produce.client_log import ClientLog
 from runtime.pipeline.sink.fetch_budget import MAX_SHARE
 
 if TYPE_CHECKING:
@@ -34,17 +35,24 @@ _DEFAULTS: dict[str, Any] = {
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.
 _SHARED_GROUP: dict[str, Any] = {"heartbeat.interval.ms": 500}
 
+CONSUMER = "consumer"
+"""The name of the client in log lines."""
+
 _MIN_FETCH = 2048  # KiB; lower limit of fetch.max.bytes
 
 
 OnCommit = Callable[["KafkaError | None", "list[KafkaPartition]"], None]
 
 
-def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True) -> Consumer:
-    """A consumer with these settings."""
+def make_consumer(
+    settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True, log: ClientLog | None = None
+) -> Consumer:
+    """A consumer with these settings, which reports its connection errors to `log`. ClientConfigError if no bootstrap
+    server exists."""
     from confluent_kafka import Consumer
 
-    return Consumer(consumer_settings(settings, on_commit, share, alone))
+    check_resolvable(str(settings["bootstrap.servers"]))
+    return Consumer({**consumer_settings(settings, on_commit, share, alone), **(log or ClientLog(CONSUMER)).settings})
 
 
 def consumer_settings(
@@ -55,7 +63,7 @@ def consumer_settings(
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}
     ahead = {"queued.max.messages.kbytes": share, "fetch.max.bytes": max(share, _MIN_FETCH) * 1024}
     group = {} if alone or settings.get("group.protocol") == "consumer" else _SHARED_GROUP
-    return {**_DEFAULTS, **group, **ahead, **settings, **always, **ClientLog("consumer").settings}
+    return {**_DEFAULTS, **group, **ahead, **settings, **always}
 
 
 _AHEAD = 2.0  # seconds of a rate limit that are fetched ahead
@@ -78,8 +86,8 @@ class Events:
     """Handles the events that a consumer reports between its messages."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """`settings` are the consumer's."""
-        self._settings = settings
+        """`settings` are the consumer's, which reports its connection errors to `log`."""
+        self._settings, self.log = settings, ClientLog(CONSUMER)
         self._logged: set[str] = set()
         self.ends: dict[TopicPartition, int] = {}
         """The ends of partitions that the last messages have reached. Markers of transactions use up offsets, so that
@@ -95,6 +103,11 @@ class Events:
                     self._event(error, message)
         return found
 
+    def check(self) -> None:
+        """ConnectError if all brokers refuse the consumer."""
+        if self.log.refusal is not None:
+            raise self._failure(self.log.refusal, None)
+
     def _event(self, error: KafkaError, message: Message) -> None:
         from confluent_kafka import KafkaError
 
@@ -104,10 +117,13 @@ class Events:
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
         if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):
-            raise ConnectError(f"The consumer cannot continue: {consumer_error_text(error, self._settings, topic)}")
+            raise self._failure(error, topic)
         if error.str() not in self._logged:
             self._logged.add(error.str())
             _log.warning("%s", error.str())
+
+    def _failure(self, error: KafkaError, topic: str | None) -> ConnectError:
+        return ConnectError(f"The consumer cannot continue: {consumer_error_text(error, self._settings, topic)}")
 
 
 def fetch(consumer: Consumer, max_messages: int, timeout: float) -> list[Message]:

@@ -76,6 +76,7 @@ class SinkWorker:
         self._chain = Chain(load_steps(spec), self._tolerance, sink_place)
         self._converters = load_converters(spec)
         self._conversion = SinkConversion(self._converters, self._chain, self._tolerance)
+        self._events = Events(spec.consumer)
         self._share = slot_budget.take()
         try:
             self._consumer = self._make_consumer()
@@ -88,7 +89,6 @@ class SinkWorker:
         self._subscription = Subscription(
             self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
         )
-        self._events = Events(spec.consumer)
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
@@ -100,7 +100,7 @@ class SinkWorker:
         alone = self._spec.settings.get("tasks.max", "1").strip() == "1"
         return make_consumer(
             {**prefetch_within(self._spec.limit), **self._spec.consumer},
-            lambda error, done: self._assignment.on_commit(error, done), self._share, alone,
+            lambda error, done: self._assignment.on_commit(error, done), self._share, alone, self._events.log,
         )  # fmt: skip
 
     def _dead_letters(self) -> DeadLetters | None:
@@ -177,7 +177,10 @@ class SinkWorker:
         throttle, most = self._control.throttle, self._max_records
         if throttle is not None:
             most = throttle.allowed(most)
-        return fetch(self._consumer, most, 0 if self._puts.pending else self._empty_puts.wait(wait))
+        messages = fetch(self._consumer, most, 0 if self._puts.pending else self._empty_puts.wait(wait))
+        if not messages:
+            self._events.check()
+        return messages
 
     def _is_throttled(self) -> bool:
         """Whether the rate limit does not allow another record yet; waits for a while if so. During longer waits the

@@ -42,7 +42,7 @@ class ChildHost:
     def __init__(self) -> None:
         self.producers = Producers()
 
-    def state(self, spec: TaskSpec, state: State, trace: str | None = None) -> None:
+    def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
         say(state.value)
 
     def topic(self, spec: TaskSpec, topic: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from runtime.engine.placement.client_failures import MIN_FAILURES, MIN_SECONDS
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
@@ -21,10 +22,15 @@ def running() -> tuple[Roster, SlotLink, TaskRun, Recorder, TaskReports]:
     return roster, link, task, listener, TaskReports(roster, listener, Stacks(), ignore, ignore, time.monotonic)
 
 
+def hand_back(reports: TaskReports, link: SlotLink, task: TaskRun, client_failed: bool = False) -> None:
+    state = {"state": State.UNASSIGNED, "trace": "its producer failed", "client_failed": client_failed}
+    reports.take(link, {"op": "state", **about(task.spec), **state})  # type: ignore[arg-type]
+
+
 def test_a_task_that_reports_unassigned_before_its_end_is_lost() -> None:
     roster, link, task, listener, reports = running()
     task.member_id = "m-1"
-    reports.take(link, {"op": "state", **about(task.spec), "state": State.UNASSIGNED, "trace": "its producer failed"})
+    hand_back(reports, link, task)
     reports.take(link, {"op": "ended", **about(task.spec)})
     assert not roster.tasks and not link.tasks and task.ended.is_set()
     assert listener.lost == [(task.spec.id, task.spec.epoch, "m-1", "its producer failed")]
@@ -42,7 +48,23 @@ def test_a_task_that_ends_without_a_request_is_failed() -> None:
 
 def test_a_task_that_was_stopped_meanwhile_is_not_restarted() -> None:
     roster, link, task, listener, reports = running()
-    reports.take(link, {"op": "state", **about(task.spec), "state": State.UNASSIGNED, "trace": "its producer failed"})
+    hand_back(reports, link, task)
     del roster.tasks[task.spec.id]
     reports.take(link, {"op": "ended", **about(task.spec)})
     assert not listener.lost and task.ended.is_set()
+
+
+def test_a_task_whose_client_fails_without_end_is_failed_with_the_reason() -> None:
+    now = 0.0
+    roster, listener = Roster(1, 0.0, lambda: now), Recorder()
+    reports = TaskReports(roster, listener, Stacks(), ignore, ignore, time.monotonic)
+    for _ in range(MIN_FAILURES):
+        link, task = slot_link(leased=False), TaskRun(task_spec("x"))
+        roster.tasks[task.spec.id] = task
+        link.add(task)
+        hand_back(reports, link, task, client_failed=True)
+        reports.take(link, {"op": "ended", **about(task.spec)})
+        now += MIN_SECONDS
+    assert len(listener.lost) == MIN_FAILURES - 1
+    state, trace = listener.states[-1][2:4]
+    assert state is State.FAILED and "its producer failed" in str(trace)

@@ -8,6 +8,7 @@ from runtime.api.errors import ConfigError
 from runtime.config import worker_config
 from runtime.herder.configs.task_specs import TaskRequest, client_warnings, spec
 from runtime.host.port import ConnectorInfo
+from runtime.kafka.errors import ClientConfigError
 
 WORKER = worker_config.distributed({
     "bootstrap.servers": "home:9092", "group.id": "workers", "key.converter": "x", "value.converter": "x",
@@ -41,6 +42,11 @@ def test_overrides_of_the_records_producer_do_not_affect_offsets() -> None:
     task = spec(weak, order(), [], paused=False)
     assert (task.producer["bootstrap.servers"], str(task.producer["acks"])) == ("far:9092", "1")
     assert (task.offsets_producer["bootstrap.servers"], task.offsets_producer["acks"]) == ("home:9092", "all")
+
+
+def test_a_transactional_id_outside_of_exactly_once_is_refused() -> None:
+    with pytest.raises(ClientConfigError, match=r"transactional.id=mine cannot be set for the producer of c"):
+        spec(WORKER, order(transactional_id="mine"), [], paused=False)
 
 
 SINK = ConnectorInfo("FileStreamSink", "sink", "1", "T", "runtime.connectors.file_sink:FileStreamSinkTask")

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from confluent_kafka import KafkaError
 
-from runtime.pipeline.produce.client_log import LogThrottle
+from runtime.kafka.clients.client_log import ClientLog, LogThrottle
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.consumer import make_consumer
 from tests.support.waiting import wait_until
 
-UNKNOWN = {"bootstrap.servers": "broker.invalid:9092"}
+UNKNOWN = {"bootstrap.servers": "127.0.0.1:1"}
 """No other test causes this error, so its first line in this process is logged here."""
 
 
@@ -39,9 +40,36 @@ def test_consumers_log_why_they_retry(caplog: pytest.LogCaptureFixture) -> None:
         wait_until_logged(caplog, "consumer", lambda: consumer.poll(0.1))
 
 
+def refused(log: ClientLog, *names: str) -> bool:
+    for name in names:
+        log(KafkaError(getattr(KafkaError, name), "SSL handshake failed: alert unknown ca"))
+    return log.refusal is not None
+
+
+def test_a_refusal_by_all_brokers_is_one_that_trying_again_does_not_change() -> None:
+    assert not refused(ClientLog("c"), "_TRANSPORT", "_ALL_BROKERS_DOWN")
+    assert not refused(ClientLog("c"), "_AUTHENTICATION")
+    assert refused(ClientLog("c"), "_AUTHENTICATION", "_ALL_BROKERS_DOWN")
+    assert refused(ClientLog("c"), "_SSL", "_TRANSPORT", "_ALL_BROKERS_DOWN")
+
+
+def test_a_broker_that_stops_during_the_handshake_refuses_nobody() -> None:
+    log = ClientLog("c")
+    log(KafkaError(KafkaError._SSL, "SSL handshake failed: Disconnected"))
+    assert not refused(log, "_ALL_BROKERS_DOWN")
+
+
+def test_an_outage_long_after_a_refusal_is_an_outage() -> None:
+    now = 0.0
+    log = ClientLog("c", clock=lambda: now)
+    assert not refused(log, "_AUTHENTICATION")
+    now = 60.0
+    assert not refused(log, "_ALL_BROKERS_DOWN")
+
+
 def wait_until_logged(caplog: pytest.LogCaptureFixture, client: str, poll: Callable[[], object]) -> None:
     def is_logged() -> bool:
         poll()
-        return f"The {client} retries: broker.invalid:9092" in caplog.text
+        return f"The {client} retries: 127.0.0.1:1" in caplog.text
 
     wait_until(is_logged)

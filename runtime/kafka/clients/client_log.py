@@ -1,0 +1,99 @@
+"""The connection errors of Kafka clients: logged at a limited rate, and told apart by whether trying again can help."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+_log = logging.getLogger(__name__)
+
+LOG_INTERVAL = 60.0  # seconds after which the same kind of error is logged again
+
+
+class LogThrottle:
+    """Allows one log line per kind of error in LOG_INTERVAL, and counts the others. Thread-safe.
+
+    Shared by the whole slot: in an outage each of its hundreds of clients reports the same several times a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._logged: dict[tuple[str, ...], tuple[float, int]] = {}
+
+    def allow(self, *kind: str) -> int | None:
+        """None if a line must not be logged now; otherwise the number of lines of this kind suppressed since the
+        last."""
+        now = self._clock()
+        with self._lock:
+            at, suppressed = self._logged.get(kind, (now - LOG_INTERVAL, 0))
+            if now - at < LOG_INTERVAL:
+                self._logged[kind] = at, suppressed + 1
+                return None
+            self._logged[kind] = now, 0
+            return suppressed
+
+
+_throttle = LogThrottle()
+
+
+_ATTEMPT = 0.5  # seconds for one request
+_RECENT = 10.0  # seconds; an older refusal is not the reason why all brokers are unreachable now
+
+
+class ClientLog:
+    """The error callback of one client. Fatal errors are not reported here: poll() raises them."""
+
+    def __init__(
+        self, client: str, throttle: LogThrottle | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client, self._clock = client, clock
+        self._throttle = throttle or _throttle
+        self._refused: tuple[float, KafkaError] | None = None
+        self.refusal: KafkaError | None = None
+        """Why the client can reach no broker: the credentials or a certificate were refused. Java's clients give up
+        then; this client tries the same again without end."""
+
+    def __call__(self, error: KafkaError) -> None:
+        if (suppressed := self._throttle.allow(self._client, error.name())) is not None:
+            more = f" (and {suppressed} more like this)" if suppressed else ""
+            _log.warning("The %s retries: %s%s", self._client, error.str(), more)
+        if _is_refusal(error):
+            self._refused = self._clock(), error
+        elif error.name() == "_ALL_BROKERS_DOWN" and self._refused is not None:
+            at, refused = self._refused
+            if self._clock() - at < _RECENT:
+                self.refusal = refused
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Client settings: this callback, and only critical lines on standard error."""
+        return {"error_cb": self, "log_level": 2}
+
+
+def _is_refusal(error: KafkaError) -> bool:
+    """Whether a broker or this client refused the other's identity. A broker that stops during the handshake is
+    reported as `_SSL`, too, with "Disconnected"."""
+    return error.name() == "_AUTHENTICATION" or (error.name() == "_SSL" and "Disconnected" not in error.str())
+
+
+def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
+    """Why all brokers refuse a client with these settings (of librdkafka); None if one accepts it, or does not answer
+    within `timeout` seconds. Other clients than librdkafka report a refusal as a time-out. Blocks."""
+    from confluent_kafka import KafkaException, Producer
+
+    log = ClientLog("client")
+    client = Producer({**settings, **log.settings})
+    until = time.monotonic() + timeout
+    while log.refusal is None and time.monotonic() < until:
+        with contextlib.suppress(KafkaException):
+            client.list_topics(timeout=_ATTEMPT)
+            return None
+        client.poll(0)
+    return None if log.refusal is None else log.refusal.str()
