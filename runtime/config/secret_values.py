@@ -124,6 +124,11 @@ class Secrets:
         return scrub
 
 
+def scrubber(values: Iterable[str]) -> Callable[[str], str]:
+    """Hides only these values."""
+    return Secrets().scrubber(values)
+
+
 class CallSecrets:
     """Secrets of running calls, to hide them in the called process's output until shortly after the
     call. Event loop only."""

@@ -74,7 +74,7 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
         )
     if plugin is None or _wrong_version(prefix, plugin, config, registry, findings):
         return
-    own: ConfigDef = getattr(registry.load_class(plugin, part.kind), "config_def", None) or ConfigDef()
+    own = findings.keys_of(registry.load_class(plugin, part.kind))
     findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
 
 

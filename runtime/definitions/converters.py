@@ -141,6 +141,5 @@ def _check_keys(
 ) -> None:
     prefix = f"{choice.which}.converter."
     own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}
-    definition: ConfigDef = getattr(registry.load_class(plugin), "config_def", None) or ConfigDef()
-    in_order = ConfigDef(*java_ordered(definition.keys).values())
+    in_order = ConfigDef(*java_ordered(findings.keys_of(registry.load_class(plugin)).keys).values())
     findings.check(in_order, {"converter.type": choice.which, **own}, prefix)

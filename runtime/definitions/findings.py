@@ -7,6 +7,7 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigValue
 from runtime.definitions import render
+from runtime.definitions.text_only import without_code
 from runtime.kafka.formats import java_ordered
 
 NULL = "Null value can not be supplied as the configuration value."
@@ -15,12 +16,19 @@ NULL = "Null value can not be supplied as the configuration value."
 class Findings:
     """Keys, values and errors of a connector configuration."""
 
-    def __init__(self) -> None:
+    def __init__(self, text_only: bool = False) -> None:
+        """`text_only`: no code of plugins is run."""
+        self._text_only = text_only
         self.values: dict[str, ConfigValue] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._groups: dict[str, None] = {}
         self.own: frozenset[str] = frozenset()
         """The keys whose values come from the connector."""
+
+    def keys_of(self, plugin: type) -> ConfigDef:
+        """The keys that a plugin defines."""
+        definition: ConfigDef = getattr(plugin, "config_def", None) or ConfigDef()
+        return without_code(definition) if self._text_only else definition
 
     def add(self, keys: Iterable[ConfigKey], values: Iterable[ConfigValue], prefix: str = "") -> None:
         """Adds keys with their values. If a key is known already, adds only its new errors."""
@@ -60,6 +68,12 @@ class Findings:
         self.values = {**unknown, **self.values}
         for name in names:
             self.error(name, NULL)
+
+    def leave_unchecked(self, values: Mapping[str, str | None]) -> None:
+        """Shows these values of keys as they are, without errors."""
+        for name, text in values.items():
+            value = self.values.setdefault(name, ConfigValue(name))
+            value.value, value.errors = text, []
 
     def valid_value(self, name: str) -> Any:
         """The value of a key without errors; otherwise None."""

@@ -14,6 +14,7 @@ from runtime.definitions.common import ConverterKey, common_keys
 from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
+from runtime.definitions.text_only import unchecked, variables_of
 from runtime.java.plugins.recognition import is_java_connector
 from runtime.plugins.registry import Plugin, PluginRegistry
 from runtime.plugins.versions import mismatch
@@ -38,16 +39,9 @@ def validate(
     not exist in the wanted version, only the keys of all connectors are checked, as in Connect."""
     if (message := _wrong_version(config, plugin, registry)) is not None:
         return _of_wrong_version(config, plugin, registry, message)
-    chosen = [
-        converters.choose(which, config, default, registry)
-        for which, default in (
-            ("key", defaults.key_converter),
-            ("value", defaults.value_converter),
-            ("header", defaults.header_converter),
-        )
-    ]
+    chosen = _converters(config, registry, defaults)
     findings = Findings()
-    findings.check(_framework_keys(plugin, connector, chosen, registry), config)
+    findings.check(_framework_keys(plugin, type(connector), chosen, registry), config)
     check_chain(config, registry, findings)
     given = {key: value for key, value in config.items() if value is not None}
     if isinstance(connector, SourceConnector):
@@ -61,12 +55,47 @@ def validate(
     return findings.answer(config["connector.class"] or "")
 
 
+def validate_text(
+    config: Config, plugin: Plugin, cls: type[Connector], registry: PluginRegistry, defaults: WorkerDefaults
+) -> dict[str, Any]:
+    """As validate(), without running code of plugins and without the values of variables. `unchecked` in the response
+    tells what was left out."""
+    variables = variables_of(config)
+    known = {key: value for key, value in config.items() if key not in variables}
+    if (message := _wrong_version(known, plugin, registry)) is not None:
+        return {**_of_wrong_version(known, plugin, registry, message), "unchecked": unchecked(variables)}
+    chosen = _converters(known, registry, defaults)
+    findings = Findings(text_only=True)
+    findings.check(_framework_keys(plugin, cls, chosen, registry), known)
+    check_chain(known, registry, findings)
+    if not issubclass(cls, SourceConnector) and not variables:
+        check_topics(findings.values, {key: value for key, value in known.items() if value is not None})
+    definition = findings.keys_of(cls)
+    findings.add_null_errors([name for name, value in known.items() if value is None and name not in definition])
+    findings.add_own(definition, definition.validate(known))
+    for choice in (chosen[2], *chosen[:2]):
+        converters.check(choice, known, registry, findings)
+    findings.leave_unchecked({key: config[key] for key in variables})
+    return {**findings.answer(config["connector.class"] or ""), "unchecked": unchecked(variables)}
+
+
+def _converters(config: Config, registry: PluginRegistry, defaults: WorkerDefaults) -> list[converters.Choice]:
+    return [
+        converters.choose(which, config, default, registry)
+        for which, default in (
+            ("key", defaults.key_converter),
+            ("value", defaults.value_converter),
+            ("header", defaults.header_converter),
+        )
+    ]
+
+
 def _framework_keys(
-    plugin: Plugin, connector: Connector, chosen: list[converters.Choice], registry: PluginRegistry
+    plugin: Plugin, connector: type[Connector], chosen: list[converters.Choice], registry: PluginRegistry
 ) -> ConfigDef:
     converter_keys = {choice.which: choice.key() for choice in chosen}
     common = common_keys(plugin.version, _recommended_versions(plugin, registry), converter_keys)
-    return ConfigDef(*common, *(SOURCE_KEYS if isinstance(connector, SourceConnector) else SINK_KEYS))
+    return ConfigDef(*common, *(SOURCE_KEYS if issubclass(connector, SourceConnector) else SINK_KEYS))
 
 
 def _recommended_versions(plugin: Plugin, registry: PluginRegistry) -> converters.FixedRecommender:

@@ -300,12 +300,13 @@ class Herder:
         except UnknownPluginError:
             raise NotFound(f"Unknown plugin {plugin}.") from None
 
-    async def validate(self, plugin: str, config: Mapping[str, str | None]) -> Answer:
-        """PUT /connector-plugins/{plugin}/config/validate; BadRequest if the body names another class than the path."""
+    async def validate(self, plugin: str, config: Mapping[str, str | None], text_only: bool = False) -> Answer:
+        """PUT /connector-plugins/{plugin}/config/validate; BadRequest if the body names another class than the path.
+        `text_only`, for callers who may not create connectors: see runtime.definitions.text_only."""
         cls = config.get("connector.class")
         if cls and not _same_plugin(cls, plugin):
             raise BadRequest(f"Included connector type {cls} does not match request type {plugin}")
-        return await self._host_validate(config)
+        return await self._host_validate(config, text_only)
 
     # shared
 
@@ -384,9 +385,9 @@ class Herder:
         if message is not None:
             raise BadRequest(message)
 
-    async def _host_validate(self, config: Mapping[str, str | None]) -> Answer:
+    async def _host_validate(self, config: Mapping[str, str | None], text_only: bool = False) -> Answer:
         try:
-            return await self._host.validate(config)
+            return await self._host.validate(config, text_only)
         except HostError as e:
             raise (Unavailable if e.temporary else BadRequest)(str(e)) from None
         except UnknownPluginError as e:

@@ -116,9 +116,9 @@ class HostCalls:
             raise HostRequestError(message)
         return describe(plugin, self._registry.load_class(plugin))
 
-    def validate(self, config: Config) -> dict[str, Any]:
+    def validate(self, config: Config, text_only: bool = False) -> dict[str, Any]:
         from runtime.definitions.messages import no_connector_type
-        from runtime.definitions.validation import WorkerDefaults, validate
+        from runtime.definitions.validation import WorkerDefaults, validate, validate_text
         from runtime.plugins.versions import invalid_range
 
         name = config.get("connector.class")
@@ -132,6 +132,8 @@ class HostCalls:
         defaults = WorkerDefaults(
             settings.key_converter, settings.value_converter, settings.header_converter, settings.exactly_once
         )
+        if text_only:
+            return validate_text(config, plugin, self._class(plugin), self._registry, defaults)
         with self._instance(config) as connector:
             return validate(config, plugin, connector, self._registry, defaults)
 

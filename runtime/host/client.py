@@ -129,8 +129,8 @@ class PluginHostClient:
         keys: list[dict[str, Any]] = await self._query("describe", plugin, version)
         return keys
 
-    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        result: dict[str, Any] = await self._query("validate", dict(config))
+    async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
+        result: dict[str, Any] = await self._query("validate", dict(config), text_only)
         return result
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:

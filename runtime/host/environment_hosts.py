@@ -176,15 +176,15 @@ class EnvironmentHosts:
         java = found.language == "java"
         return await self._with(environment, lambda host: host.describe(found.cls, found.version), java)
 
-    async def validate(self, config: Config) -> dict[str, Any]:
+    async def validate(self, config: Config, text_only: bool = False) -> dict[str, Any]:
         if config.get("connector.class") is None:
-            return await self._base.validate(config)
+            return await self._base.validate(config, text_only)
         conflict = None
         try:
             planned = await self._plan(config)
         except ConfigError as error:  # the answer names the keys in question
             conflict, planned = str(error), await self._plan_of_connector(config)
-        answer = await self._with(planned.environment, lambda host: host.validate(config), planned.uses_java)
+        answer = await self._with(planned.environment, lambda host: host.validate(config, text_only), planned.uses_java)
         if conflict is not None and not answer["error_count"]:
             entry = next(e for e in answer["configs"] if e["value"]["name"] == "connector.class")
             entry["value"]["errors"].append(conflict)

@@ -111,9 +111,10 @@ class PluginHost(Protocol):
         """Definitions of a plugin's keys, as in GET /connector-plugins/{plugin}/config. UnknownPluginError if no plugin
         has this name, HostRequestError if the plugin has another version."""
 
-    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """The answer of PUT /connector-plugins/{plugin}/config/validate, null values included. UnknownPluginError for
-        an unknown class, HostRequestError if the configuration names no class."""
+    async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
+        """The answer of PUT /connector-plugins/{plugin}/config/validate, null values included. `text_only`: nothing
+        that the configuration names is resolved, opened or run. UnknownPluginError for an unknown class,
+        HostRequestError if the configuration names no class."""
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         """Create and start an instance; an instance of the same name is stopped first. Returns when start() returns,

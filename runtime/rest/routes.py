@@ -46,7 +46,7 @@ from runtime.rest.preview import record_routes
 from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
 from runtime.rest.restarts import restart_routes
-from runtime.rest.security.access import Role
+from runtime.rest.security.access import Role, role_of
 from runtime.rest.security.masking import Masks
 from runtime.rest.workers import worker_routes
 from runtime.storage.config_history import REQUEST_ORIGIN, ConfigHistory
@@ -253,7 +253,8 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.plugin_config(path_name(r), parameter(r, "version")))
 
     async def validate(r: Request) -> Response:
-        return json_answer(await h.validate(path_name(r), await parsed(r, bodies.config)))
+        text_only = role_of(r.scope) < Role.ADMIN
+        return json_answer(await h.validate(path_name(r), await parsed(r, bodies.config), text_only))
 
     return [
         Route("/", Resource(consumes="", get=root)),

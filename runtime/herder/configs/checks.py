@@ -9,13 +9,14 @@ from typing import Any
 from runtime.api.config.types import java_trim, parse, to_text
 from runtime.api.errors import ConfigError
 from runtime.config.executor_size import invalid_executor_size
+from runtime.config.foreign_plugins import ClientPolicy
 from runtime.config.rate_limits import invalid_rates
 from runtime.config.restart_policy import invalid_keys
 from runtime.config.worker_config import WorkerConfig
 from runtime.definitions.render import definition
 from runtime.herder.configs import topic_creation
 from runtime.herder.configs.file_paths import FilePathLimit
-from runtime.herder.configs.override_policy import policy_of
+from runtime.herder.configs.override_policy import OverridePolicy, policy_of
 from runtime.herder.configs.task_specs import DEDICATED, ISOLATION, SHARED
 from runtime.kafka.clients.definitions import client_keys
 from runtime.kafka.formats import java_ordered
@@ -44,19 +45,21 @@ class WorkerChecks:
         self._policy = policy_of(worker)
         self._paths = FilePathLimit(worker.file_paths)
 
-    def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
+    def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any], text_only: bool = False) -> None:
         """Add errors to `answer`. `config` belongs to a connector of this kind (source, sink), with variables
-        resolved."""
-        self._add_overrides(kind, config, answer)
+        resolved. `text_only`: neither files nor a policy from plugins are asked."""
+        self._add_overrides(kind, config, answer, text_only)
         if kind == ConnectorType.SINK and _GROUP in config:
             answer["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
-        for finding in self._find(kind, config):
+        for finding in (*self._find(kind, config), *(() if text_only else self._file(config))):
             _add(answer, finding, config.get(finding.key))
 
-    def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any]) -> None:
+    def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any], text_only: bool) -> None:
         """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
         at = _converters_at(answer["configs"])
-        found = [entry for client in self._clients(kind, config) for entry in self._overrides(kind, client, config)]
+        policy = None if text_only and not isinstance(self._policy, OverridePolicy) else self._policy
+        clients = self._clients(kind, config)
+        found = [entry for client in clients for entry in _overrides(kind, client, config, policy)]
         answer["configs"][at:at] = found
         answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
 
@@ -75,7 +78,6 @@ class WorkerChecks:
             yield from self._group(config)
         else:
             yield from self._offsets(config)
-        yield from self._file(config)
         for key, error in (*invalid_keys(config), *invalid_rates(config), *invalid_executor_size(config)):
             yield ConfigIssue(key, error)
         if config.get(ISOLATION, SHARED) not in (SHARED, DEDICATED):
@@ -98,25 +100,6 @@ class WorkerChecks:
                 f"{' and '.join(missing)} to {elsewhere}",
             )
 
-    def _overrides(self, kind: str, client: str, config: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Only types are checked here; a value that the client rejects fails the task, as in Java."""
-        prefix = f"{client}.override."
-        known = client_keys(client)
-        ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
-        given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
-        connector, cls = config.get("name", ""), config.get("connector.class", "")
-        refused = self._policy.refusals(connector, kind, cls, client, given) if given else {}
-        for name, text in given.items():
-            key, value, error = known.get(name), text, refused.get(name)
-            try:
-                value = to_text(parse(name, text, key.type)) if key is not None else text
-            except ConfigError as e:
-                error = error or str(e)
-            yield {
-                "definition": definition(key, prefix) if key is not None else None,
-                "value": _value(prefix + name, value, [error] if error else []),
-            }
-
     def _group(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         """Refuses a sink in the workers' own group, which would break the group's protocol."""
         name, ours = config.get("name", ""), self._worker.group_id
@@ -131,6 +114,28 @@ class WorkerChecks:
         """`headrace.file.paths`: the folders below which file connectors may name files."""
         for key, problem in self._paths.refused(config):
             yield ConfigIssue(key, f"Invalid value {config.get(key, '')} for configuration {key}: {problem}")
+
+
+def _overrides(
+    kind: str, client: str, config: Mapping[str, str], policy: ClientPolicy | None
+) -> Iterator[dict[str, Any]]:
+    """Only types are checked here; a value that the client rejects fails the task, as in Java."""
+    prefix = f"{client}.override."
+    known = client_keys(client)
+    ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
+    given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
+    connector, cls = config.get("name", ""), config.get("connector.class", "")
+    refused = policy.refusals(connector, kind, cls, client, given) if given and policy else {}
+    for name, text in given.items():
+        key, value, error = known.get(name), text, refused.get(name)
+        try:
+            value = to_text(parse(name, text, key.type)) if key is not None else text
+        except ConfigError as e:
+            error = error or str(e)
+        yield {
+            "definition": definition(key, prefix) if key is not None else None,
+            "value": _value(prefix + name, value, [error] if error else []),
+        }
 
 
 def _add(answer: dict[str, Any], finding: ConfigIssue, value: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import has_variables
-from runtime.config.secret_values import WORKER, CallSecrets, Secrets, passwords
+from runtime.config.secret_values import WORKER, CallSecrets, Secrets, passwords, scrubber
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.expiring_values import ExpiringValues
@@ -61,12 +61,14 @@ class ResolvingHost:
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         return await self._host.describe(plugin, version)
 
-    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
-        """The answer contains variables unresolved, and errors without their values."""
+    async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
+        """The answer contains variables unresolved, and nothing else contains their values. Only the secrets of this
+        configuration are hidden: those of others would show a caller which parts of the configuration equal them."""
+        if text_only:
+            return await self._validate_text(config)
         try:
-            resolved, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
-            scrub = self._secrets.scrubber(hidden)
-            answer = await self._scrubbed(self._host.validate({**config, **resolved}), scrub, hidden)
+            resolved, secrets, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
+            answer = await self._scrubbed(self._host.validate({**config, **resolved}), scrubber(hidden), hidden)
             kind = (await self._host.resolve(resolved["connector.class"])).type
             await asyncio.to_thread(self._checks.apply, kind, resolved, answer)  # may ask a Java policy
             for entry in answer["configs"]:
@@ -75,11 +77,19 @@ class ResolvingHost:
                     hidden.add(resolved[value["name"]])
                 if has_variables(given):
                     value["value"] = given
-            scrub = self._secrets.scrubber(hidden)
+            scrub = scrubber(hidden)
         except ConfigError as e:
             raise HostRequestError(str(e)) from None
         for entry in answer["configs"]:
             entry["value"]["errors"] = [scrub(e) for e in entry["value"]["errors"]]
+        return mapped(scrubber(secrets), answer) if secrets else answer
+
+    async def _validate_text(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+        """Nothing is resolved, so that nothing has to be hidden."""
+        answer = await self._host.validate(config, text_only=True)
+        kind = (await self._host.resolve(config["connector.class"] or "")).type
+        given = {key: value for key, value in config.items() if value is not None and not has_variables(value)}
+        self._checks.apply(kind, given, answer, text_only=True)
         return answer
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
@@ -117,7 +127,7 @@ class ResolvingHost:
     async def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
         """The configuration with variables resolved, and the values that must not be shown. ConfigError from a
         config provider."""
-        resolved, hidden = await self._with_secrets(config)
+        resolved, _, hidden = await self._with_secrets(config)
         return resolved, hidden | await self.password_keys.values(resolved)
 
     async def resolve_stored(self, name: str, config: Mapping[str, str], part: str = "") -> dict[str, str]:
@@ -137,11 +147,12 @@ class ResolvingHost:
         found, _ = await self.resolved({key: given})
         return found[key]
 
-    async def _with_secrets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
+    async def _with_secrets(self, config: Mapping[str, str]) -> tuple[dict[str, str], Collection[str], set[str]]:
+        """The configuration with variables resolved, the values of the variables, and these with all passwords."""
         if not self._providers.by_name:
-            return dict(config), passwords(config)
+            return dict(config), (), passwords(config)
         found = await asyncio.to_thread(self._providers.resolve, config)
-        return found.config, {*found.secrets, *passwords(found.config)}
+        return found.config, found.secrets, {*found.secrets, *passwords(found.config)}
 
     async def _for_offsets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str], Scrub]:
         try:
@@ -176,6 +187,18 @@ _SELECTING = {
     "connector.class", "connector.plugin.version", "transforms", "predicates",
     *(f"{which}.converter{end}" for which in ("key", "value", "header") for end in ("", ".plugin.version")),
 }  # fmt: skip
+
+
+def mapped(scrub: Scrub, part: Any) -> Any:
+    """A JSON value with all its texts scrubbed, names of keys included."""
+    match part:
+        case str():
+            return scrub(part)
+        case list():
+            return [mapped(scrub, item) for item in part]
+        case dict():
+            return {scrub(name): mapped(scrub, item) for name, item in part.items()}
+    return part
 
 
 async def has_class(host: ResolvingHost, name: str) -> bool:

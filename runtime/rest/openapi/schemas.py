@@ -145,7 +145,7 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Definitions": array(ref("Definition")),
     "Validation": strict(
-        name=TEXT, error_count=NUMBER, groups=array(TEXT),
+        ("unchecked",), unchecked=array(TEXT), name=TEXT, error_count=NUMBER, groups=array(TEXT),
         configs=array(strict(
             definition=nullable(ref("Definition")),
             value=strict(

@@ -61,9 +61,14 @@ class Access:
         return max((r for r, users in self.roles.items() if user in users or ANY_USER in users), default=Role.NONE)
 
 
+def role_of(scope: Scope) -> Role:
+    """The user's role. Without authentication every request has all roles."""
+    return Role(scope.get(ROLE, Role.ADMIN))
+
+
 def check_role(scope: Scope, required: Role) -> None:
-    """Raises Forbidden if the user lacks the role. Without authentication every request has all roles."""
-    if scope.get(ROLE, Role.ADMIN) < required:
+    """Raises Forbidden if the user lacks the role."""
+    if role_of(scope) < required:
         raise Forbidden(f"User {scope[PRINCIPAL]} lacks the role {required.name.lower()}, which this request needs")
 
 

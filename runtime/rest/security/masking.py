@@ -8,7 +8,7 @@ from typing import Protocol
 from starlette.types import Scope
 
 from runtime.herder.answers import EntryAnswer, ExpandedAnswer, InfoAnswer, TaskAnswer
-from runtime.rest.security.access import ROLE, Role
+from runtime.rest.security.access import Role, role_of
 
 
 class PasswordMasker(Protocol):
@@ -53,4 +53,4 @@ class Masks:
 
 
 def _sees_passwords(scope: Scope) -> bool:
-    return bool(scope.get(ROLE, Role.ADMIN) >= Role.ADMIN)
+    return role_of(scope) >= Role.ADMIN

@@ -48,7 +48,7 @@ class _Plugins:
     async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         return cast("ConnectorInfo", type("Info", (), {"type": "source"}))
 
-    async def validate(self, config: Mapping[str, str | None]) -> dict[str, Any]:
+    async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
         assert self.seen is not None
         self.printed = self.seen.scrub(f"validating {config}")
         entries = []
@@ -72,14 +72,18 @@ class _Plugins:
 class Rig:
     """A resolving host over the plugins above."""
 
-    def __init__(self) -> None:
-        worker = distributed(WORKER)
+    def __init__(self, more: Mapping[str, str] | None = None) -> None:
+        worker = distributed({**WORKER, **(more or {})})
         self.secrets, self.plugins = Secrets(), _Plugins()
         self.plugins.seen = CallSecrets(self.secrets)
         host = cast("Any", self.plugins)
         self.host = ResolvingHost(host, worker, self.secrets, self.plugins.seen, WorkerChecks(worker))
 
 
+_FILE_PROVIDER = {
+    "config.providers": "file",
+    "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+}
 CONFIG = {
     "connector.class": "Source",
     "connector.pin": "own-pin-1",
@@ -108,6 +112,42 @@ async def test_validation_adds_no_secrets_to_the_worker() -> None:
     )
     assert "named-pin" not in rig.plugins.printed
     assert rig.secrets.scrub("principal=root named-pin own-pin-1") == "principal=root named-pin own-pin-1"
+
+
+async def test_no_part_of_a_response_contains_a_resolved_value(tmp_path: Path) -> None:
+    """The plugin host puts aliases of transformations, for example, into names of keys and groups."""
+    (tmp_path / "secrets").write_text("dbpw=S3cretFileValue77\n")
+    rig = Rig(_FILE_PROVIDER)
+    variable = f"${{file:{tmp_path}/secrets:dbpw}}"
+
+    async def quoting(config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
+        secret = config["transforms"]
+        shown = {"name": f"transforms.{secret}.type", "value": None, "recommended_values": [secret], "errors": []}
+        entry = {
+            "definition": {"type": "CLASS", "group": f"Transforms: {secret}", "dependents": [secret]},
+            "value": shown,
+        }
+        return {"configs": [entry], "error_count": 0, "groups": [f"Transforms: {secret}"]}
+
+    rig.plugins.validate = quoting  # type: ignore[method-assign]
+    answer = await rig.host.validate({"connector.class": "Source", "transforms": variable})
+    assert "S3cretFileValue77" not in str(answer) and "Transforms: [hidden]" in answer["groups"]
+
+
+async def test_a_validation_as_text_resolves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("dbpw=S3cretFileValue77\n")
+    rig = Rig(_FILE_PROVIDER)
+    variable = f"${{file:{tmp_path}/secrets:dbpw}}"
+    answer = await rig.host.validate({"connector.class": "Source", "topic": variable}, text_only=True)
+    assert "S3cretFileValue77" not in str(answer) + rig.plugins.printed and variable in str(answer)
+
+
+async def test_stored_secrets_cannot_be_guessed_by_a_validation() -> None:
+    """Text of the caller that equals the secret of another connector comes back as it was sent."""
+    rig = Rig()
+    rig.secrets.keep("other", {"731904"})
+    answer = await rig.host.validate({"connector.class": "Source", "topic": "000731904000"})
+    assert "bad: 000731904000" in [e for entry in answer["configs"] for e in entry["value"]["errors"]]
 
 
 async def test_large_validations_do_not_slow_down_log_lines() -> None:

@@ -1,0 +1,62 @@
+"""A validation as text runs nothing, opens nothing and resolves nothing, whatever the configuration names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from runtime.definitions.validation import WorkerDefaults, validate_text
+from runtime.plugins.registry import PluginRegistry
+
+REGISTRY = PluginRegistry()
+DEFAULTS = WorkerDefaults("JsonConverter", "StringConverter", "SimpleHeaderConverter")
+
+
+def answer(config: dict[str, str | None]) -> dict[str, Any]:
+    plugin = REGISTRY.find(config["connector.class"] or "")
+    assert plugin is not None
+    return validate_text({"name": "a", **config}, plugin, REGISTRY.load_class(plugin), REGISTRY, DEFAULTS)
+
+
+def errors(result: dict[str, Any]) -> dict[str, list[str]]:
+    return {c["value"]["name"]: c["value"]["errors"] for c in result["configs"] if c["value"]["errors"]}
+
+
+def test_a_reader_cannot_make_jdbc_connect(tmp_path: Path) -> None:
+    file = tmp_path / "made-by-a-reader.db"
+    config = {"connector.class": "headrace.JdbcSourceConnector", "connection.url": f"sqlite:///{file}"}
+    result = answer({**config, "mode": "bulk", "topic.prefix": "t-", "table.include": "a"})
+    assert not file.exists()
+    assert all(not c["value"]["recommended_values"] for c in result["configs"] if c["value"]["name"] == "table.include")
+
+
+def test_a_reader_cannot_import_modules(tmp_path: Path) -> None:
+    module = "this"  # prints a poem when it is imported
+    sys.modules.pop(module, None)
+    answer({"connector.class": "headrace.DataSourceConnector", "data.source": f"{module}.X", "topic": "t"})
+    assert module not in sys.modules
+
+
+def test_variables_are_shown_as_they_are_and_named_as_unchecked() -> None:
+    result = answer({
+        "connector.class": "FileStreamSink", "topics": "${file:/x:topics}", "tasks.max": "${env:N}",
+        "transforms": "${file:/x:dbpw}",
+    })  # fmt: skip
+    assert errors(result) == {} and result["error_count"] == 0
+    shown = {c["value"]["name"]: c["value"]["value"] for c in result["configs"]}
+    assert (shown["tasks.max"], shown["transforms"]) == ("${env:N}", "${file:/x:dbpw}")
+    assert any("topics, tasks.max, transforms" in line and "role admin" in line for line in result["unchecked"])
+
+
+def test_types_and_required_keys_are_checked() -> None:
+    result = answer({"connector.class": "FileStreamSource", "tasks.max": "many"})
+    assert "Not a number of type INT" in errors(result)["tasks.max"][0]
+    assert 'Missing required configuration "topic"' in errors(result)["topic"][0]
+
+
+def test_keys_of_transformations_are_checked() -> None:
+    chain = {"transforms": "a,b", "transforms.a.type": "org.apache.kafka.connect.transforms.RegexRouter"}
+    result = answer({"connector.class": "FileStreamSource", "topic": "t", "file": "f", **chain})
+    assert "transforms.a.regex" in errors(result)
+    assert "transforms.b.type" in errors(result)
