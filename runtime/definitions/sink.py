@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width
 from runtime.api.config.types import java_trim
 from runtime.api.config.validators import distinct_entries, regex
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.errors import ConfigError
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.definitions.common import COMMON, ERRORS
 
 _HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM
@@ -57,11 +58,19 @@ def check_topics(values: Mapping[str, ConfigValue], given: Mapping[str, str]) ->
             f"The DLQ topic '{dlq.value}' may not be included in the list of topics ('topics=[{listed}]') consumed by "
             "the connector"
         )
-    if pattern.value and not pattern.errors and java_regex(pattern.value).fullmatch(dlq.value):
-        pattern.errors.append(
-            f"The DLQ topic '{dlq.value}' may not be matched by the regex for the topics "
-            f"('topics.regex={pattern.value}') consumed by the connector"
-        )
+    if pattern.value and not pattern.errors:
+        _check_pattern(pattern, dlq.value)
+
+
+def _check_pattern(pattern: ConfigValue, dlq: str) -> None:
+    try:
+        if LimitedMatch(pattern.value)(dlq):
+            pattern.errors.append(
+                f"The DLQ topic '{dlq}' may not be matched by the regex for the topics "
+                f"('topics.regex={pattern.value}') consumed by the connector"
+            )
+    except ConfigError as error:
+        pattern.errors.append(str(error))
 
 
 def _both(topics: ConfigValue, pattern: ConfigValue, message: str) -> None:

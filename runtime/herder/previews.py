@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import ConfigError
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs import task_specs
@@ -164,7 +164,10 @@ class Previews:
 
     async def _newest(self, name: str, request: PreviewRequest, candidate: _Candidate) -> list[Sample]:
         topics = self._topics(name, request, candidate.spec)
-        found = await newest(candidate.consumer, topics, request.last)
+        try:
+            found = await newest(candidate.consumer, topics, request.last)
+        except ConfigError as error:  # topics.regex needs too long
+            raise BadRequest(str(error)) from None
         if not found:
             raise BadRequest("The connector's topics have no records to sample: pass 'records' in the request")
         return found
@@ -174,8 +177,8 @@ class Previews:
         if request.topics:
             return set(request.topics).__contains__
         if spec.type == "sink" and spec.topics_regex:
-            pattern = java_regex(spec.topics_regex)
-            return lambda topic: topic not in INTERNAL_TOPICS and pattern.fullmatch(topic) is not None
+            matches = LimitedMatch(spec.topics_regex)
+            return lambda topic: topic not in INTERNAL_TOPICS and matches(topic)
         if spec.type == "sink":
             return set(spec.topics).__contains__
         used = set(self._statuses.topics(name))

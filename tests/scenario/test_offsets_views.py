@@ -67,6 +67,16 @@ def test_a_timestamp_resolves_to_offsets_that_patch_accepts(
         assert connect.worker.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
 
 
+def test_a_regular_expression_cannot_stop_the_worker(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    """Against a topic of sixty a's the expression needs more time than anybody has."""
+    broker.create_topic("a" * 60)
+    config = {"connector.class": SINK, "topics.regex": "(a|a)+b", "file": str(tmp_path / "out.txt"), **STRINGS}
+    connect.create("busy", config, initial_state="STOPPED")
+    status, answer = connect.request("POST", "/connectors/busy/offsets/resolve", {"to": "earliest"})
+    assert status == 400 and "(a|a)+b takes too long for aaaa" in answer["message"]
+    assert connect.ask("GET", "/health")["status"] == "healthy"
+
+
 def test_offsets_of_deleted_connectors_and_the_history_of_changes_survive_the_worker(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.errors import ConfigError
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.herder.answers import DetailedOffsetsAnswer, HistoryAnswer, PastChangeAnswer, ResolvedAnswer
 from runtime.herder.errors import BadRequest
 from runtime.herder.herder import Herder
@@ -53,7 +54,10 @@ class OffsetViews:
             raise BadRequest(f"{name} is a source connector; only offsets of sink connectors can be resolved")
         entries = topic_partitions(await self._offsets.read(name, group))
         committed = {at: offset for at, offset in entries.items() if offset is not None}
-        return await self._seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
+        try:
+            return await self._seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
+        except ConfigError as error:
+            raise BadRequest(str(error)) from None
 
     def history(self, name: str) -> HistoryAnswer:
         """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
@@ -63,8 +67,7 @@ class OffsetViews:
 
 def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
     if pattern := config.get("topics.regex", "").strip():
-        compiled = java_regex(pattern)
-        return lambda topic: compiled.fullmatch(topic) is not None
+        return LimitedMatch(pattern)
     named = {topic.strip() for topic in config.get("topics", "").split(",")}
     return lambda topic: topic in named
 

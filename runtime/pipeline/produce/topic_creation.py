@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.kafka.denials import denial
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TopicCreator:
     def _group(self, topic: str) -> TopicGroup:
         """The first group that includes the topic; the last group, the default, includes all."""
         for group, include, exclude in self._groups[:-1]:
-            if include is not None and include.fullmatch(topic) and not (exclude and exclude.fullmatch(topic)):
+            if include is not None and LimitedMatch(include)(topic) and not (exclude and LimitedMatch(exclude)(topic)):
                 return group
         return self._groups[-1][0]
 
@@ -94,6 +94,6 @@ def _failure(topic: str, error: KafkaError) -> ConnectError:
     return failure
 
 
-def _any(patterns: Sequence[str]) -> Any:
+def _any(patterns: Sequence[str]) -> str | None:
     """One pattern that matches any of these; None without patterns."""
-    return java_regex("|".join(patterns)) if patterns else None
+    return "|".join(patterns) if patterns else None

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.model.states import INTERNAL_TOPICS
 from runtime.pipeline.sink.topic_lists import TopicLists, slot_topics
 
@@ -43,7 +43,7 @@ class Subscription:
         self._creates = settings.get("allow.auto.create.topics", True) is not False
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
-        self._pattern = java_regex(regex) if regex else None
+        self._pattern = regex
         self._callbacks = callbacks
         self._existing: set[str] | None = None
         self._seen: frozenset[str] | None = None
@@ -54,10 +54,10 @@ class Subscription:
         now = self._clock()
         if now < self._next_check:
             return
-        if self._pattern is None and self._existing == self._named:
+        if not self._pattern and self._existing == self._named:
             return
         self._next_check = now + (_MISSING_INTERVAL if self._named and self._existing else _CHECK_INTERVAL)
-        existing = self._matching() if self._pattern is not None else self._existing_named()
+        existing = self._matching() if self._pattern else self._existing_named()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
                 self._subscribe(set())  # no answer: the client finds the topics when the broker answers
@@ -76,13 +76,12 @@ class Subscription:
 
     def _matching(self) -> set[str] | None:
         """The topics that match the pattern; None if the cluster does not answer."""
-        assert self._pattern is not None
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL if self._existing is None else age)
         if names is None or names is self._seen:
             return self._existing
         self._seen = names
-        matches = self._pattern.fullmatch
+        matches = LimitedMatch(self._pattern)
         return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
 
     def _existing_named(self) -> set[str] | None:
