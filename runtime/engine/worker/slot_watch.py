@@ -53,7 +53,7 @@ class SlotWatch:
         now = self.clock()
         for link in self.roster.links.values():
             if link.silence is None and now - link.heard > self.settings.lease_ttl:
-                link.silence = Delay(None if link.is_remote else link.process.pid)
+                link.silence = Delay([] if link.is_remote else [link.process.pid])
                 yield link
 
     def dead(self) -> Iterator[tuple[SlotLink, float]]:

@@ -27,7 +27,7 @@ class Starved(Delay):
     """A process that waits for a processor for a given part of the time."""
 
     def __init__(self, clock: Clock, share: float) -> None:
-        super().__init__(os.getpid())
+        super().__init__([os.getpid()])
         self._clock, self._share, self._since = clock, share, clock.now
 
     def look(self) -> float:
@@ -82,7 +82,7 @@ def test_a_slot_that_answers_again_is_no_longer_silent() -> None:
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count scheduling delays")
 def test_the_kernel_counts_the_delay_of_each_thread() -> None:
     assert os.getpid() in waits(os.getpid())
-    assert Delay(os.getpid()).look() >= 0.0
+    assert Delay([os.getpid()]).look() >= 0.0
 
 
 def test_tasks_that_wait_for_long_are_logged_periodically(caplog: pytest.LogCaptureFixture) -> None:
