@@ -6,12 +6,12 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from runtime.system.scheduling import MAX_STRETCH, Delay, ProcessTree, RunLimit, within
+from runtime.system.scheduling import MAX_STRETCH, ProcessTree, RunLimit, within
+from tests.support.starvation import Starved
 from tests.support.waiting import wait_until
 
 SECONDS = 10.0
@@ -22,18 +22,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class Starved(Delay):
-    """Processes that wait for a processor for a given part of the time."""
-
-    def __init__(self, pids: Iterable[int], clock: Clock, share: float) -> None:
-        super().__init__(pids)
-        self._clock, self._share, self._since = clock, share, clock.now
-
-    def look(self) -> float:
-        self.seconds = (self._clock.now - self._since) * self._share
-        return self.seconds
 
 
 def seconds_until_over(share: float, step: float = 1.0) -> float:

@@ -12,6 +12,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits
 from tests.support.engine_recorder import slot_link, task_spec
+from tests.support.starvation import Starved
 
 TTL = 6.0
 
@@ -21,17 +22,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class Starved(Delay):
-    """A process that waits for a processor for a given part of the time."""
-
-    def __init__(self, clock: Clock, share: float) -> None:
-        super().__init__([os.getpid()])
-        self._clock, self._share, self._since = clock, share, clock.now
-
-    def look(self) -> float:
-        return (self._clock.now - self._since) * self._share
 
 
 def silence_at_death(share: float) -> tuple[float, bool]:
@@ -45,7 +35,7 @@ def silence_at_death(share: float) -> tuple[float, bool]:
     while True:
         clock.now += 0.5
         for silent in watch.fallen_silent():
-            silent.silence = Starved(clock, share)
+            silent.silence = Starved([os.getpid()], clock, share)
         for _, silence in watch.dead():
             return silence, link.starved
 
