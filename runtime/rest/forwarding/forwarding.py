@@ -42,8 +42,8 @@ FAILOVER_TIME, FAILOVER_INTERVAL = 5.0, 0.25
 """Seconds for which a request waits for a worker that can be reached, and between two attempts."""
 
 REBALANCE_TIME = 30.0
-"""Seconds for which a request waits for the end of a rebalance. Connect's workers wait for 90 s, which some clients do
-not."""
+"""Seconds for which a request waits for the end of a rebalance. Connect's workers wait for 90 s, longer than many clients
+do."""
 
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
 
