@@ -104,6 +104,7 @@ class WorkerGroup:
         self._backoff = RejoinBackoff(member.group_id, member.rejoin)
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
+        self._last_leader_url: str | None = None
         self._follow_ups = FollowUps(member.group_id)
         self._loop: asyncio.AbstractEventLoop
         self._joined: asyncio.Future[None]
@@ -124,6 +125,10 @@ class WorkerGroup:
         if self._newest.leads:
             return self._settings.url if self.leads else None
         return self._newest.leader_url
+
+    @property
+    def last_leader_url(self) -> str | None:
+        return self._last_leader_url
 
     @property
     def leader_member(self) -> str:
@@ -319,6 +324,7 @@ class WorkerGroup:
 
     def _on_place(self, place: Place) -> None:
         self._newest = place
+        self._last_leader_url = None if place.leads else place.leader_url
         if not (place.leads and place.mismatch):
             self._late_view = None
         if self._entering is None or self._entering.done():

@@ -41,9 +41,9 @@ CATCH_UP_TIMEOUT = 5.0
 FAILOVER_TIME, FAILOVER_INTERVAL = 5.0, 0.25
 """Seconds for which a request waits for a worker that can be reached, and between two attempts."""
 
-REBALANCE_TIME = 30.0
-"""Seconds for which a request waits for the end of a rebalance. Connect's workers wait for 90 s, longer than many clients
-do."""
+REBALANCE_TIME = 20.0
+"""Seconds for which a request waits for the end of a rebalance. Connect's workers wait for 90 s, but many clients only
+for 30 s."""
 
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
 
@@ -81,7 +81,7 @@ class Forwarding:
 
     async def at_leader(self, request: Request, handler: Handler) -> Response:
         """The answer of the leader: of this handler if this worker leads."""
-        await self._until(lambda: self._group.leads or self._group.leader_url is not None)
+        await self._until(lambda: self._group.leads or self._leader_url() is not None)
         return await (handler(request) if self._group.leads else self._to_leader(request))
 
     async def at_owner(
@@ -90,7 +90,7 @@ class Forwarding:
         """The answer of the worker that owns a connector or task. Only the leader knows all owners, so the request
         takes the way through the leader, where `exists` raises NotFound for an unknown unit."""
         group, own = self._group, (unit.connector, unit.task)
-        await self._until(lambda: group.owns(*own) or group.leads or group.leader_url is not None)
+        await self._until(lambda: group.owns(*own) or group.leads or self._leader_url() is not None)
         if group.leads and not group.owns(*own):
             exists(unit)
             await self._until(lambda: group.owner_url(*own) is not None or not group.snapshot.rebalancing)
@@ -115,7 +115,11 @@ class Forwarding:
                     await asyncio.sleep(FAILOVER_INTERVAL)
 
     async def _to_leader(self, request: Request) -> Response:
-        return await self._forward(request, lambda: self._group.leader_url, "The leader, worker")
+        return await self._forward(request, self._leader_url, "The leader, worker")
+
+    def _leader_url(self) -> str | None:
+        """Also while this worker is not in the group: to join it may take minutes if another worker is slow to join."""
+        return self._group.leader_url or self._group.last_leader_url
 
     async def _forward(self, request: Request, target: Callable[[], str | None], role: str) -> Response:
         """Send the request to the worker at the URL that `target()` returns. A worker that cannot be reached may have

@@ -61,10 +61,12 @@ class RefusingListener:
 class Rig:
     """One slot that is up, without a driver."""
 
-    def __init__(self, folder: Path, ttl: float = TTL, membership: float = 0.0, **conf: str) -> None:
+    def __init__(
+        self, folder: Path, ttl: float = TTL, membership: float = 0.0, conf: Mapping[str, str] | None = None
+    ) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
-        settings = EngineSettings(slots=1, lease_ttl=ttl, membership=membership, spark_conf=conf)
+        settings = EngineSettings(slots=1, lease_ttl=ttl, membership=membership, spark_conf=conf or {})
         self.settings, self.listener = settings, Listener()
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
@@ -99,7 +101,7 @@ class RemoteRig(Rig):
     """The slot is on another machine."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, **{"spark.master": "spark://elsewhere:7077"})
+        super().__init__(folder, conf={"spark.master": "spark://elsewhere:7077"})
 
     def link(self, slot: int = 0) -> SlotLink:
         link = slot_link(slot, self.now, leased=False)

@@ -143,6 +143,17 @@ async def test_a_request_waits_for_the_end_of_a_rebalance() -> None:
             assert (found["worker"], found["body"]) == (leader.id, '{"a":1}')
 
 
+async def test_a_worker_outside_its_group_asks_the_last_leader() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        leader, former = workers
+        former.group.snapshot, former.group.last_leader_url = GroupSnapshot("g", 1), leader.url
+        assert (await former.client.post("/leader/a")).json()["worker"] == leader.id
+        leader.group.snapshot = GroupSnapshot("g", 1)
+        refused = await former.client.post("/leader/a")
+        assert (refused.status_code, refused.json()["message"]) == (409, NO_LEADER)
+
+
 async def test_a_request_waits_for_the_owner_during_a_rebalance() -> None:
     async with worker_group(2, rebalance_time=30.0) as workers:
         await serve(workers)
