@@ -204,7 +204,13 @@ DISTRIBUTED = ConfigDef(
     ConfigKey(
         "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
     ),
-    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots run tasks after the lease was renewed."),
+    ConfigKey(
+        "headrace.lease.ms",
+        ConfigType.INT,
+        6_000,
+        _M,
+        "How long slots of a cluster run tasks after their lease was renewed, and slots may be silent.",
+    ),
     *restart_policy.KEYS,
     BUDGET,
     *session_keys.KEYS,

@@ -13,6 +13,7 @@ from runtime.host.child import Child, ChildDiedError, Event
 from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
+from runtime.system.scheduling import Delay, ProcessTree, RunLimit, within
 
 _log = logging.getLogger(__name__)
 
@@ -44,12 +45,13 @@ class PluginHostClient:
 
     def __init__(
         self, settings: HostSettings, listener: HostListener, timeout: float = CALL_LIMIT, scrub: Scrub = str,
-        ping_timeout: float = PING_TIMEOUT, stop_timeout: float = STOP_TIMEOUT,
+        ping_timeout: float = PING_TIMEOUT, stop_timeout: float = STOP_TIMEOUT, delay: type[Delay] = Delay,
     ) -> None:  # fmt: skip
-        """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds."""
+        """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds; `timeout` and
+        `ping_timeout` do not count the `delay` of the process: a new process would be even later."""
         self._settings, self._listener = replace(settings, call_timeout=timeout), listener
         self._timeout, self._scrub = timeout, scrub
-        self._ping_timeout, self._stop_timeout = ping_timeout, stop_timeout
+        self._ping_timeout, self._stop_timeout, self._delay = ping_timeout, stop_timeout, delay
         self._child: Child | None = None
         self._up = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
@@ -184,8 +186,7 @@ class PluginHostClient:
         a temporary HostError if the process has failed, not the plugin that was called."""
         child = await self._child_up(call)
         try:
-            async with asyncio.timeout(self._timeout):
-                return child, await child.call(call, *args)
+            return child, await within(self._limit(self._timeout, child), child.call(call, *args))
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         except TimeoutError as error:
@@ -227,14 +228,16 @@ class PluginHostClient:
         """Whether the process answers a ping; a process that does not is ended, since a plugin blocks its
         interpreter."""
         try:
-            async with asyncio.timeout(self._ping_timeout):
-                await child.call("ping")
+            await within(self._limit(self._ping_timeout, child), child.call("ping"))
         except TimeoutError:
             child.kill(_FROZEN)
             return False
         except ChildDiedError:
             return False
         return True
+
+    def _limit(self, seconds: float, child: Child) -> RunLimit:
+        return RunLimit(seconds, ProcessTree(child.pid), delay=self._delay)
 
     async def _abandon(self, name: str) -> None:
         """Abandon the instance, as Connect does after the same time; a new instance may be started meanwhile."""

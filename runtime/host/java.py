@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from runtime.host.settings import HostSettings
 from runtime.java.discovery.java_plugin import UNDEFINED
 from runtime.java.errors import CallTimeoutError, HostLostError
 from runtime.java.host.class_names import ClassNames
-from runtime.java.host.deadline import deadline
+from runtime.java.host.deadline import limited
 from runtime.java.host.process import JvmEnd
 from runtime.java.plugins.recognition import is_java_connector
 from runtime.plugins.catalog import PluginCatalog
@@ -78,17 +78,15 @@ class HostJava:
 
     def _version(self, plugin: Plugin) -> str | None:
         """What the class reports; None if an instance cannot be created, empty if that is unknown."""
-        token = deadline.set(time.monotonic() + _VERSION_TIMEOUT)
         try:
-            return self.classes().version(plugin.target, plugin.kinds[0]) or UNDEFINED
+            with limited(_VERSION_TIMEOUT):
+                return self.classes().version(plugin.target, plugin.kinds[0]) or UNDEFINED
         except (HostLostError, CallTimeoutError) as error:
             _log.warning("plugin.path: the version of %s is unknown: %s", plugin.cls, error)
             return ""
         except Exception as error:  # of the class's constructor
             _log.error("plugin.path: %s is not a plugin, since it cannot be created: %s", plugin.cls, error)
             return None
-        finally:
-            deadline.reset(token)
 
     def classes(self) -> JavaClasses:
         """The classes of this process's task host, which is also the one of previews."""
@@ -132,14 +130,9 @@ class HostJava:
     def _with_names(self) -> JvmSettings:
         return replace(self.prepare(), names=self._names())
 
-    @contextlib.contextmanager
-    def limit(self) -> Iterator[None]:
+    def limit(self) -> AbstractContextManager[None]:
         """Interrupts a call into the JVM that takes longer than the worker waits: it raises CallTimeoutError."""
-        token = deadline.set(time.monotonic() + self._settings.call_timeout * _MARGIN)
-        try:
-            yield
-        finally:
-            deadline.reset(token)
+        return limited(self._settings.call_timeout * _MARGIN)
 
     def _ended(self, end: JvmEnd, owners: frozenset[int]) -> None:
         """Reports with a delay if the JVM ends again and again, since its connectors are then started again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -66,6 +67,7 @@ from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.clients.settings import CONSUMER_FIXED, reaching_config
 from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.group.group_member import GroupMember
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicSpec
@@ -186,7 +188,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     call_secrets = CallSecrets(secrets)
     plugins = EnvironmentHosts(_host(config), connectors, scrub=call_secrets.scrub)
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config), connectors.reload)
-    engine = SparkEngine(_engine(config), connectors, lease=lease)
+    engine = SparkEngine(_engine(config, storage.member), connectors, lease=lease)
     if storage.member is not None:
         storage.member.subscribe_losses(engine.revoke_leases)
 
@@ -313,11 +315,12 @@ def _isolation(config: WorkerConfig) -> str:
     return config.originals.get("consumer.isolation.level", str(CONSUMER_FIXED["isolation.level"])).strip().lower()
 
 
-def _engine(config: WorkerConfig) -> EngineSettings:
+def _engine(config: WorkerConfig, member: GroupMember | None) -> EngineSettings:
     return EngineSettings(
         slots=config.slots,
         spark_conf=config.spark(),
         lease_ttl=config.lease,
+        membership=math.inf if member is None else min(config.session_timeout, config.rebalance_timeout),
         stuck_after=config.stuck,
         slot_memory=config.slot_memory,
         slot_port=config.slot_port,

@@ -23,6 +23,7 @@ class ScriptedGroup:
         self.worker_id, self.snapshot = worker_id, snapshot
         self.rejoins = 0
         self.cannot_lead = ""
+        self.last_leader_url: str | None = None
 
     @property
     def leads(self) -> bool:

@@ -59,8 +59,9 @@ class ServingWorker:
         self.reads += 1
 
 
-async def new_worker(props: Mapping[str, str], trust: str | None = None) -> ServingWorker:
-    """A worker that does not serve yet, alone in its group. `trust`: https, and a file with trusted certificates."""
+async def new_worker(props: Mapping[str, str], trust: str | None = None, rebalance_time: float = 0.0) -> ServingWorker:
+    """A worker that does not serve yet, alone in its group. `trust`: https, and a file with trusted certificates;
+    `rebalance_time`: seconds for which requests wait for a rebalance."""
     scheme = "https" if trust else "http"
     listeners = [Listener(scheme, "127.0.0.1", 0)]
     server = RestServer("listeners", listeners, tls(props, listeners, "listeners.https."))
@@ -76,16 +77,20 @@ async def new_worker(props: Mapping[str, str], trust: str | None = None) -> Serv
         url, configs, keys, group, callers, clients, Forwarding(group, clients, copies, SharedStores()),
         Peers(group, clients, copies), client, server, props,
     )  # fmt: skip
-    worker.forwarding = Forwarding(group, clients, copies, SharedStores(worker))
+    worker.forwarding = Forwarding(group, clients, copies, SharedStores(worker), rebalance_time)
     return worker
 
 
 @asynccontextmanager
 async def worker_group(
-    count: int, props: Mapping[str, str] | None = None, trust: str | None = None, key: bool = True
+    count: int,
+    props: Mapping[str, str] | None = None,
+    trust: str | None = None,
+    key: bool = True,
+    rebalance_time: float = 0.0,
 ) -> AsyncIterator[list[ServingWorker]]:
     """Workers that do not serve yet; the first one leads, the last one owns connector `a` and its tasks 0 and 1."""
-    workers = [await new_worker(props or {}, trust) for _ in range(count)]
+    workers = [await new_worker(props or {}, trust, rebalance_time) for _ in range(count)]
     if key:
         await workers[0].keys.rotate()
         for other in workers[1:]:

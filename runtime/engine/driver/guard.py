@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from runtime.engine.protocol.lease import DUMP_SIGNAL
-from runtime.engine.protocol.lease_cell import granted, stack_of
+from runtime.engine.protocol.lease_cell import GUARD_TIME, granted, stack_of
 from runtime.system.lease_clock import lease_time
 from runtime.system.processes import is_below
 
 CHECK_INTERVAL = 0.2  # seconds between two checks
-_DUMP_TIME = 0.5  # seconds that a slot has to write its stacks
+_DUMP_TIME = GUARD_TIME - CHECK_INTERVAL  # seconds that a slot has to write its stacks
 _DUMP_POLL = 0.02
 
 

@@ -18,7 +18,10 @@ from runtime.system.lease_clock import suspended
 NEVER = 0
 """The value of a cell before the first grant."""
 
-_REVOKED = 1
+GUARD_TIME = 0.7
+"""Seconds within which the driver ends a slot whose lease has expired (driver/guard.py)."""
+
+_REVOKED, _LAST = 1, 2**62
 _CELL = struct.Struct("@qqq")
 """Nanoseconds of the lease's clock, twice, so that one copy is always complete; and how far it is ahead of the clock of
 JVMs, which stands still while the machine is suspended."""
@@ -49,8 +52,8 @@ class LeaseCell:
             return cls(mmap.mmap(file.fileno(), _CELL.size))
 
     def grant(self, deadline: float) -> None:
-        """Extend the lease to `deadline`."""
-        self._write(max(int(deadline * 1e9), _REVOKED))
+        """Extend the lease to `deadline`, which may be infinite."""
+        self._write(int(max(min(deadline * 1e9, _LAST), _REVOKED)))
 
     def revoke(self) -> None:
         """End the lease immediately; the slot's process is ended soon after."""

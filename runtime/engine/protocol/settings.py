@@ -37,9 +37,10 @@ class EngineSettings:
 
     slots: int = field(default_factory=default_slots)
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # properties beginning with `spark.`
-    lease_ttl: float = 10.0
+    lease_ttl: float = 10.0  # of a slot on another machine; a third is the time between two reports of a slot
+    membership: float = 0.0  # for which a membership in the group is confirmed at most; infinite without a group
     runner: str = "runtime.pipeline.runner:TaskRunner"
-    driver_start_timeout: float = 90.0  # for Spark to start; then another driver is started
+    driver_start_timeout: float = 90.0  # for Spark to start; then another driver is started, with twice the time
     slot_start_timeout: float = 60.0  # for a slot to connect; then it is started again
     slot_wait: float = 3.0  # for which tasks wait for missing slots before the connected slots take all tasks
     stuck_after: float = 60.0  # after which a poll, put, start or stop is reported as stuck
@@ -49,6 +50,12 @@ class EngineSettings:
     plugin_path: tuple[str, ...] = ()  # whose Java plugins may load each other by name
     slot_port: int = 0  # for slots on other machines; 0: any free one
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
+
+    @property
+    def longest_lease(self) -> float:
+        """The maximum lease. The lease of a slot on this machine lasts as long as the membership, since its end is
+        certain when this worker has killed it; tasks of a slot elsewhere have to wait for the end of its lease."""
+        return max(self.lease_ttl, self.membership) if self.local else self.lease_ttl
 
     @property
     def start_timeout(self) -> float:

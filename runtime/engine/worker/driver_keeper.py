@@ -14,10 +14,13 @@ from runtime.engine.protocol.settings import DriverSettings, EngineSettings
 from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.executor_size import ExecutorSize
+from runtime.system.scheduling import Delay, ProcessTree, RunLimit
 
 _log = logging.getLogger(__name__)
 
 MAX_PAUSE = 30.0
+MAX_START_FACTOR = 8
+"""Factor by which the time for the start of Spark has grown at most, after starts that were too slow."""
 
 
 class DriverKeeper:
@@ -33,8 +36,10 @@ class DriverKeeper:
         report: Callable[[SlotEndedMessage | ExecutorsMessage], None],
         access: RemoteAccess | None = None,
         secret: str = "",
+        delay: type[Delay] = Delay,
     ) -> None:
-        """`report` gets the driver's reports about its slots; `access` and `secret` are for slots on other machines."""
+        """`report` gets the driver's reports about its slots; `access` and `secret` are for slots on other machines;
+        the `delay` of its processes does not count as time for the start of Spark."""
         self._settings = settings
         self._worker_folder = folder
         self._ended = ended
@@ -47,6 +52,7 @@ class DriverKeeper:
         self._closing = asyncio.Event()
         self._stale_archive = False  # the last start from the archive failed
         self._archive_missing = False
+        self._start_factor, self._delay = 1, delay
         self._slots: Sequence[int] = range(settings.slots)
         self._executors: Mapping[int, ExecutorSize] = {}
         self.generation = 0
@@ -104,18 +110,29 @@ class DriverKeeper:
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
         child = self._child = DriverProcess(settings, self._report, self._print)
-        watchdog = asyncio.get_running_loop().call_later(self._settings.start_timeout, self._give_up_start, child)
+        await child.start()
+        starting = asyncio.create_task(self._limit_start(child))
         try:
             await child.run()
         finally:
-            watchdog.cancel()
+            starting.cancel()
             self._stale_archive = not self._ready.is_set()
             self._ended()
 
-    def _give_up_start(self, child: DriverProcess) -> None:
-        if not self._ready.is_set():
-            _log.error("Spark did not start within %g s; its driver is restarted", self._settings.start_timeout)
-            child.kill()
+    async def _limit_start(self, child: DriverProcess) -> None:
+        """Kill a driver that does not start Spark. The next one has more time, since this machine may be too busy in
+        ways that no delay shows."""
+        assert child.pid
+        seconds = self._settings.start_timeout * self._start_factor
+        limit = RunLimit(seconds, ProcessTree(child.pid), delay=self._delay)
+        while not limit.over():
+            if await _first_of(self._ready, limit.pause):
+                self._start_factor = 1
+                return
+        text = "Spark did not start within %g s, not counting time without a processor; its driver is restarted"
+        _log.error(text, seconds)
+        self._start_factor = min(self._start_factor * 2, MAX_START_FACTOR)
+        child.kill()
 
     def _driver_settings(self, record: bool) -> DriverSettings:
         settings = self._settings
@@ -155,10 +172,16 @@ class DriverKeeper:
         """Record the archive in the background unless it exists; called once the slots are up."""
         if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
             self._recording = DriverProcess(self._driver_settings(record=True), lambda report: None, lambda line: None)
-            self._recorder = asyncio.create_task(self._recording.run())
+            self._recorder = asyncio.create_task(self._record(self._recording))
+
+    async def _record(self, recording: DriverProcess) -> None:
+        await recording.start()
+        await recording.run()
 
 
-async def _first_of(event: asyncio.Event, seconds: float) -> None:
+async def _first_of(event: asyncio.Event, seconds: float) -> bool:
+    """Waits for the event, for so many seconds at most. Returns whether it has occurred."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
+    return event.is_set()

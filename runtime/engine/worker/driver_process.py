@@ -40,8 +40,8 @@ class DriverProcess:
         """The pid of the process; None before its start."""
         return self._process.pid if self._process else None
 
-    async def run(self) -> None:
-        """Run the process until it ends, by itself or because of leave(). No process and no file remains."""
+    async def start(self) -> None:
+        """Start the process. OSError if that fails."""
         process = self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -51,10 +51,15 @@ class DriverProcess:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
         process.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")
         if self._leaving:
             self.leave()
+
+    async def run(self) -> None:
+        """Returns when the process has ended, by itself or because of leave(). No process and no file remains."""
+        process = self._process
+        assert process and process.stdout and process.stderr
         pumps = [
             asyncio.create_task(_pump(process.stdout, self._handle_report)),
             asyncio.create_task(_pump(process.stderr, self._handle_line)),

@@ -15,9 +15,18 @@ Cell = LeaseCell | RemoteLease
 class LeaseGranter:
     """Extends every lease while the worker's membership in its group is confirmed. Thread-safe."""
 
-    def __init__(self, lease: Callable[[], float], ttl: float, clock: Callable[[], float] = lease_time) -> None:
-        """`lease`: returns the seconds for which the membership is confirmed; `ttl`: the maximum lease in seconds."""
-        self._lease, self._ttl, self._clock = lease, ttl, clock
+    def __init__(
+        self,
+        lease: Callable[[], float],
+        every: float,
+        longest: float,
+        clock: Callable[[], float] = lease_time,
+        before: float = 0.0,
+    ) -> None:
+        """`lease` returns the seconds for which the membership is confirmed; leases are renewed `every` so many
+        seconds, for `longest` at most, and expire so many seconds `before` the membership."""
+        self._lease, self._every, self._longest, self._clock = lease, every, longest, clock
+        self._before = before
         self._lock = threading.Lock()
         self._cells: set[Cell] = set()
         self._closing = threading.Event()
@@ -53,7 +62,7 @@ class LeaseGranter:
     def renew(self) -> None:
         """Extend all leases that have not expired. While the membership is not confirmed, leases expire."""
         with self._lock:
-            remaining = min(self._ttl, self._lease())
+            remaining = min(self._longest, self._lease() - self._before)
             if remaining > 0:
                 now = self._clock()
                 for cell in self._cells:
@@ -68,5 +77,5 @@ class LeaseGranter:
     def pause(self) -> float:
         """Seconds until the next renewal: fewer shortly before the membership expires, so that no lease expires
         although the membership was confirmed in time."""
-        every, remaining = self._ttl / 10, self._lease()
+        every, remaining = self._every, self._lease() - self._before
         return min(every, max(remaining / 2, every / 30)) if remaining > 0 else every

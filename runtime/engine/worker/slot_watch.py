@@ -17,6 +17,7 @@ LEAK_TIMEOUT = 5.0  # seconds after which a slot with only revoked tasks is repl
 MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it got almost no processor time
 LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
 CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
+MAX_CONNECT_FACTOR = 8  # by which the time for a slot to connect has grown at most
 MISSING_AFTER = 10.0  # seconds for an extra slot to connect, before a warning is logged
 
 
@@ -29,6 +30,7 @@ class SlotWatch:
     clock: Callable[[], float]
     next_crowded_line: float = math.inf
     absent_since: dict[int, float] = field(default_factory=dict)
+    connect_times: dict[int, float] = field(default_factory=dict)  # seconds that absent slots have to connect
 
     @property
     def every(self) -> float:
@@ -53,7 +55,7 @@ class SlotWatch:
         now = self.clock()
         for link in self.roster.links.values():
             if link.silence is None and now - link.heard > self.settings.lease_ttl:
-                link.silence = Delay(None if link.is_remote else link.process.pid)
+                link.silence = Delay([] if link.is_remote else [link.process.pid])
                 yield link
 
     def dead(self) -> Iterator[tuple[SlotLink, float]]:
@@ -102,14 +104,18 @@ class SlotWatch:
                 links[number].leave()
 
     def not_connecting(self, spark_runs: bool) -> Sequence[int]:
-        """Slots that have not connected for slot_start_timeout, each again after the same time. Their processes may be
-        frozen: such a process holds no connection that could end, and no lease that could expire."""
+        """Slots that have not connected for slot_start_timeout, each again after twice the time, since the machine may
+        be busy. Their processes may be frozen: such a process holds no connection that could end, and no lease that
+        could expire."""
         now, links = self.clock(), self.roster.links
         missing = [slot for slot in self.roster.extras.numbers if slot not in links] if spark_runs else []
         self.absent_since = {slot: self.absent_since.get(slot, now) for slot in missing}
-        late = [slot for slot, since in self.absent_since.items() if now - since > self.settings.slot_start_timeout]
+        timeout = self.settings.slot_start_timeout
+        self.connect_times = {slot: self.connect_times.get(slot, timeout) for slot in missing}
+        late = [slot for slot, since in self.absent_since.items() if now - since > self.connect_times[slot]]
         for slot in late:
             self.absent_since[slot] = now
+            self.connect_times[slot] = min(self.connect_times[slot] * 2, timeout * MAX_CONNECT_FACTOR)
         return late
 
     def check_waiting(self) -> Sequence[TaskRun]:

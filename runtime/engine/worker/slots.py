@@ -19,7 +19,7 @@ from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo
 from runtime.engine.protocol.lease import DUMP_SIGNAL, stack_file
-from runtime.engine.protocol.lease_cell import LeaseCell
+from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell
 from runtime.engine.protocol.messages import ExecutorsMessage, FromSlot, SlotEndedMessage, TaskReport
 from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import EngineSettings, session_socket
@@ -63,7 +63,8 @@ class Slots:
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._closing = False
-        self._granter = LeaseGranter(lease, settings.lease_ttl, clock)
+        before = GUARD_TIME if settings.local else 0.0  # slots elsewhere end by themselves
+        self._granter = LeaseGranter(lease, settings.lease_ttl / 10, settings.longest_lease, clock, before)
         self._folder = ""
         self._lost = LostLinks(clock, self._lose)
         self._core_waits = CoreWaits(roster, settings.master, clock, self._report_unassigned)
@@ -177,10 +178,10 @@ class Slots:
             self._drop(link, "its lease has expired", kill=True)
         for link in watch.answering_again():
             self._discard_stack(link)
-        for link in watch.fallen_silent():
-            link.process.signal(DUMP_SIGNAL)
         for link, silence in watch.dead():
             self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
+        for link in watch.fallen_silent():  # after dead(): this worker may have been frozen, and read no answers
+            link.process.signal(DUMP_SIGNAL)
         for link in watch.too_large():
             used = f"used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb"
             if watch.has_large_jvm(link):

@@ -82,6 +82,11 @@ class Group(Protocol):
         """The REST URL of the leader (`http://host:port/`); None while it is unknown."""
 
     @property
+    def last_leader_url(self) -> str | None:
+        """The REST URL of the last known leader, if it was another worker: it may still lead. Requests may be tried
+        there, since each worker checks whether it leads."""
+
+    @property
     def cannot_lead(self) -> str:
         """The reason why this worker cannot lead although it has been elected; empty otherwise."""
 
@@ -133,6 +138,7 @@ class SoleWorker:
     """The group of a standalone worker, which runs everything."""
 
     leads, leader_url, leader_member, generation, confirmed_until = True, None, "", 0, math.inf
+    last_leader_url = None
     trouble = cannot_lead = ""
 
     def __init__(self, worker_id: str, connectors: Callable[[], Sequence[str]] = tuple) -> None:

@@ -43,7 +43,8 @@ from runtime.system.lease_clock import lease_time
 _log = logging.getLogger(__name__)
 
 VIEW_TIMEOUT = 3.0
-"""Seconds that the network thread waits for the view; after that nothing is assigned and all members join again."""
+"""Seconds that the network thread waits for the view; after that nothing is assigned and all members join again. The
+view then serves the next attempt, so that a busy event loop delays an assignment but does not prevent it."""
 
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
@@ -77,8 +78,10 @@ class WorkerGroup:
         statuses: StatusStore,
         sources: ViewSources,
         claim: WriteClaim | None = None,
+        view_timeout: float = VIEW_TIMEOUT,
     ) -> None:
         """`claim`: the leader's claim to the config topic; None if a leader needs none."""
+        self._view_timeout = view_timeout
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs = member, settings, configs
         self._view = LeaderView(settings, configs, statuses, sources)
@@ -86,6 +89,7 @@ class WorkerGroup:
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None
         self._snapshot = GroupSnapshot(member.group_id)
+        self._late_view: concurrent.futures.Future[GroupView] | None = None  # of the last attempt to assign
         self._led: GroupSnapshot | None = None  # of the rebalance that this worker has led, until it is complete
         self._units: dict[str, frozenset[int]] = {}  # all that exist, by connector
         self._owned: dict[str, set[int]] = {}
@@ -100,6 +104,7 @@ class WorkerGroup:
         self._backoff = RejoinBackoff(member.group_id, member.rejoin)
         self._entering: asyncio.Task[None] | None = None
         self._newest: Place | None = None
+        self._last_leader_url: str | None = None
         self._follow_ups = FollowUps(member.group_id)
         self._loop: asyncio.AbstractEventLoop
         self._joined: asyncio.Future[None]
@@ -114,9 +119,16 @@ class WorkerGroup:
 
     @property
     def leader_url(self) -> str | None:
-        if self._place is None or self._member.confirmed_until <= lease_time():
+        """Also of a leader that has assigned nothing yet, or whose assignment this worker cannot apply yet."""
+        if self._newest is None or self._member.confirmed_until <= lease_time():
             return None
-        return None if self._place.leads and not self._claim.held else self._place.leader_url
+        if self._newest.leads:
+            return self._settings.url if self.leads else None
+        return self._newest.leader_url
+
+    @property
+    def last_leader_url(self) -> str | None:
+        return self._last_leader_url
 
     @property
     def leader_member(self) -> str:
@@ -284,11 +296,14 @@ class WorkerGroup:
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 
     def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
-        asked = asyncio.run_coroutine_threadsafe(self._collect(newest_offset(members)), self._loop)
+        offset, asked = newest_offset(members), self._late_view
+        if asked is None or not _serves(asked, offset):
+            asked = asyncio.run_coroutine_threadsafe(self._collect(offset), self._loop)
+        self._late_view = None
         try:
-            found = lead(leader_id, members, asked.result(VIEW_TIMEOUT))
+            found = lead(leader_id, members, asked.result(self._view_timeout))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
-            asked.cancel()
+            self._late_view = asked
             _log.warning("The worker is too busy to assign connectors and tasks; all workers join the group again")
             return refusal(leader_id, members).assignments
         except Exception:  # would end this worker, and then each next leader
@@ -309,6 +324,9 @@ class WorkerGroup:
 
     def _on_place(self, place: Place) -> None:
         self._newest = place
+        self._last_leader_url = None if place.leads else place.leader_url
+        if not (place.leads and place.mismatch):
+            self._late_view = None
         if self._entering is None or self._entering.done():
             self._entering = asyncio.create_task(self._enter_newest(), name="enter group")
             self._entering.add_done_callback(self._entered)
@@ -456,6 +474,14 @@ class WorkerGroup:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+def _serves(view: concurrent.futures.Future[GroupView], offset: int) -> bool:
+    """Whether a view that came too late can be used, or is still being collected: it has the config topic up to this
+    offset."""
+    if not view.done():
+        return True
+    return not view.cancelled() and view.exception() is None and view.result().config_offset >= offset
 
 
 def _by_connector(units: Iterable[tuple[str, int]]) -> dict[str, set[int]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from runtime.java.errors import HostLostError
 from runtime.java.host.control import ContextCall
+from runtime.java.host.deadline import limited
 from runtime.java.host.jvm import JavaClass, PluginObject, TaskHostJvm
 from runtime.java.host.process import JvmEnd, JvmSettings
 
@@ -48,6 +49,10 @@ class JavaHost:
         with self._lock:
             found = [*self._retired, *([self._current] if self._current is not None else [])]
         return [jvm for jvm in found if jvm.alive]
+
+    def start(self) -> None:
+        """Start a JVM unless one runs. Raises as TaskHostJvm, and what the function for the settings raises."""
+        self._running()
 
     def holds(self, plugin: PluginObject) -> bool:
         """Whether an object is in a running JVM; false when the end of its JVM is reported."""
@@ -122,7 +127,7 @@ class JavaHost:
         current = self._current
         if current is not None and current.alive:
             return current
-        with self._starting:
+        with limited(None), self._starting:  # a start has a limit of its own, and may first download jars
             current = self._current
             if current is None or not current.alive:
                 settings = self._settings if isinstance(self._settings, JvmSettings) else self._settings()

@@ -14,9 +14,10 @@ from runtime.java.errors import HostLostError, HostStartError
 from runtime.java.host.control import ContextCall, ControlLink
 from runtime.java.host.link import Link
 from runtime.java.host.process import HostProcess, JvmEnd, JvmSettings
+from runtime.system.scheduling import RunLimit
 
 START_TIMEOUT = 60.0
-"""Seconds in which a JVM must answer after its start; on an idle machine it needs half a second."""
+"""Seconds in which a JVM must answer after its start, while it has a processor; it needs half a second."""
 _END = 2.0  # seconds for the end of a process that does not answer any more
 
 
@@ -111,9 +112,10 @@ class TaskHostJvm:
         self.process = HostProcess(settings, lambda: on_end(self))
         self.used = time.monotonic()  # when an object was created or closed last
         frozen = JvmEnd(f"The task host JVM has not answered within {start_timeout:.0f} s of its start")
-        timer = threading.Timer(start_timeout, self.process.kill, (frozen,))
-        timer.daemon = True
-        timer.start()
+        started, limit = threading.Event(), RunLimit(start_timeout, [self.process.pid])
+        threading.Thread(
+            target=self._limit_start, args=(started, limit, frozen), name="java-start", daemon=True
+        ).start()
         try:
             self._control = ControlLink(self.process.connect(), settings.names, levels)
             self.status()
@@ -122,11 +124,17 @@ class TaskHostJvm:
             if self.process.end.at_fault:
                 raise HostStartError(f"{error}. Check headrace.java.options and headrace.java.heap.mb") from error
             raise
-        except BaseException as error:  # such as CallTimeoutError: nobody else would end this JVM
+        except BaseException as error:  # nobody else would end this JVM
             self.process.kill(JvmEnd(f"The task host JVM has not started: {error}"))
             raise
         finally:
-            timer.cancel()
+            started.set()
+
+    def _limit_start(self, started: threading.Event, limit: RunLimit, frozen: JvmEnd) -> None:
+        while not started.wait(limit.pause):
+            if limit.over():
+                self.process.kill(frozen)
+                return
 
     @property
     def alive(self) -> bool:

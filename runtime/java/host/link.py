@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from runtime.java.errors import CallTimeoutError, HostLostError, java_error
 from runtime.java.host.deadline import deadline
 from runtime.java.wire.reader import FrameReader, SchemaReader
 from runtime.java.wire.writer import FrameWriter
+from runtime.system.scheduling import RunLimit
 
 Batch = Callable[[FrameWriter], None]
 """Writes the batch of a call."""
@@ -38,7 +38,7 @@ class Link:
         """The name of a call that has been sent and whose answer has not been collected."""
         self._early: FrameReader | None = None  # that answer, if another call had to receive it
         self.closed = False
-        self._limited = False
+        self._limit: RunLimit | None = None
         self.caller = 0
         """The thread that is in a call; 0: none."""
 
@@ -96,18 +96,18 @@ class Link:
         return Prepared(name, self._writer.body())
 
     def _send(self, call: Prepared) -> None:
-        self._limit(deadline.get())
+        self._use(deadline.get())
         head, large = self._writer.head(call.body), len(call.body) > _LARGE
         try:
             for part in (head, call.body) if large else (head + call.body,):
-                send_frame(self._connection, part, self._why)
+                send_frame(self._connection, part, self._why, self._limit)
         except TimeoutError:
             raise self._late(call.name) from None
 
     def _receive(self, name: str) -> FrameReader:
         """The next answer, with its schemas read: they may be used by the one that follows."""
         try:
-            frame = FrameReader(receive_frame(self._connection, self._why), self._schemas)
+            frame = FrameReader(receive_frame(self._connection, self._why, self._limit), self._schemas)
         except TimeoutError:
             raise self._late(name) from None
         self._schemas.read(frame)
@@ -125,10 +125,12 @@ class Link:
             raise java_error(value)
         return value, frame
 
-    def _limit(self, until: float | None) -> None:
-        if until is not None or self._limited:
-            self._connection.settimeout(None if until is None else max(until - time.monotonic(), 0.001))
-            self._limited = until is not None
+    def _use(self, limit: RunLimit | None) -> None:
+        if limit is not self._limit:
+            self._connection.settimeout(None if limit is None else limit.pause)
+            self._limit = limit
+        if limit is not None:
+            limit.over()  # counts the time since the last call
 
     def close(self) -> None:
         """End the link. A call that is under way on another thread raises HostLostError."""
@@ -143,35 +145,44 @@ class Link:
         return "The link to the task host was closed" if self.closed else self._lost()
 
 
-def send_frame(connection: socket.socket, frame: bytes, why: Callable[[], str]) -> None:
-    """Sends a frame, or a part of it. HostLostError if the peer is gone, TimeoutError as the socket."""
-    try:
-        connection.sendall(frame)
-    except TimeoutError:
-        raise
-    except OSError as error:
-        raise HostLostError(why()) from error
+def send_frame(connection: socket.socket, frame: bytes, why: Callable[[], str], limit: RunLimit | None = None) -> None:
+    """Sends a frame, or a part of it. HostLostError if the peer is gone; TimeoutError when the limit is over, whose
+    `pause` is the timeout of the socket."""
+    rest = memoryview(frame)
+    while rest:
+        try:
+            rest = rest[connection.send(rest) :]
+        except TimeoutError:
+            _check(limit)
+        except OSError as error:
+            raise HostLostError(why()) from error
 
 
-def receive_frame(connection: socket.socket, why: Callable[[], str]) -> bytes:
-    """The body of the next frame. HostLostError if the peer is gone, TimeoutError as the socket."""
-    return bytes(_receive(connection, int.from_bytes(_receive(connection, 4, why), "little"), why))
+def receive_frame(connection: socket.socket, why: Callable[[], str], limit: RunLimit | None = None) -> bytes:
+    """The body of the next frame. Raises as send_frame()."""
+    return bytes(_receive(connection, int.from_bytes(_receive(connection, 4, why, limit), "little"), why, limit))
 
 
-def _receive(connection: socket.socket, size: int, why: Callable[[], str]) -> bytearray:
+def _receive(connection: socket.socket, size: int, why: Callable[[], str], limit: RunLimit | None) -> bytearray:
     data = bytearray(size)
     rest = memoryview(data)
     while rest:
         try:
             count = connection.recv_into(rest)
         except TimeoutError:
-            raise
+            _check(limit)
+            continue
         except OSError as error:
             raise HostLostError(why()) from error
         if not count:
             raise HostLostError(why())
         rest = rest[count:]
     return data
+
+
+def _check(limit: RunLimit | None) -> None:
+    if limit is None or limit.over():
+        raise TimeoutError
 
 
 _LARGE = 65536  # bytes; a second system call costs less than a copy

@@ -130,6 +130,6 @@ class _Watched:
             self._delay = None
             return None
         if self._delay is None:
-            self._delay = Delay(self.jvm.process.pid)
+            self._delay = Delay([self.jvm.process.pid])
         silence = now - asked
         return silence if silence - self._delay.look() > SILENCE_TIMEOUT or silence > MAX_SILENCE else None

@@ -3,47 +3,56 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.java.errors import CallTimeoutError, HostLostError
-from runtime.java.host.deadline import deadline
+from runtime.java.errors import CallTimeoutError, HostLostError, HostStartError
+from runtime.java.host.deadline import limited
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
 from runtime.java.host.jvm import PluginMetric
 
-_TIMEOUT = 20.0  # seconds for a call
+CALL_TIMEOUT = 20.0
+"""Seconds for a call of a plugin, once the JVM runs."""
 
 
 class _Configured:
     """An instance that is created again when its JVM has ended. Calls raise ConfigError. Thread-safe."""
 
-    def __init__(self, host: JavaHost, kind: str, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self, host: JavaHost, kind: str, plugin: JavaClass, parameters: Mapping[str, str], timeout: float = CALL_TIMEOUT
+    ) -> None:
         self._host, self._kind, self._plugin, self._parameters = host, kind, plugin, dict(parameters)
+        self._timeout = timeout
         self._lock = threading.Lock()
         self._made: PluginObject | None = None
         self.call_java("configure")
 
     def call_java(self, name: str, *arguments: Any) -> Any:
         """The answer to a call; `configure` only creates the instance."""
-        token = deadline.set(time.monotonic() + _TIMEOUT)
+        self._start_host()
         try:
-            made = self._instance()
-            return None if name == "configure" else made.call(name, *arguments)
+            with limited(self._timeout):
+                made = self._instance()
+                return None if name == "configure" else made.call(name, *arguments)
         except (HostLostError, CallTimeoutError) as error:
             if self._made is not None:
                 self._made.close()
             raise ConfigError(f"{self._plugin.name} has not answered: {error}") from error
         except ConnectError as error:
             raise ConfigError(f"{self._plugin.name}: {error}") from error
-        finally:
-            deadline.reset(token)
 
     def metrics(self) -> Sequence[PluginMetric]:
         """Those that the instance has registered; none after its JVM has ended."""
         made = self._made
         return made.metrics if made is not None and self._host.holds(made) else ()
+
+    def _start_host(self) -> None:
+        """The first time this may download jars, for longer than a plugin has for a call."""
+        try:
+            self._host.start()
+        except (HostLostError, HostStartError) as error:
+            raise ConfigError(f"Java plugins cannot run: {error}") from error
 
     def _instance(self) -> PluginObject:
         """The configured instance."""
@@ -62,9 +71,11 @@ class _Configured:
 class JavaConfigProvider:
     """A Java ConfigProvider. Thread-safe."""
 
-    def __init__(self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self, host: JavaHost, plugin: JavaClass, parameters: Mapping[str, str], timeout: float = CALL_TIMEOUT
+    ) -> None:
         """ConfigError with the exception of its constructor or configure()."""
-        self._plugin = _Configured(host, "config_provider", plugin, parameters)
+        self._plugin = _Configured(host, "config_provider", plugin, parameters, timeout)
         self._ttls: dict[str, float] = {}
 
     def get(self, path: str, key: str) -> str | None:

@@ -51,8 +51,14 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
         super().received_heartbeat()
         self.confirm(self._sent)  # from the time of sending: the coordinator's timer started later
 
+    @property
+    def duration(self) -> float:
+        """Seconds for which a confirmation holds. The coordinator removes a member after its session timeout; or after
+        the rebalance timeout, if a rebalance starts right after the confirmation and the member does not join."""
+        return float(min(self.config["session_timeout_ms"], self.config["max_poll_interval_ms"])) / 1000
+
     def confirm(self, since: float) -> None:
-        self.confirmed_until = since + self.config["session_timeout_ms"] / 1000
+        self.confirmed_until = since + self.duration
 
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
@@ -146,12 +152,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
     def proven(self, since: float) -> None:
         """The coordinator confirmed the membership on another connection, in answer to a request sent at `since`."""
         if self.join_sent is not None:
-            self.heartbeat.confirm(max(since, self.heartbeat.confirmed_until - self.session))
-
-    @property
-    def session(self) -> float:
-        """The session timeout in seconds."""
-        return float(self.config["session_timeout_ms"]) / 1000
+            self.heartbeat.confirm(max(since, self.heartbeat.confirmed_until - self.heartbeat.duration))
 
     @property
     def confirmed_until(self) -> float:

@@ -3,6 +3,9 @@
     client ─► worker ── is it the target? ── yes ─► handler
                               └ no ─► leader, or owner of the connector or task
 
+A request that arrives during a rebalance waits until the roles are known again, as in Connect, whose herder carries out
+no requests meanwhile.
+
 The query parameter `forward` limits the hops as in Connect: a client sends none, the first worker forwards with `true`,
 the next one with `false`, and a worker that gets `false` answers 409 if it is not the target.
 """
@@ -10,6 +13,7 @@ the next one with `false`, and a worker that gets `false` answers 409 if it is n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -37,6 +41,10 @@ CATCH_UP_TIMEOUT = 5.0
 FAILOVER_TIME, FAILOVER_INTERVAL = 5.0, 0.25
 """Seconds for which a request waits for a worker that can be reached, and between two attempts."""
 
+REBALANCE_TIME = 20.0
+"""Seconds for which a request waits for the end of a rebalance. Connect's workers wait for 90 s, but many clients only
+for 30 s."""
+
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
 
 
@@ -60,11 +68,20 @@ class SharedStores:
 class Forwarding:
     """Forwards requests to other workers of the group. Event loop only."""
 
-    def __init__(self, group: Group, clients: WorkerClients, copies: RequestCopies, stores: SharedStores) -> None:
+    def __init__(
+        self,
+        group: Group,
+        clients: WorkerClients,
+        copies: RequestCopies,
+        stores: SharedStores,
+        rebalance_time: float = REBALANCE_TIME,
+    ) -> None:
         self._group, self._clients, self._copies, self._stores = group, clients, copies, stores
+        self._rebalance_time = rebalance_time
 
     async def at_leader(self, request: Request, handler: Handler) -> Response:
         """The answer of the leader: of this handler if this worker leads."""
+        await self._until(lambda: self._group.leads or self._leader_url() is not None)
         return await (handler(request) if self._group.leads else self._to_leader(request))
 
     async def at_owner(
@@ -72,12 +89,16 @@ class Forwarding:
     ) -> Response:
         """The answer of the worker that owns a connector or task. Only the leader knows all owners, so the request
         takes the way through the leader, where `exists` raises NotFound for an unknown unit."""
-        if self._group.owns(unit.connector, unit.task):
+        group, own = self._group, (unit.connector, unit.task)
+        await self._until(lambda: group.owns(*own) or group.leads or self._leader_url() is not None)
+        if group.leads and not group.owns(*own):
+            exists(unit)
+            await self._until(lambda: group.owner_url(*own) is not None or not group.snapshot.rebalancing)
+        if group.owns(*own):
             return await handler(request)
-        if not self._group.leads:
+        if not group.leads:
             return await self._to_leader(request)
-        exists(unit)
-        return await self._forward(request, lambda: self._group.owner_url(unit.connector, unit.task), "Worker")
+        return await self._forward(request, lambda: group.owner_url(*own), "Worker")
 
     async def at_worker(self, request: Request, worker_id: str, handler: Handler) -> Response:
         """The answer of the worker with this id, if it is another one of the group and the client allows forwarding."""
@@ -86,8 +107,19 @@ class Forwarding:
             return await handler(request)
         return _returned(request, await self._clients.send(url, self._copies.of(request, b"", "false")))
 
+    async def _until(self, known: Callable[[], bool]) -> None:
+        """Wait for a role that a rebalance determines, for a limited time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._rebalance_time):
+                while not known() and not self._group.cannot_lead:  # noqa: ASYNC110 - a lease has no event
+                    await asyncio.sleep(FAILOVER_INTERVAL)
+
     async def _to_leader(self, request: Request) -> Response:
-        return await self._forward(request, lambda: self._group.leader_url, "The leader, worker")
+        return await self._forward(request, self._leader_url, "The leader, worker")
+
+    def _leader_url(self) -> str | None:
+        """Also while this worker is not in the group: to join it may take minutes if another worker is slow to join."""
+        return self._group.leader_url or self._group.last_leader_url
 
     async def _forward(self, request: Request, target: Callable[[], str | None], role: str) -> Response:
         """Send the request to the worker at the URL that `target()` returns. A worker that cannot be reached may have
@@ -98,6 +130,7 @@ class Forwarding:
         body, deadline = await unread(request), time.monotonic() + FAILOVER_TIME
         copy = self._copies.of(request, body, "false" if hops else "true")
         while True:
+            await self._until(lambda: target() is not None or self._group.leads)
             url = target()
             if url is None or urlsplit(url).netloc == self._group.worker_id:  # the roles are just changing
                 raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else Conflict(NO_LEADER)

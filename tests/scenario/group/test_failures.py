@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from runtime.embedded.processes.process import ProcessRef
 from tests.support import offset_change_crasher
-from tests.support.broker import EmbeddedBroker, unique
+from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.connect import STRINGS
 from tests.support.lives import PLUGINS, Pipelines
 from tests.support.processes import alive, children, freeze, is_slot
@@ -102,6 +103,22 @@ def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(group: Wo
     assert group.living == [other]
     group.thaw(holder)
     check_all_share(group, pipelines)
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_frozen_for_less_than_its_session_loses_no_slot(broker: KafkaBroker, tmp_path: Path) -> None:
+    """As on a busy machine: it renews the leases of its slots late, but no other worker can have taken their tasks."""
+    properties = {"plugin.path": PLUGINS, "headrace.slots": "1", "session.timeout.ms": "10000"}
+    with worker_group(tmp_path, broker, properties) as group:
+        pipelines = started(group, 2, 2)
+        victim = group.workers[1]
+        before = slots(victim)
+        group.freeze(victim)
+        time.sleep(7.5)
+        group.thaw(victim)
+        group.wait_running(pipelines.names)
+        check(pipelines)
+        assert slots(victim) == before
 
 
 @pytest.mark.slow

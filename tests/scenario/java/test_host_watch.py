@@ -9,8 +9,7 @@ from functools import partial
 
 import pytest
 
-from runtime.java.errors import CallTimeoutError, HostLostError
-from runtime.java.host.deadline import deadline
+from runtime.java.errors import HostLostError
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.host.process import JvmEnd
 from runtime.java.host.watch import IDLE_TIMEOUT, LEAK_TIMEOUT, MOVE_TIMEOUT, HostWatch
@@ -72,17 +71,6 @@ def test_a_jvm_that_is_frozen_is_ended(rig: Rig) -> None:
     assert "has not answered for" in rig.ends[0].reason
     with pytest.raises(HostLostError, match="has not answered for"):
         converter.from_connect("t", None, "x")
-
-
-def test_a_jvm_that_does_not_answer_in_time_when_it_starts_is_ended(rig: Rig) -> None:
-    limit = deadline.set(time.monotonic())
-    try:
-        with pytest.raises(CallTimeoutError):
-            JavaConverter(rig.host, _JSON)
-    finally:
-        deadline.reset(limit)
-    wait_until(lambda: rig.ends, 10)
-    assert "has not started" in rig.ends[0].reason
 
 
 def test_a_jvm_whose_plugin_ignores_interrupts_is_replaced_when_the_other_tasks_have_left(rig: Rig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from runtime.api.errors import ConfigError
 from runtime.herder.configs.override_policy import KEY
 from runtime.java.host import watch
 from runtime.java.host.glue import compile_sources
+from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.host.process import JvmSettings
+from runtime.java.plugins.worker_plugins import JavaConfigProvider
 from runtime.worker.java_plugins import WorkerJava
 from tests.support.java_host import settings
 from tests.support.java_plugins.edge_cases import edge_case_jar
@@ -197,3 +201,18 @@ def test_plugins_without_service_entries_end_the_worker_if_they_must_have_them(
     refused.start(wait=False)
     wait_until(lambda: not refused.running(), 20)
     assert "plugin.discovery=hybrid_fail: no entry in META-INF/services for edge." in refused.log.read_text()
+
+
+def test_the_time_for_a_call_starts_when_the_jvm_runs() -> None:
+    """The first start may download jars, and on a busy machine a JVM needs long to start."""
+
+    def downloaded() -> JvmSettings:
+        time.sleep(2.0)
+        return settings()
+
+    host = JavaHost(downloaded)
+    try:
+        plugin = JavaClass("org.apache.kafka.common.config.provider.EnvVarConfigProvider")
+        assert JavaConfigProvider(host, plugin, {}, timeout=1.0).get("", "PATH") == os.environ["PATH"]
+    finally:
+        host.stop()

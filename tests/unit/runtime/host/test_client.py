@@ -17,7 +17,9 @@ import pytest
 from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
+from runtime.system.scheduling import Delay
 from tests.support.processes import freeze
+from tests.support.starvation import Starved
 from tests.support.waiting import soon, wait_until
 
 PLUGINS = '''
@@ -129,11 +131,16 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
     hosts: list[PluginHostClient] = []
 
     async def start(
-        answer_within: float = 10.0, ping_within: float = PING_TIMEOUT, stop_within: float = STOP_TIMEOUT
+        answer_within: float = 10.0,
+        ping_within: float = PING_TIMEOUT,
+        stop_within: float = STOP_TIMEOUT,
+        delay: type[Delay] = Delay,
     ) -> tuple[PluginHostClient, RecordingListener]:
         heard = RecordingListener()
         settings = HostSettings(plugin_path=(str(tmp_path),))
-        host = PluginHostClient(settings, heard, answer_within, ping_timeout=ping_within, stop_timeout=stop_within)
+        host = PluginHostClient(
+            settings, heard, answer_within, ping_timeout=ping_within, stop_timeout=stop_within, delay=delay
+        )
         hosts.append(host)
         await host.start()
         return host, heard
@@ -286,6 +293,18 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
         await hanging
     await heard.until(lambda: "other" in heard.lost)
     assert await host.validate(odd())
+
+
+async def test_a_host_without_a_processor_has_more_time(start: Start, tmp_path: Path) -> None:
+    """Ending it would make the next call even later: validations failed one after another."""
+    host, heard = await start(delay=Starved)
+    await host.start_connector("other", odd())
+    host._timeout, before, gate = 0.4, host.pid, tmp_path / "gate"
+    slow = asyncio.create_task(host.validate(odd(validate="gate", gate=str(gate))))
+    await asyncio.wait({slow}, timeout=1.2)  # three times the limit
+    gate.touch()
+    assert (await slow)["error_count"] == 0
+    assert (host.pid, heard.lost) == (before, {})
 
 
 async def test_stopping_never_raises(start: Start) -> None:

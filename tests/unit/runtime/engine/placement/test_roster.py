@@ -309,7 +309,7 @@ def test_a_slot_that_died_while_starting_tasks_gets_fewer_after_a_pause(roster: 
 
 def test_a_slot_that_does_not_answer_neither_gets_tasks_nor_makes_them_wait(roster: Roster) -> None:
     silent = add_slot(roster, 0)
-    silent.admission.window, silent.silence = 0.0, Delay(os.getpid())
+    silent.admission.window, silent.silence = 0.0, Delay([os.getpid()])
     add_slot(roster, 1)
     add_tasks(roster, 3)
     assert placed(roster) == {1: 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 from runtime.engine.driver.guard import Guard
 from runtime.engine.protocol import lease_cell
 from runtime.engine.protocol.lease import Lease, LeaseLostError, stack_file
-from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, granted
+from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell, cell_path, granted
+from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.pipeline.task.errors import RevokedError
 from runtime.system import lease_clock
@@ -43,7 +45,7 @@ def test_a_lease_that_was_never_granted_counts_as_expired(cell: LeaseCell, clock
     lease = Lease(cell, clock)
     with pytest.raises(LeaseLostError):
         lease.check()
-    LeaseGranter(lambda: 8.0, 5.0, clock).add(cell)
+    LeaseGranter(lambda: 8.0, 0.5, 5.0, clock).add(cell)
     assert lease.over, "a task has ended without a report, so the slot must end too"
 
 
@@ -84,7 +86,7 @@ def test_a_partly_written_deadline_never_extends_the_lease(cell: LeaseCell) -> N
 
 def test_leases_follow_the_membership_and_expire_with_it(cell: LeaseCell, clock: Clock) -> None:
     confirmed = 8.0
-    granter = LeaseGranter(lambda: confirmed, 5.0, clock)
+    granter = LeaseGranter(lambda: confirmed, 0.5, 5.0, clock)
     granter.add(cell)
     assert cell.deadline == 105.0, "no longer than the time to live"
     confirmed = 2.0
@@ -96,7 +98,7 @@ def test_leases_follow_the_membership_and_expire_with_it(cell: LeaseCell, clock:
 
 
 def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
-    granter = LeaseGranter(lambda: 8.0, 5.0, clock)
+    granter = LeaseGranter(lambda: 8.0, 0.5, 5.0, clock)
     granter.add(cell)
     granter.revoke(cell)
     granter.renew()
@@ -105,7 +107,7 @@ def test_a_revoked_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> 
 
 def test_an_expired_lease_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
     """Tasks that noticed the expiry have ended; a slot that keeps running would report their end."""
-    granter = LeaseGranter(lambda: 8.0, 5.0, clock)
+    granter = LeaseGranter(lambda: 8.0, 0.5, 5.0, clock)
     granter.add(cell)
     clock.now = 105.5
     assert cell.lapsed(clock.now)
@@ -117,7 +119,7 @@ def test_a_lost_membership_ends_the_leases_that_were_granted_for_it(
     cell: LeaseCell, clock: Clock, tmp_path: Path
 ) -> None:
     confirmed = 8.0
-    granter = LeaseGranter(lambda: confirmed, 5.0, clock)
+    granter = LeaseGranter(lambda: confirmed, 0.5, 5.0, clock)
     granter.add(cell)
     confirmed = 0.0
     waiting = LeaseCell.create(str(tmp_path), 9, 4711)
@@ -142,12 +144,33 @@ def test_a_lease_renewed_at_the_moment_of_its_expiry_stays_expired(cell: LeaseCe
 
 def test_leases_are_renewed_more_often_before_the_membership_expires(clock: Clock) -> None:
     confirmed = 8.0
-    granter = LeaseGranter(lambda: confirmed, 6.0, clock)
+    granter = LeaseGranter(lambda: confirmed, 0.6, 6.0, clock)
     assert granter.pause == pytest.approx(0.6)
     confirmed = 0.3
     assert granter.pause == pytest.approx(0.15)
     confirmed = -1.0
     assert granter.pause == pytest.approx(0.6)
+
+
+def test_a_slot_of_this_machine_has_its_lease_until_shortly_before_the_membership_ends(
+    cell: LeaseCell, clock: Clock
+) -> None:
+    """A renewal may be late on a busy machine; the driver must have ended the slot when another worker takes over."""
+    settings = EngineSettings(lease_ttl=6.0, membership=10.0)
+    granter = LeaseGranter(lambda: 9.5, 0.6, settings.longest_lease, clock, GUARD_TIME)
+    granter.add(cell)
+    assert cell.deadline == pytest.approx(109.5 - GUARD_TIME)
+    elsewhere = EngineSettings(lease_ttl=6.0, membership=10.0, spark_conf={"spark.master": "spark://elsewhere:7077"})
+    assert elsewhere.longest_lease == 6.0, "its tasks have to wait for the end of the lease"
+
+
+def test_a_lease_without_a_group_does_not_expire(cell: LeaseCell, clock: Clock) -> None:
+    granter = LeaseGranter(lambda: math.inf, 0.6, EngineSettings(membership=math.inf).longest_lease, clock)
+    granter.add(cell)
+    clock.now += 1e9
+    assert not Lease(cell, clock).over
+    granter.revoke(cell)
+    assert Lease(cell, clock).over
 
 
 def test_only_granted_leases_are_listed(tmp_path: Path, cell: LeaseCell) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,10 +62,13 @@ class RefusingListener:
 class Rig:
     """One slot that is up, without a driver."""
 
-    def __init__(self, folder: Path, ttl: float = TTL, **conf: str) -> None:
+    def __init__(
+        self, folder: Path, ttl: float = TTL, membership: float = 0.0, conf: Mapping[str, str] | None = None
+    ) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
-        settings, self.listener = EngineSettings(slots=1, lease_ttl=ttl, spark_conf=conf), Listener()
+        settings = EngineSettings(slots=1, lease_ttl=ttl, membership=membership, spark_conf=conf or {})
+        self.settings, self.listener = settings, Listener()
         self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
         self.folder = str(folder)
         self.slots.driver = cast(
@@ -98,7 +102,7 @@ class RemoteRig(Rig):
     """The slot is on another machine."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, TTL, **{"spark.master": "spark://elsewhere:7077"})
+        super().__init__(folder, conf={"spark.master": "spark://elsewhere:7077"})
 
     def link(self, slot: int = 0) -> SlotLink:
         link = slot_link(slot, self.now, leased=False)
@@ -177,6 +181,23 @@ async def test_a_slot_without_a_grant_gets_no_tasks(rig: Rig, monkeypatch: pytes
     rig.lease = 60.0
     rig.slots._check_leases()
     assert not link.leased
+
+
+async def test_the_slots_of_a_worker_that_was_frozen_are_not_lost(tmp_path: Path) -> None:
+    """Their answers have arrived, but it has not read them yet."""
+    rig = Rig(tmp_path, membership=60.0)
+    link, watch = rig.with_task(), SlotWatch(rig.roster, rig.settings, lambda: rig.now)
+    rig.slots._check(watch)
+    rig.now += TTL * 2
+    rig.slots._check(watch)
+    rig.slots.link_message(link, {"op": "alive", "memory": 1, "java_memory": 0, "java_heap": 0})
+    rig.now += watch.every
+    rig.slots._check(watch)
+    assert rig.roster.links == {0: link}
+    for _ in range(6):  # a slot that is silent while the worker runs
+        rig.now += watch.every
+        rig.slots._check(watch)
+    assert not rig.roster.links
 
 
 async def test_the_jvm_of_a_slot_that_is_too_large_is_ended_once(rig: Rig) -> None:

@@ -17,10 +17,10 @@ from runtime.herder.group.group import WorkerState
 from runtime.herder.group.leader import refusal
 from runtime.herder.group.leader_view import GroupSettings, ViewSources
 from runtime.herder.group.rejoin_backoff import REFUSALS_LOGGED, REJOIN_DELAY
-from runtime.herder.group.worker_group import WorkerGroup
+from runtime.herder.group.worker_group import VIEW_TIMEOUT, WorkerGroup
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.ownership import Ownership
-from runtime.kafka.group.protocol import CONNECTOR, Assignment, Details, WorkerMetadata
+from runtime.kafka.group.protocol import CONNECTOR, Assignment, AssignmentError, Details, WorkerMetadata
 from runtime.model.states import State
 from runtime.storage.statuses import StatusRecord
 from tests.support.herder_rig import HerderRig
@@ -103,7 +103,7 @@ class Listener:
 
 
 class Rig:
-    def __init__(self, delay: float = 0.0) -> None:
+    def __init__(self, delay: float = 0.0, view_timeout: float = VIEW_TIMEOUT) -> None:
         self.herder = HerderRig()
         self.member, self.listener = ScriptedMember(), Listener()
         self.departures = Departures(self.herder.journal.documents)
@@ -112,8 +112,10 @@ class Rig:
             GroupSettings(URL, "test", 2, delay),
             self.herder.configs,
             self.herder.statuses,
-            ViewSources(self.departures, states=lambda: self.states),
+            ViewSources(self.departures, states=lambda: self.states_now()),
+            view_timeout=view_timeout,
         )
+        self.states_now: Callable[[], Mapping[str, WorkerState]] = lambda: self.states
         self.states: dict[str, WorkerState] = {}
         self.herder.configs.subscribe(changes=self.group.configured)
 
@@ -398,6 +400,34 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
     await rig.member.rebalance()
     await until(lambda: rig.group.generation > generation)
     assert await refused(REFUSALS_LOGGED + 1) < delays[-1], "an assignment ends the back-off"
+
+
+async def test_a_leader_with_a_busy_event_loop_assigns_at_the_second_attempt() -> None:
+    rig = Rig(view_timeout=0.2)
+    await rig.join()
+    await rig.herder.configs.put_connector("a", {"connector.class": "S"})
+
+    def busy() -> Mapping[str, WorkerState]:
+        time.sleep(0.5)
+        return {}
+
+    rig.states_now = busy
+    refused = await rig.member.rebalance({"you": rig.other()})
+    assert {assignment.error for assignment in refused.values()} == {AssignmentError.CONFIG_MISMATCH}
+    assigned = await rig.member.rebalance({"you": rig.other()})
+    assert {assignment.error for assignment in assigned.values()} == {AssignmentError.NONE}
+
+
+async def test_the_leader_is_known_before_its_assignment_has_been_applied() -> None:
+    """On a busy machine that may take minutes: it may assign nothing yet, or this worker may not have read as much."""
+    rig = Rig()
+    await rig.join()
+    rig.member.events.on_lost()
+    assert rig.group.leader_url is None
+    rig.member.given(Assignment("you", OTHER, 10**6, {}, error=AssignmentError.CONFIG_MISMATCH))
+    assert rig.group.leader_url == OTHER
+    rig.member.events.on_lost()
+    assert (rig.group.leader_url, rig.group.last_leader_url) == (None, OTHER)
 
 
 async def test_an_error_in_computing_assignments_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:

@@ -81,7 +81,7 @@ def test_a_heartbeat_confirms_nothing_for_the_time_of_a_suspended_machine(
     coordinator.heartbeat.sent_heartbeat()
     now += 300.0
     coordinator.heartbeat.received_heartbeat()
-    assert coordinator.confirmed_until == 1000.0 + coordinator.session < now
+    assert coordinator.confirmed_until == 1000.0 + coordinator.heartbeat.duration < now
 
 
 def test_a_join_request_that_could_not_be_sent_is_not_pending(coordinator: GroupCoordinator, client: Any) -> None:

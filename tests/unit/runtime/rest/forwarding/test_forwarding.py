@@ -128,6 +128,47 @@ async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
         assert (refused.status_code, refused.json()["message"]) == (503, "grant WRITE on transactional id t")
 
 
+async def test_a_request_waits_for_the_end_of_a_rebalance() -> None:
+    """Its worker may become the leader, or learn of another one."""
+    async with worker_group(2, rebalance_time=30.0) as workers:
+        await serve(workers)
+        before = workers[1].group.snapshot
+        for leader in workers:
+            workers[1].group.snapshot = GroupSnapshot("g", 1, rebalancing=True)
+            asked = asyncio.create_task(workers[1].client.post("/leader/a", json={"a": 1}))
+            await asyncio.sleep(0.3)
+            assert not asked.done()
+            workers[1].group.snapshot = replace(before, leader=leader.id)
+            found = (await asked).json()
+            assert (found["worker"], found["body"]) == (leader.id, '{"a":1}')
+
+
+async def test_a_worker_outside_its_group_asks_the_last_leader() -> None:
+    async with worker_group(2) as workers:
+        await serve(workers)
+        leader, former = workers
+        former.group.snapshot, former.group.last_leader_url = GroupSnapshot("g", 1), leader.url
+        assert (await former.client.post("/leader/a")).json()["worker"] == leader.id
+        leader.group.snapshot = GroupSnapshot("g", 1)
+        refused = await former.client.post("/leader/a")
+        assert (refused.status_code, refused.json()["message"]) == (409, NO_LEADER)
+
+
+async def test_a_request_waits_for_the_owner_during_a_rebalance() -> None:
+    async with worker_group(2, rebalance_time=30.0) as workers:
+        await serve(workers)
+        leader, owner = workers
+        before = leader.group.snapshot
+        leader.group.snapshot = replace(
+            before, rebalancing=True, workers=[replace(w, units=frozenset()) for w in before.workers]
+        )
+        asked = asyncio.create_task(leader.client.post("/owner/a"))
+        assert (await leader.client.post("/owner/nope")).status_code == 404
+        assert not asked.done()
+        leader.group.snapshot = before
+        assert (await asked).json()["worker"] == owner.id
+
+
 async def test_errors_of_the_leader_are_returned_unchanged() -> None:
     def refuse(_: Request) -> Response:
         raise BadRequest("refused by the leader")

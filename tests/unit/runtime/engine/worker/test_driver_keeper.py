@@ -1,0 +1,56 @@
+"""The driver's restarts."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.driver_keeper import DriverKeeper
+from runtime.system.scheduling import MAX_STRETCH, Delay
+from tests.support.starvation import Starved
+
+TIMEOUT = 0.4
+
+
+def ignore(*_: object) -> None:
+    return
+
+
+@pytest.fixture(autouse=True)
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JVM that does not start."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexec sleep 1000\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+
+async def seconds_until_end(folder: Path, drivers: int, delay: type[Delay] = Delay) -> float:
+    """Seconds until so many drivers have ended."""
+    started, ends = time.monotonic(), 0
+
+    def ended() -> None:
+        nonlocal ends
+        ends += 1
+        if ends == drivers:
+            keeper.close()
+
+    settings = EngineSettings(slots=1, archive=False, driver_start_timeout=TIMEOUT)
+    keeper = DriverKeeper(settings, str(folder), ended, ignore, ignore, delay=delay)
+    await keeper.run()
+    return time.monotonic() - started
+
+
+async def test_each_driver_has_more_time_than_the_one_before(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert await seconds_until_end(tmp_path, 3) > TIMEOUT * (1 + 2 + 4)
+    given = [float(found[1]) for line in caplog.messages if (found := re.search(r"start within (\S+) s", line))]
+    assert given == [TIMEOUT, TIMEOUT * 2, TIMEOUT * 4]
+
+
+async def test_a_driver_that_waits_for_a_processor_has_more_time(tmp_path: Path) -> None:
+    assert await seconds_until_end(tmp_path, 1, Starved) > TIMEOUT * MAX_STRETCH
