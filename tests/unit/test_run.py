@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.distribution import FolderScheduling
-from tests.run import Failure, failures, processor_time
+from tests.run import Failure, failures, processor_time, summary
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -23,6 +23,21 @@ def test_failures_of_a_first_try_are_named_with_their_first_line(tmp_path: Path)
         Failure("tests.unit.test_a::test_one[x]", "AssertionError: not so"),
         Failure("tests.unit.test_b::test_three", "a fixture"),
     ]
+
+
+def test_the_last_lines_name_the_failures_of_both_tries() -> None:
+    first = [Failure("tests.a::slow", "timed out"), Failure("tests.b::broken", "not so")]
+    assert summary(first, []).splitlines()[-4:] == [
+        "  tests.a::slow", "    timed out", "  tests.b::broken", "    not so",
+    ]  # fmt: skip
+    assert summary(first, [Failure("tests.b::broken", "again")]).splitlines() == [
+        "", "1 tests passed only on the second try:", "  tests.a::slow", "    timed out",
+        "", "1 tests failed twice:", "  tests.b::broken", "    not so", "    again",
+    ]  # fmt: skip
+
+
+def test_too_many_second_tries_are_reported() -> None:
+    assert "Up to 3 are tolerated" in summary([Failure(f"tests.a::{n}", "") for n in range(4)], [])
 
 
 def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
