@@ -48,9 +48,9 @@ STATUS_WAIT = 3.0
 Connect."""
 
 READ_BACK_WAIT = 0.5
-"""Seconds that a status request waits until this worker's last reports about the connector are in the status topic. Then
-every worker answers the next request with the same state or a later one, as in Connect. Without Kafka the answer is this
-worker's own knowledge."""
+"""Seconds that a status request waits until this worker's last reports about the connector are in the status topic.
+Then every worker answers the next request with the same state or a later one, as in Connect. Without Kafka the answer
+is this worker's own knowledge."""
 
 
 @dataclass(frozen=True, slots=True)
