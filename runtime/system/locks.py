@@ -58,7 +58,7 @@ class HeldLock:
             waited = time.monotonic() - started
             if waited > limit:
                 raise LockHeldError(
-                    f"{self._holder} has held the lock {self._file} for {waited:.0f} s: wait for it or end it, then retry"
+                    f"{self._holder} has held the lock {self._file} for {waited:.0f} s: end it, or retry later"
                 )
             if progress is not None and waited > _PATIENCE and not is_reported:
                 is_reported = True

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from tests.distribution import FolderScheduling
+from tests.random_order import shuffled
 from tests.run import Failure, failures, processor_time, summary
 
 REPORT = """<testsuites><testsuite>
@@ -47,6 +50,14 @@ def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
     assert scope("tests/scenario/java/test_a.py::test_x[1]") == scope("tests/scenario/java/test_b.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") == scope("tests/scenario/test_a.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") != scope("tests/scenario/test_b.py::test_x")
+
+
+def test_a_seed_determines_the_order_and_keeps_files_together() -> None:
+    items: list[Any] = [SimpleNamespace(path=f"test_{file}.py", name=f"{file}{n}") for file in "abcd" for n in range(4)]
+    orders = [[item.name for item in shuffled(items, seed)] for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == [item.name for item in items]
+    assert all(len({name[0] for name in orders[0][at : at + 4]}) == 1 for at in range(0, 16, 4))
 
 
 def test_processors_are_busy_for_a_part_of_their_time() -> None:
