@@ -17,7 +17,7 @@ def runs_inside(code: Callable[[], object], function: Callable[..., object], cal
         return at_line
 
     def at_call(frame: FrameType, event: str, argument: Any) -> Any:
-        return at_line if frame.f_code is function.__code__ else None  # type: ignore[attr-defined]  # of Python
+        return at_line if frame.f_code is function.__code__ else None
 
     def run() -> None:
         sys.settrace(at_call)
