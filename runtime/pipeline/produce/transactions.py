@@ -180,9 +180,11 @@ def _on_thread(call: Callable[[], None]) -> Future[None]:
 
     def run() -> None:
         try:
-            outcome.set_result(call())
+            call()
         except BaseException as error:  # raised again by the task's thread
             outcome.set_exception(error)
+        else:
+            outcome.set_result(None)
 
     threading.Thread(target=run, name="commit").start()
     return outcome
