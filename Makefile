@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench bench-console soak clean
+.PHONY: setup run test test-fast check bench bench-console soak soak-order clean
 
 # Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
@@ -37,6 +37,9 @@ bench-console: setup
 soak: setup
 	@$(BIN)/python -m pytest -m soak
 	@$(BIN)/python -m tests.soak $(SOAK)
+
+soak-order: setup
+	@$(BIN)/python -m tests.soak.repetition $(SOAK)
 
 check: setup
 	@$(BIN)/ruff check .

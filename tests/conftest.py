@@ -15,12 +15,15 @@ from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.postgres import Postgres, started_postgres
 from tests.support.stores import MakeStores, opened_stores
+from tests.support.time_limit import TimeLimit
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Background runs start with SIGINT ignored, which the tests' processes would inherit."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    seconds = config.getvalue("timeout")
+    config.pluginmanager.register(TimeLimit(float(config.getini("timeout") if seconds is None else seconds)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -82,7 +82,7 @@ class Secrets:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant: the garbage collector may run code inside that logs
         self._owners: dict[str, dict[str, tuple[frozenset[str], frozenset[str]]]] = {}
         self._index = _Index()
 
@@ -197,9 +197,9 @@ class _Index:
     def add(self, forms: Iterable[str]) -> None:
         for form in forms:
             start = form[:_MIN_LENGTH]
-            self._counts[form] += 1
             self._lengths.setdefault(start, Counter())[len(form)] += 1
             self._descending.pop(start, None)
+            self._counts[form] += 1  # last: spans() may run between these lines, and finds the length of each form
 
     def remove(self, forms: Iterable[str]) -> None:
         for form in forms:

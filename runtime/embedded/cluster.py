@@ -5,18 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.embedded.broker import coordinates
-from runtime.embedded.errors import NotRunningError, StartError
+from runtime.embedded.errors import EmbeddedError, NotRunningError, StartError
 from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
-from runtime.system.locks import HeldLock, exclusive
+from runtime.system.locks import HeldLock, LockHeldError, exclusive
 
 Report = Callable[[str], None]
 
@@ -45,7 +46,7 @@ class EmbeddedCluster:
         With `attach`, the pid of a process that uses it, the cluster ends after the last attached process; without it,
         the cluster runs until `down`. Raises EmbeddedError if the cluster cannot be started.
         """
-        with exclusive(self._state.command_lock):
+        with self._alone():
             running = self._running()
             if running is None:
                 self._state.keep(False)
@@ -79,11 +80,20 @@ class EmbeddedCluster:
 
     def detach(self, pid: int) -> bool:
         """Records that a process no longer uses the cluster. True if the cluster was ended because of that."""
-        with exclusive(self._state.command_lock):
+        with self._alone():
             self._state.detach(pid)
             if self._state.kept() or self._state.attached():
                 return False
             return self.down()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One command at a time. EmbeddedError if another one does not end."""
+        try:
+            with exclusive(self._state.command_lock):
+                yield
+        except LockHeldError as error:
+            raise EmbeddedError(str(error)) from None
 
     def status(self) -> ClusterState:
         """The state of the cluster. Raises NotRunningError."""

@@ -47,6 +47,11 @@ STATUS_WAIT = 3.0
 """Seconds that a status request waits for the first status of a new connector; after that the answer is 404, as in
 Connect."""
 
+READ_BACK_WAIT = 0.5
+"""Seconds that a status request waits until this worker's last reports about the connector are in the status topic.
+Then every worker answers the next request with the same state or a later one, as in Connect. Without Kafka the answer
+is this worker's own knowledge."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicTracking:
@@ -127,6 +132,7 @@ class Herder:
         """GET /connectors/{name}/status; waits for the first status of a connector that has just been created."""
         if self._statuses.connector_status(name) is None and self._configs.connector(name) is not None:
             await self._connectors.settled(name, STATUS_WAIT)
+        await self._statuses.read_back(name, READ_BACK_WAIT)
         return await self._status(name)
 
     async def _status(self, name: str) -> StatusAnswer:
@@ -135,8 +141,9 @@ class Herder:
             raise NotFound(f"No status found for connector {name}")
         return views.status(name, connector, self._statuses.task_statuses(name), await self._type(stored.config))
 
-    def task_status(self, name: str, task: int) -> TaskStatusAnswer:
+    async def task_status(self, name: str, task: int) -> TaskStatusAnswer:
         """GET /connectors/{name}/tasks/{task}/status."""
+        await self._statuses.read_back(name, READ_BACK_WAIT)
         status = self._statuses.task_statuses(name).get(task)
         if status is None:
             raise NotFound(f"No status found for task {name}-{task}")
@@ -159,10 +166,11 @@ class Herder:
             raise Conflict(f"Task {name}-{task} is not running in any slot")
         return views.task_stack(task, found)
 
-    def topics(self, name: str) -> dict[str, TopicsAnswer]:
+    async def topics(self, name: str) -> dict[str, TopicsAnswer]:
         """GET /connectors/{name}/topics; Forbidden if topic tracking is disabled."""
         if not self._tracking.enabled:
             raise Forbidden("Topic tracking is disabled.")
+        await self._statuses.read_back(name, READ_BACK_WAIT)
         return {name: {"topics": sorted(self._statuses.topics(name))}}
 
     def reset_topics(self, name: str) -> None:

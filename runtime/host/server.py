@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -41,16 +42,29 @@ class Replies:
     """Writes frames from any thread. Ends the process if the worker no longer reads them."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._lock = stream, threading.Lock()
+        self._stream = stream
+        # Reentrant: the garbage collector may run code inside that logs. Such a line waits for the frame being written.
+        self._lock = threading.RLock()
+        self._frames: deque[bytes] = deque()
+        self._is_writing = False
 
     def send(self, message: dict[str, Any]) -> None:
         frame = frames.encode(message)
+        with self._lock:
+            self._frames.append(frame)
+            while self._frames and not self._is_writing:
+                self._write_all()
+
+    def _write_all(self) -> None:
+        self._is_writing = True
         try:
-            with self._lock:
-                self._stream.write(frame)
+            while self._frames:
+                self._stream.write(self._frames.popleft())
                 self._stream.flush()
         except OSError:
             os._exit(1)  # the worker has ended
+        finally:
+            self._is_writing = False
 
 
 class LogHandler(logging.Handler):

@@ -178,7 +178,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await s.masks.tasks(r.scope, h.config(name), h.tasks(name)))
 
     async def task_status(r: Request) -> Response:
-        return json_answer(h.task_status(path_name(r), _task(r)))
+        return json_answer(await h.task_status(path_name(r), _task(r)))
 
     async def restart_task(r: Request) -> Response:
         name, task = path_name(r), _task(r)
@@ -199,7 +199,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(all_lines(here, await s.peers.collect(r), most))
 
     async def task_stack(r: Request) -> Response:
-        worker = h.task_status(path_name(r), _task(r))["worker_id"]
+        worker = (await h.task_status(path_name(r), _task(r)))["worker_id"]
         return await s.forwarding.at_worker(r, worker, stack_here)
 
     async def stack_here(r: Request) -> Response:
@@ -227,7 +227,7 @@ def routes(s: Services) -> Sequence[Route]:
         return empty(204) if status is None else json_answer(status, 202)
 
     async def topics(r: Request) -> Response:
-        return json_answer(h.topics(path_name(r)))
+        return json_answer(await h.topics(path_name(r)))
 
     async def reset_topics(r: Request) -> Response:
         h.reset_topics(path_name(r))

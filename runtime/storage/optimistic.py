@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from runtime.kafka.log.log import LogRecord, Written
@@ -23,6 +23,7 @@ class _OwnWrites:
     in_flight: int = 0
     offset: int = -1  # of the last confirmed write
     newest: LogRecord | None = None  # read while a write was in flight: our own or another worker's
+    read_back: asyncio.Future[None] | None = None  # of those who wait
 
 
 class OptimisticWrites:
@@ -40,6 +41,17 @@ class OptimisticWrites:
         own.in_flight += 1
         self._send(key, value).add_done_callback(lambda done: self._written(key, own, done))
 
+    async def read_back(self, keys: Iterable[bytes], within: float) -> None:
+        """Wait until our writes of these keys have been read from the topic, so that other workers can read them, too;
+        at most `within` seconds."""
+        loop = asyncio.get_running_loop()
+        waiting = []
+        for own in (self._own[key] for key in keys if key in self._own):
+            own.read_back = own.read_back or loop.create_future()
+            waiting.append(own.read_back)
+        if waiting:
+            await asyncio.wait(waiting, timeout=within)
+
     def superseded(self, record: LogRecord) -> bool:
         """Whether a record that was read must not be applied, or not yet."""
         key = record.key or b""
@@ -50,7 +62,7 @@ class OptimisticWrites:
             own.newest = record
             return True
         if record.offset >= own.offset:
-            del self._own[key]
+            self._forget(key)
         return record.offset <= own.offset
 
     def _written(self, key: bytes, own: _OwnWrites, done: asyncio.Future[Written]) -> None:
@@ -61,9 +73,14 @@ class OptimisticWrites:
         if own.in_flight or self._own.get(key) is not own:
             return
         if own.offset < 0 or (newest is not None and newest.offset >= own.offset):
-            del self._own[key]
+            self._forget(key)
         if newest is not None and newest.offset > own.offset:
             try:
                 self._take(key, newest.value)
             except MalformedRecord as e:
                 _log.warning("Ignoring the record at offset %d: %s", newest.offset, e)
+
+    def _forget(self, key: bytes) -> None:
+        waiting = self._own.pop(key).read_back
+        if waiting is not None:
+            waiting.set_result(None)

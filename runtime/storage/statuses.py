@@ -106,6 +106,12 @@ class StatusStore:
         """Topics that a connector has used since it was created or its topics were reset (KIP-558)."""
         return list(self._topics.get(name, {}))
 
+    async def read_back(self, name: str, within: float) -> None:
+        """Wait until what this worker has written about a connector is in the topic; at most `within` seconds."""
+        tasks = (f"{_TASK}{TaskId(name, number)}" for number in self._tasks.get(name, {}))
+        topics = (_topic_key(topic, name) for topic in self._topics.get(name, {}))
+        await self._writes.read_back([key.encode() for key in (_CONNECTOR + name, *tasks, *topics)], within)
+
     # writing
 
     def put_connector(self, name: str, status: StatusRecord) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.log.log import Apply, TopicSpec
+from runtime.kafka.log.log import Apply, TopicSpec, Written
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import MemoryLog
 
@@ -43,6 +43,16 @@ class TestLog(MemoryLog):
         self.in_transactions += [key for key, _ in records] if writer is not None else []
         await super().write_all([*self.queued, *records])
         self.queued = []
+
+    def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        if self.held and self.held in key:
+            return asyncio.ensure_future(self._send_later(key, value))
+        return super().send(key, value)
+
+    async def _send_later(self, key: bytes, value: bytes | None) -> Written:
+        self.holding.set()
+        await self.may_go.wait()
+        return await super().send(key, value)
 
     def _append(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> None:
         self.written += [(key or b"", value) for key, value in records]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from tests.distribution import FolderScheduling
-from tests.run import Failure, failures, processor_time
+from tests.random_order import shuffled
+from tests.run import Failure, failures, processor_time, summary
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -25,6 +28,21 @@ def test_failures_of_a_first_try_are_named_with_their_first_line(tmp_path: Path)
     ]
 
 
+def test_the_last_lines_name_the_failures_of_both_tries() -> None:
+    first = [Failure("tests.a::slow", "timed out"), Failure("tests.b::broken", "not so")]
+    assert summary(first, []).splitlines()[-4:] == [
+        "  tests.a::slow", "    timed out", "  tests.b::broken", "    not so",
+    ]  # fmt: skip
+    assert summary(first, [Failure("tests.b::broken", "again")]).splitlines() == [
+        "", "1 tests passed only on the second try:", "  tests.a::slow", "    timed out",
+        "", "1 tests failed twice:", "  tests.b::broken", "    not so", "    again",
+    ]  # fmt: skip
+
+
+def test_too_many_second_tries_are_reported() -> None:
+    assert "Up to 3 are tolerated" in summary([Failure(f"tests.a::{n}", "") for n in range(4)], [])
+
+
 def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
     def scope(test: str) -> str:
         return FolderScheduling._split_scope(object.__new__(FolderScheduling), test)
@@ -32,6 +50,14 @@ def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
     assert scope("tests/scenario/java/test_a.py::test_x[1]") == scope("tests/scenario/java/test_b.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") == scope("tests/scenario/test_a.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") != scope("tests/scenario/test_b.py::test_x")
+
+
+def test_a_seed_determines_the_order_and_keeps_files_together() -> None:
+    items: list[Any] = [SimpleNamespace(path=f"test_{file}.py", name=f"{file}{n}") for file in "abcd" for n in range(4)]
+    orders = [[item.name for item in shuffled(items, seed)] for seed in (1, 1, 2)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == [item.name for item in items]
+    assert all(len({name[0] for name in orders[0][at : at + 4]}) == 1 for at in range(0, 16, 4))
 
 
 def test_processors_are_busy_for_a_part_of_their_time() -> None:

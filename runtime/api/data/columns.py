@@ -38,7 +38,9 @@ class ConstantColumn(Sequence[Any]):
         return repeat(self.value, self._count)
 
     def __getitem__(self, index: Any) -> Any:
-        return ConstantColumn(self.value, len(range(self._count)[index])) if isinstance(index, slice) else self.value
+        """IndexError behind the end, which ends every iteration by index."""
+        found = range(self._count)[index]
+        return ConstantColumn(self.value, len(found)) if isinstance(found, range) else self.value
 
 
 class StructColumn(Sequence[dict[str, Any]]):

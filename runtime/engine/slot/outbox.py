@@ -34,7 +34,7 @@ class Outbox:
         self._clock = clock
         self._alive = alive
         self._queue: queue.SimpleQueue[FromSlot] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant: the garbage collector may run code inside that logs
         self._lines = 0
         self._dropped = 0
 

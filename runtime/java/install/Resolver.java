@@ -45,6 +45,7 @@ public class Resolver {
         session.setSystemProperties(System.getProperties()); // profiles of POMs depend on Java's version
         session.setLocalRepositoryManager(
             system.newLocalRepositoryManager(session, new LocalRepository(new File(arguments[0]))));
+        session.setConfigProperties(System.getProperties()); // timeouts
         session.setOffline(arguments[1].equals("offline"));
         session.setChecksumPolicy(RepositoryPolicy.CHECKSUM_POLICY_FAIL);
         session.setProxySelector(new JreProxySelector());

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -20,10 +21,11 @@ from runtime.java.install.resolver_jars import PROVIDED, RESOLVER
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from runtime.system.cache import cache_folder
-from runtime.system.locks import exclusive
+from runtime.system.locks import LockHeldError, exclusive
 from runtime.system.processes import die_with_parent
 
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_SILENCE = 60.0  # seconds; Maven waits half an hour for a server that no longer sends
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Repositories:
     url: str | None = None
     offline: bool = False
     folder: Path = field(default_factory=lambda: cache_folder() / "maven")
+    silence: float = _SILENCE
+    """Seconds that a server may be silent."""
 
 
 def resolve(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[Path]:
@@ -45,20 +49,34 @@ def resolve(coordinate: Coordinate, repositories: Repositories, progress: TextIO
     if repository and urlsplit(repository).username is not None:
         raise InstallError("the URL of --repository must not contain a user name or a password")
     command = _command(coordinate, repositories, progress)
-    with exclusive(repositories.folder / ".lock"):
-        print(f"resolving {coordinate}", file=progress, flush=True)
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent()
-        ) as process:
-            try:
-                files, error = _follow(process.stdout or (), progress)
-                output = process.stderr.read() if process.stderr else ""
-            except BaseException:
-                process.kill()
-                raise
-    if process.returncode or error or not files:
-        raise InstallError(f"{coordinate} could not be resolved: {error or _last(output)}. {_remedy(offline)}")
+    try:
+        with exclusive(repositories.folder / ".lock", progress):
+            print(f"resolving {coordinate}", file=progress, flush=True)
+            files, error = _run(command, progress)
+    except LockHeldError as held:
+        raise InstallError(f"{coordinate} is not resolved: {held}") from None
+    if error or not files:
+        raise InstallError(f"{coordinate} could not be resolved: {error}. {_remedy(offline)}")
     return files
+
+
+def _run(command: Sequence[str], progress: TextIO) -> tuple[list[Path], str]:
+    """The resolved files, and the error if there is one. Errors of the JVM go to a file: nobody reads a pipe meanwhile,
+    and the JVM would wait for ever when it is full."""
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=die_with_parent()
+        ) as process,
+    ):
+        try:
+            files, error = _follow(process.stdout or (), progress)
+            process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        errors.seek(0)
+        return files, error or (_last(errors.read()) if process.returncode or not files else "")
 
 
 def _command(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[str]:
@@ -73,7 +91,8 @@ def _command(coordinate: Coordinate, repositories: Repositories, progress: TextI
     source = str(resources.files("runtime.java.install") / "Resolver.java")
     part = (coordinate.group, coordinate.artifact, coordinate.extension, coordinate.classifier, coordinate.version)
     return [
-        *(str(java.program), *_JVM, "-cp", os.pathsep.join(map(str, class_path))),
+        *(str(java.program), *_JVM, f"-Daether.connector.requestTimeout={int(repositories.silence * 1000)}"),
+        *("-Daether.connector.connectTimeout=20000", "-cp", os.pathsep.join(map(str, class_path))),
         *("org.codehaus.janino.SimpleCompiler", source, "Resolver", str(repositories.folder)),
         *("offline" if repositories.offline else "online", repositories.url or "", ":".join(part), *PROVIDED),
     ]

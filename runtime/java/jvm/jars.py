@@ -19,16 +19,20 @@ from typing import TextIO
 from runtime.java.jvm.errors import JarsError
 from runtime.java.jvm.java import Java
 from runtime.system.cache import cache_folder
-from runtime.system.locks import exclusive
+from runtime.system.locks import LockHeldError, exclusive
 from runtime.system.process_folder import work_folder
 from runtime.system.processes import die_with_parent
 
 SETTINGS = """\
 <ivysettings>
   <settings defaultResolver="central"/>
-  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false"/></resolvers>
+  <timeout-constraints>
+    <timeout-constraint name="silence" connectionTimeout="20000" readTimeout="60000"/>
+  </timeout-constraints>
+  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false" timeoutConstraint="silence"/></resolvers>
 </ivysettings>
 """
+"""Without the constraint Ivy waits without limit for a server that no longer sends."""
 
 
 def folder_of(name: str, coordinates: Sequence[str]) -> Path:
@@ -40,15 +44,20 @@ def folder_of(name: str, coordinates: Sequence[str]) -> Path:
 def fetch(name: str, coordinates: Sequence[str], java: Java, progress: TextIO | None = None) -> Path:
     """The folder with these jars, which are downloaded if it does not exist.
 
-    An interrupted download is resumed by the next call; concurrent calls wait for each other. Raises JarsError.
+    An interrupted download is resumed by the next call; concurrent calls wait for each other, up to the limit of a
+    lock. Raises JarsError.
     """
     folder = folder_of(name, coordinates)
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with exclusive(folder.parent / ".lock"):
-        if not folder.is_dir():
-            _fetch_into(folder, name, coordinates, java, progress or sys.stderr)
+    progress = progress or sys.stderr
+    try:
+        with exclusive(folder.parent / ".lock", progress):
+            if not folder.is_dir():
+                _fetch_into(folder, name, coordinates, java, progress)
+    except LockHeldError as error:
+        raise JarsError(f"the jars of the {name} are not there yet: {error}") from None
     return folder
 
 

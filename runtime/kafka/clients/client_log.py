@@ -24,7 +24,8 @@ class LogThrottle:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        # Reentrant: the garbage collector may close a client inside, which reports its errors here.
+        self._lock = threading.RLock()
         self._logged: dict[tuple[str, ...], tuple[float, int]] = {}
 
     def allow(self, *kind: str) -> int | None:

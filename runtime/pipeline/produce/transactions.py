@@ -7,9 +7,10 @@ producer is never replaced: another one with the same transactional id would fen
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
@@ -48,9 +49,9 @@ class Transactions:
         `stop_timeout` seconds."""
         self._settings, self._control, self._stop_timeout = settings, control, stop_timeout
         self.producer = SlotProducer(settings, purpose, False, each_reported)
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._commit: Future[None] | None = None
         self._give_up: float | None = None  # when a stopping task stops waiting
+        self._closed = False
         self.open = False
         self.topics: set[str] = set()
         """The topics of the last transaction, as the caller adds them: for messages."""
@@ -77,7 +78,7 @@ class Transactions:
         """Start to commit the open transaction; see finished()."""
         self._control.check()
         self.open = False
-        self._commit = self._executor.submit(self._complete, self.producer.client.commit_transaction)
+        self._commit = _on_thread(lambda: self._complete(self.producer.client.commit_transaction))
 
     @property
     def committing(self) -> bool:
@@ -105,10 +106,11 @@ class Transactions:
         self._complete(self.producer.client.abort_transaction)
 
     def close(self) -> None:
-        """Abort the open transaction. If that takes more than a few seconds, the next task's producer does it."""
+        """Abort the open transaction. If that takes more than a few seconds, the next task's producer does it. A commit
+        under way is not continued after its present request: its outcome is known at the next start."""
         from confluent_kafka import KafkaException
 
-        self._executor.shutdown(wait=False)
+        self._closed = True
         if not self.open or self._control.revoked or self.producer.fatal is not None:
             return
         self.open = False
@@ -143,6 +145,8 @@ class Transactions:
             self._check_stop()
 
     def _check_stop(self) -> None:
+        if self._closed or not threading.main_thread().is_alive():
+            raise StoppedError  # the interpreter waits for this thread when its main thread has ended
         if not self._control.stopping:
             return
         now = time.monotonic()
@@ -170,3 +174,20 @@ class Transactions:
             self.producer.fatal = error
             return self.producer.failure(error)
         return ClientFailedError(f"its transaction was aborted: {described(error)}", _LOST_WAIT)
+
+
+def _on_thread(call: Callable[[], None]) -> Future[None]:
+    """The outcome of a call on a thread. The interpreter ends executors before its main thread counts as ended, and a
+    daemon thread in a call of the client crashes while the interpreter ends."""
+    outcome: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:  # raised again by the task's thread
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(None)
+
+    threading.Thread(target=run, name="commit").start()
+    return outcome

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from runtime.config.secret_values import HIDDEN, MAX_SECRETS, CallSecrets, Secrets, TooManySecrets, passwords
+from runtime.config.secret_values import HIDDEN, MAX_SECRETS, CallSecrets, Secrets, TooManySecrets, _Index, passwords
+from tests.support.interrupted import runs_inside
 
 JAAS = (
     'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" '
@@ -26,6 +27,20 @@ def test_overlapping_secrets_are_both_hidden() -> None:
     secrets = Secrets()
     secrets.keep("c", ["abcdef", "defghi"])
     assert secrets.scrub("<abcdefghi>") == "<[hidden]>"
+
+
+def test_lines_that_the_collector_logs_meanwhile_are_scrubbed() -> None:
+    secrets = Secrets()
+    secrets.keep("a", ["first-secret"])
+    scrubbed: set[str] = set()
+
+    def log() -> None:
+        scrubbed.add(secrets.scrub("first-secret second-secret"))
+
+    assert runs_inside(log, Secrets.keep, lambda: secrets.keep("b", ["second-secret"]))
+    assert runs_inside(log, _Index.add, lambda: secrets.keep("b", ["third-secret", "second-secret-2"]))
+    assert runs_inside(log, _Index.remove, lambda: secrets.forget("b"))
+    assert scrubbed and all(text.startswith("[hidden] ") for text in scrubbed)
 
 
 def test_secrets_are_removed_with_their_owner_and_survive_one_change() -> None:

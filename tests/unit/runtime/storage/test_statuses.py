@@ -159,6 +159,28 @@ class _Line:
         await asyncio.sleep(0)
 
 
+async def test_a_write_is_read_back_when_it_is_in_the_topic_and_was_read() -> None:
+    line = _Line()
+    line.write(b"1")
+    line.write(b"2")
+    waiting = asyncio.create_task(line.writes.read_back([b"k", b"never written"], 30))
+    await line.written(0, 0)
+    line.read(0, b"1")
+    await line.written(1, 1)
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    line.read(1, b"2")
+    await waiting
+
+
+async def test_the_wait_for_a_write_is_limited() -> None:
+    line = _Line()
+    line.write(b"1")
+    await line.writes.read_back([b"k"], 0.01)
+    await line.written(0, 0)
+    line.read(0, b"1")
+
+
 async def test_own_tombstone_does_not_erase_the_next_write() -> None:
     line = _Line()
     line.write(b"1")

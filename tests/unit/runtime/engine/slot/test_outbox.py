@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.engine.protocol.messages import FromSlot, TopicMessage
 from runtime.engine.slot.outbox import MAX_LOG_LINES, Outbox
+from tests.support.interrupted import runs_inside
 
 
 class Channel:
@@ -58,3 +59,10 @@ def test_log_lines_beyond_the_limit_are_dropped_and_their_number_is_logged() -> 
     assert channel.next("log")["message"] == "line 0"
     assert channel.next("log")["message"].startswith("7 log lines were dropped")
     assert channel.next("topic"), "a report is never dropped"
+
+
+def test_code_that_the_collector_runs_meanwhile_may_log() -> None:
+    outbox = Outbox(Channel().send, alive_every=1)
+    assert runs_inside(
+        lambda: outbox.log("INFO", "a", "inner", ""), Outbox.log, lambda: outbox.log("INFO", "a", "", "")
+    )

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 from runtime.kafka.clients.client_log import ClientLog, LogThrottle
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.consumer import make_consumer
+from tests.support.interrupted import runs_inside
 from tests.support.waiting import wait_until
 
 UNKNOWN = {"bootstrap.servers": "127.0.0.1:1"}
@@ -27,6 +28,11 @@ def test_a_kind_of_error_is_logged_once_a_minute() -> None:
     now = 60.0
     assert throttle.allow("consumer", "_TRANSPORT") == 3
     assert throttle.allow("consumer", "_TRANSPORT") is None
+
+
+def test_a_client_that_the_collector_closes_meanwhile_may_report_an_error() -> None:
+    throttle = LogThrottle()
+    assert runs_inside(lambda: throttle.allow("a"), LogThrottle.allow, lambda: throttle.allow("b"))
 
 
 def test_producers_log_why_they_retry(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 from runtime.api.data.columns import ConstantColumn
@@ -25,6 +25,13 @@ def test_columns_as_messages() -> None:
     ]  # fmt: skip
     same = MessageColumns([b"a", b"b"], None, ConstantColumn(9, 2))
     assert list(same) == [{"value": b"a", "timestamp": 9}, {"value": b"b", "timestamp": 9}]
+
+
+def test_equal_messages_end() -> None:
+    """A null for each record is a constant column, and so are all others."""
+    columns = MessageColumns(ConstantColumn(None, 2), None, None)
+    assert list(islice(iter(columns), 9)) == [{"value": None}] * 2
+    assert [len(columns[-1]), len(columns[1:])] == [1, 1]
 
 
 def test_headers() -> None:
