@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,11 +27,15 @@ _CHILDREN = {
 VICTIMS = (*_CHILDREN, "worker", "broker")
 
 
+def numbered(number: int) -> str:
+    return f"{number:09d} {'x' * 80}\n"
+
+
 class Feeder:
     """Appends batches of numbered lines to the sources' files until stopped."""
 
-    def __init__(self, files: list[Path], a_second: int) -> None:
-        self._files, self._batch = files, max(1, a_second // len(files) // 20)
+    def __init__(self, files: list[Path], a_second: int, line: Callable[[int], str] = numbered) -> None:
+        self._line, self._files, self._batch = line, files, max(1, a_second // len(files) // 20)
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feeder")
         self.written = 0  # lines in each file
@@ -45,7 +50,7 @@ class Feeder:
     def _run(self) -> None:
         outs = [file.open("a") for file in self._files]
         while not self._end.wait(0.05):
-            lines = "".join(f"{number:09d} {'x' * 80}\n" for number in range(self.written, self.written + self._batch))
+            lines = "".join(map(self._line, range(self.written, self.written + self._batch)))
             for out in outs:
                 out.write(lines)
                 out.flush()
