@@ -23,7 +23,7 @@ import orjson
 from confluent_kafka import KafkaException
 
 from runtime.embedded.processes.process import ProcessRef
-from tests.soak.rig import Feeder
+from tests.soak.feeder import Feeder
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.committed import committed
 from tests.support.connect import SOURCE, STRINGS

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from tests.soak.chaos.plan import FAULTS, rounds
-from tests.soak.chaos.run import Plan, chaos_soak
+from tests.soak.chaos.run import Account, Plan, chaos_soak
 
 
 def main() -> int:
@@ -30,16 +30,21 @@ def main() -> int:
         for number, faults in enumerate(islice(rounds(given.seed, tuple(given.only)), 10), 1):
             print(f"round {number}", *faults, sep="\n  ")
         return 0
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
     plan = Plan(given.seed, given.seconds, faults=tuple(given.only), exactly_once=not given.at_least_once)
+    return 0 if chaos(plan, given.folder).sound else 1
+
+
+def chaos(plan: Plan, keep: Path | None = None) -> Account:
+    """Runs the plan and prints the result; data and logs are kept in a folder after any violation."""
+    folder = keep or Path(tempfile.mkdtemp(prefix="headrace-chaos-"))
     account = chaos_soak(folder, plan)
     print(account.summary(), *account.verdict.faults, *account.faults, *account.orphans, sep="\n")
     print("answers after which a request was repeated:", *account.refusals.most_common(), sep="\n  ")
-    if account.sound and not given.folder:
+    if account.sound and not keep:
         shutil.rmtree(folder)
     else:
-        print(f"logs: {folder}")
-    return 0 if account.sound else 1
+        print(f"logs: {folder}", flush=True)
+    return account
 
 
 if __name__ == "__main__":

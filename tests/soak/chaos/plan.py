@@ -35,5 +35,5 @@ def rounds(seed: int, faults: tuple[str, ...] = FAULTS) -> Iterator[list[Fault]]
         found = []
         for _ in range(chance.randint(4, 9)):
             bag = bag or chance.sample(faults, len(faults))
-            found.append(Fault(bag.pop(), chance.expovariate(1 / 4), chance.random(), chance.uniform(1, 8)))
+            found.append(Fault(bag.pop(), min(chance.expovariate(1 / 4), 12.0), chance.random(), chance.uniform(1, 8)))
         yield found

@@ -18,7 +18,7 @@ from tests.soak.chaos.connectors import Sink, Source, Target, file_source, numbe
 from tests.soak.chaos.faults import Chaos
 from tests.soak.chaos.plan import FAULTS, rounds
 from tests.soak.chaos.records import Reader
-from tests.soak.rig import Feeder
+from tests.soak.feeder import Feeder
 from tests.support.broker_cluster import BrokerCluster
 from tests.support.committed import committed
 from tests.support.java_connectors import FILE, PREFER_FILE, plugin_path
@@ -72,12 +72,12 @@ class Account:
             f"{self.plan.workers} workers, {self.plan.brokers} brokers, "
             f"{'exactly' if self.plan.exactly_once else 'at least'} once, {self.caused.total()} faults and "
             f"{self.changes.total()} changes of connectors in {self.seconds:.0f} s, seed {self.plan.seed}: "
-            f"{found.records:,} records, {found.missing:,} missing, {found.doubled:,} doubled, {found.disordered:,} out "
-            f"of order, {found.revived:,} revived, {found.owners:,} tasks with two owners, {found.positions:,} wrong "
-            f"positions, {found.repeated:,} repeated at least once; sinks: {found.sinks_missing:,} missing, "
-            f"{found.sinks_foreign:,} not committed, {found.sinks_repeated:,} repeated; {len(self.faults)} times not as "
-            f"requested, {len(self.orphans)} orphans. All as requested {times[len(times) // 2]:.1f} s (median) and "
-            f"{times[-1]:.1f} s (longest) after a round of faults.",
+            f"{found.records:,} records, {found.missing:,} missing, {found.doubled:,} doubled, "
+            f"{found.disordered:,} out of order, {found.revived:,} revived, {found.owners:,} tasks with two owners, "
+            f"{found.positions:,} wrong positions, {found.repeated:,} repeated at least once; sinks: "
+            f"{found.sinks_missing:,} missing, {found.sinks_foreign:,} not committed, {found.sinks_repeated:,} "
+            f"repeated; {len(self.faults)} times not as requested, {len(self.orphans)} orphans. All as requested "
+            f"{times[len(times) // 2]:.1f} s (median) and {times[-1]:.1f} s (longest) after a round of faults.",
             "",
             "| fault or change | times |",
             "| --- | ---: |",
