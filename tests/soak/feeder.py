@@ -25,7 +25,8 @@ class Feeder:
 
     def stop(self) -> None:
         self._end.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _run(self) -> None:
         outs = [file.open("a") for file in self._files]

@@ -29,7 +29,8 @@ class Operator:
 
     def stop(self) -> None:
         self._end.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def pause(self) -> None:
         """Returns when the present change is finished."""

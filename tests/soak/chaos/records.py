@@ -93,7 +93,8 @@ class Reader:
 
     def stop(self) -> None:
         self._end.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _ends(self) -> dict[tuple[str, int], int] | None:
         admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})

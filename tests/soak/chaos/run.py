@@ -148,7 +148,8 @@ class Run:
         self.feeder.start()
 
     def fail(self) -> None:
-        """Rounds of faults until the time is over; after each one everything has to be as requested."""
+        """Rounds of faults until the time is over; after each one everything has to be as requested, or the run ends
+        with the evidence fresh."""
         started = time.monotonic()
         for operator in self.operators:
             operator.start()
@@ -159,7 +160,7 @@ class Run:
                 self.chaos.cause(fault)
             self.calm(f"round {number}")
             self.account.seconds = time.monotonic() - started
-            if self.account.seconds > self.plan.seconds:
+            if self.account.seconds > self.plan.seconds or self.account.faults:
                 return
 
     def calm(self, after: str) -> None:
@@ -169,7 +170,7 @@ class Run:
             operator.pause()
         try:
             self.account.recoveries.append(self.settle(after))
-            print(f"        all as requested after {self.account.recoveries[-1]:.1f} s", flush=True)
+            print(f"        {after} over after {self.account.recoveries[-1]:.1f} s", flush=True)
         finally:
             for operator in self.operators:
                 operator.resume()
