@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -242,9 +242,9 @@ class Run:
     def _lines(self, source: Source) -> int:
         return max((run.last + 1 for run in list(self.reader.records.runs[source.name, 0])), default=0)
 
-    def _wait(self, what: str, condition: object) -> None:
+    def _wait(self, what: str, condition: Callable[[], bool]) -> None:
         try:
-            wait_until(condition, PATIENCE, what, every=0.5)  # type: ignore[arg-type]
+            wait_until(condition, PATIENCE, what, every=0.5)
         except AssertionError as failed:
             self.account.faults.append(str(failed))
 
