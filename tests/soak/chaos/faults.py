@@ -31,7 +31,6 @@ _MARKS = {
     "plugin host": "runtime.host",
 }
 _BUSY = "while True: pass"
-_CONSTRUCTING = 1.0  # seconds from new task configurations to the constructors of the tasks
 
 
 class Chaos:
@@ -168,19 +167,18 @@ class Chaos:
             return None
 
     def _freeze_start(self, fault: Fault) -> bool:
-        """Freezes a worker, not the leader, while its tasks are constructed, and changes their configurations through
-        another one meanwhile; the worker continues before its session ends."""
+        """Freezes a worker while its tasks are constructed, and changes their configurations meanwhile, which needs the
+        leader and the connector; the worker continues before its session ends."""
         source = self._any(self._sources, fault)
         if not source.lock.acquire(timeout=15):
             return False
         try:
             self._turn(source)
-            self.wait(_CONSTRUCTING)
-            leader = self._leader()
-            others = [worker for worker in self._group.living if worker is not leader]
-            if leader is None or not others:
+            self.wait(fault.lasts / 4)
+            found = self._task_workers(source)
+            if not found or len(self._group.living) < 2:
                 return False
-            worker = self._any(others, fault)
+            worker = self._any(found, fault)
             self._group.freeze(worker)
             self._later(SESSION - 0.5, lambda: self._group.thaw(worker))
             self._turn(source)
@@ -190,6 +188,14 @@ class Chaos:
             return False
         finally:
             source.lock.release()
+
+    def _task_workers(self, source: Source) -> list[WorkerProcess]:
+        """Workers with tasks of this source that are not the leader and do not run the connector itself."""
+        status, shown = self._connect.request("GET", f"/connectors/{source.name}/status")
+        if status != 200 or (leader := self._leader()) is None:
+            return []
+        wanted = {task["worker_id"] for task in shown["tasks"]} - {shown["connector"]["worker_id"], worker_id(leader)}
+        return [worker for worker in self._group.living if worker_id(worker) in wanted]
 
     def _turn(self, source: Source) -> None:
         source.config |= {"turn": str(int(source.config["turn"]) + 1)}

@@ -15,6 +15,7 @@ import os
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from runtime.api import (
     STRING_SCHEMA,
@@ -85,7 +86,7 @@ class NumberedSourceConnector(SourceConnector):
         ConfigKey("epoch", ConfigType.INT, 0, doc="Epoch of partitions without an offset."),
         ConfigKey("fail", ConfigType.BOOLEAN, False, doc="Raise in start()."),
     )
-    task_class: type[NumberedTask] = NumberedTask
+    task_class: ClassVar[type[SourceTask]] = NumberedTask
 
     def start(self, config: Mapping[str, str]) -> None:
         if config.get("fail") == "true":
