@@ -17,7 +17,7 @@ class Feeder:
     def __init__(self, files: list[Path], a_second: int, line: Callable[[int], str] = numbered) -> None:
         self._line, self._files, self._batch = line, files, max(1, a_second // len(files) // 20)
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="feeder")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="feeder")
         self.written = 0  # lines in each file
 
     def start(self) -> None:

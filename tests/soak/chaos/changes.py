@@ -22,7 +22,7 @@ class Operator:
         self.done: Counter[str] = Counter()
         self.faults: list[str] = []
         self._end, self._calm = threading.Event(), threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="operator")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="operator")
 
     def start(self) -> None:
         self._thread.start()

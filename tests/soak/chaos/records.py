@@ -78,7 +78,7 @@ class Reader:
         self._bootstrap = bootstrap
         self._at = {(topic, partition): 0 for topic, count in topics.items() for partition in range(count)}
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reader")
+        self._thread = threading.Thread(target=self._run, daemon=True, name="reader")
 
     def start(self) -> None:
         self._thread.start()

@@ -285,15 +285,17 @@ class Run:
                 check_positions(self.account.verdict, source, partition, positions, self.reader.records)
 
     def close(self) -> None:
-        for operator in self.operators:
-            operator.stop()
-        self.chaos.repair_all()
-        self.account.caused, self.account.skipped = self.chaos.caused, self.chaos.skipped
-        self.account.faults += self.chaos.faults
         self.feeder.stop()
         self.reader.stop()
-        self.account.orphans = self.group.close()
-        self.cluster.stop()
+        for operator in self.operators:
+            operator.stop()
+        try:
+            self.chaos.repair_all()
+            self.account.caused, self.account.skipped = self.chaos.caused, self.chaos.skipped
+            self.account.faults += self.chaos.faults
+        finally:
+            self.account.orphans = self.group.close()
+            self.cluster.stop()
 
 
 def _shown(parts: Sequence[dict[str, object]]) -> str:
