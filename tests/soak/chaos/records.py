@@ -54,14 +54,15 @@ class Records:
     def add(self, topic: str, partition: int, offset: int, value: bytes) -> None:
         self.count += 1
         self.sums[topic, partition][offset] = zlib.crc32(value)
-        name, incarnation, at, epoch, number, task, life, polled = value.decode().split()
-        runs, number, when = self.runs[name, int(at)], int(number), float(polled)
-        run = next((run for run in reversed(runs) if run.incarnation == int(incarnation)), None)
+        name, text, at, epoch, count, task, life, polled = value.decode().split()
+        incarnation, number, when = int(text), int(count), float(polled)
+        runs = self.runs[name, int(at)]
+        run = next((run for run in reversed(runs) if run.incarnation == incarnation), None)
         if run and run.life == life and run.epoch == int(epoch) and run.last + 1 == number:
             run.last, run.until = number, when
         else:
             where = f"{topic}-{partition} at {offset}"
-            runs.append(Run(int(incarnation), int(epoch), task, life, number, number, when, when, where))
+            runs.append(Run(incarnation, int(epoch), task, life, number, number, when, when, where))
 
     def latest(self, name: str, partition: int) -> float:
         """When the newest record was polled."""
@@ -87,6 +88,7 @@ class Reader:
         """Reads what is committed now, and ends."""
         try:
             ends = wait_until(self._ends, 60, "the ends of all topics", every=0.5)
+            assert ends is not None
             wait_until(lambda: all(self._at[at] >= end for at, end in ends.items()), 120, "all records", every=0.2)
         finally:
             self.stop()
