@@ -1,4 +1,5 @@
-"""python -m tests.soak.chaos [--seconds 1800] [--seed N] [--at-least-once] [--plan] [--folder FOLDER]
+"""python -m tests.soak.chaos [--seconds 1800] [--seed N] [--at-least-once] [--without-changes] [--only FAULT …] [--plan]
+                           [--folder FOLDER]
 
 Exit code 1 with any violation; the logs are then kept."""
 
@@ -21,6 +22,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1800)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--at-least-once", action="store_true", help="workers without exactly-once support")
+    parser.add_argument("--without-changes", action="store_true", help="connectors change only during frozen starts")
     parser.add_argument("--only", nargs="+", default=FAULTS, choices=FAULTS, metavar="FAULT", help=", ".join(FAULTS))
     parser.add_argument("--plan", action="store_true", help="print the first rounds of faults only")
     parser.add_argument("--folder", type=Path, help="for data and logs; kept")
@@ -30,7 +32,10 @@ def main() -> int:
         for number, faults in enumerate(islice(rounds(given.seed, tuple(given.only)), 10), 1):
             print(f"round {number}", *faults, sep="\n  ")
         return 0
-    plan = Plan(given.seed, given.seconds, faults=tuple(given.only), exactly_once=not given.at_least_once)
+    plan = Plan(
+        given.seed, given.seconds, faults=tuple(given.only), exactly_once=not given.at_least_once,
+        changes=not given.without_changes,
+    )  # fmt: skip
     return 0 if chaos(plan, given.folder).sound else 1
 
 

@@ -34,7 +34,7 @@ from runtime.api import (
     TopicPartition,
 )
 
-SLOW_START = 4.0
+SLOW_START = 3.0
 """Seconds that the constructor of a SlowTask takes."""
 
 _PAUSE, _BATCH = 0.05, 4
