@@ -1,5 +1,5 @@
-"""python -m tests.soak.chaos [--seconds 1800] [--seed N] [--at-least-once] [--without-changes] [--only FAULT …] [--plan]
-                           [--folder FOLDER]
+"""python -m tests.soak.chaos [--seconds 1800] [--seed N] [--at-least-once] [--without-changes] [--only FAULT …]
+                           [--plan] [--folder FOLDER]
 
 Exit code 1 with any violation; the logs are then kept."""
 
