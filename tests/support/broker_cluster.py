@@ -77,6 +77,6 @@ def _replicated(replication: int) -> dict[str, object]:
         "min.insync.replicas": least,
         "transaction.state.log.min.isr": least,
         "share.coordinator.state.topic.min.isr": least,
-        # Tombstones of compacted topics vanish within seconds.
-        "log.cleaner.backoff.ms": 500,
+        "log.cleaner.backoff.ms": 500,  # tombstones of compacted topics vanish within seconds
+        "broker.session.timeout.ms": 5000,  # several brokers of a busy machine miss more heartbeats than one
     }
