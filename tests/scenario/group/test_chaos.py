@@ -33,4 +33,5 @@ KILLS = ("slot killed", "driver killed", "worker killed", "broker killed")
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_each_record_arrives_exactly_once_despite_kills(tmp_path: Path) -> None:
-    check(tmp_path, Plan(random.randrange(1_000_000), 1, brokers=1, workers=2, faults=KILLS, changes=False))
+    seed = random.randrange(1_000_000)
+    check(tmp_path, Plan(seed, 1, brokers=1, workers=2, faults=KILLS, changes=False, pause=2.0))

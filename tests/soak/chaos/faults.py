@@ -31,6 +31,7 @@ _MARKS = {
     "plugin host": "runtime.host",
 }
 _BUSY = "while True: pass"
+_STARTING = 10.0  # seconds from new configurations to the constructors of the tasks
 
 
 class Chaos:
@@ -174,11 +175,9 @@ class Chaos:
             return False
         try:
             self._turn(source)
-            self.wait(fault.lasts / 4)
-            found = self._task_workers(source)
-            if not found or len(self._group.living) < 2:
+            worker = self._constructing(source)
+            if worker is None or len(self._group.living) < 2:
                 return False
-            worker = self._any(found, fault)
             self._group.freeze(worker)
             self._later(SESSION - 0.5, lambda: self._group.thaw(worker))
             self._turn(source)
@@ -189,13 +188,21 @@ class Chaos:
         finally:
             source.lock.release()
 
-    def _task_workers(self, source: Source) -> list[WorkerProcess]:
-        """Workers with tasks of this source that are not the leader and do not run the connector itself."""
-        status, shown = self._connect.request("GET", f"/connectors/{source.name}/status")
-        if status != 200 or (leader := self._leader()) is None:
-            return []
-        wanted = {task["worker_id"] for task in shown["tasks"]} - {shown["connector"]["worker_id"], worker_id(leader)}
-        return [worker for worker in self._group.living if worker_id(worker) in wanted]
+    def _constructing(self, source: Source) -> WorkerProcess | None:
+        """A worker that constructs a task of this source now, and is neither the leader nor runs the connector."""
+        path = f"/connectors/{source.name}"
+        until = time.monotonic() + _STARTING
+        while time.monotonic() < until:
+            self.wait(0.1)
+            status, shown = self._connect.request("GET", f"{path}/status")
+            leader = self._leader()
+            for task in shown["tasks"] if status == 200 and leader else []:
+                worker = next((one for one in self._group.living if worker_id(one) == task["worker_id"]), None)
+                if worker in (None, leader) or task["worker_id"] == shown["connector"]["worker_id"]:
+                    continue
+                if "__init__" in str(self._connect.request("GET", f"{path}/tasks/{task['id']}/stack")[1]):
+                    return worker
+        return None
 
     def _turn(self, source: Source) -> None:
         source.config |= {"turn": str(int(source.config["turn"]) + 1)}

@@ -28,12 +28,15 @@ class Fault:
         return f"+{self.after:4.1f} s {self.kind} (choice {self.choice:.2f}, {self.lasts:.1f} s)"
 
 
-def rounds(seed: int, faults: tuple[str, ...] = FAULTS) -> Iterator[list[Fault]]:
-    """Rounds of faults without end; between two rounds everything has to recover. Each fault gets a turn."""
+def rounds(seed: int, faults: tuple[str, ...] = FAULTS, pause: float = 4.0) -> Iterator[list[Fault]]:
+    """Rounds of faults without end; between two rounds everything has to recover. Each fault gets a turn. `pause`: mean
+    seconds between two faults."""
     chance, bag = random.Random(seed), list[str]()
     while True:
         found = []
         for _ in range(chance.randint(4, 9)):
             bag = bag or chance.sample(faults, len(faults))
-            found.append(Fault(bag.pop(), min(chance.expovariate(1 / 4), 12.0), chance.random(), chance.uniform(1, 8)))
+            found.append(
+                Fault(bag.pop(), min(chance.expovariate(1 / pause), 3 * pause), chance.random(), chance.uniform(1, 8))
+            )
         yield found

@@ -44,6 +44,7 @@ class Plan:
     faults: tuple[str, ...] = FAULTS
     exactly_once: bool = True
     changes: bool = True
+    pause: float = 4.0  # mean seconds between two faults
 
 
 @dataclass(slots=True)
@@ -153,7 +154,7 @@ class Run:
         started = time.monotonic()
         for operator in self.operators:
             operator.start()
-        for number, faults in enumerate(rounds(self.plan.seed, self.plan.faults), 1):
+        for number, faults in enumerate(rounds(self.plan.seed, self.plan.faults, self.plan.pause), 1):
             for fault in faults:
                 self.chaos.wait(fault.after)
                 print(f"{time.monotonic() - started:7.1f} {fault}", flush=True)
