@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from urllib.parse import quote
 
+from runtime.embedded.errors import StartError
 from runtime.embedded.processes.process import ProcessRef
-from tests.soak.chaos.client import PatientConnect
+from tests.soak.chaos.client import PATIENCE, PatientConnect
 from tests.soak.chaos.connectors import SLOW, Source
 from tests.soak.chaos.plan import Fault
 from tests.support.broker import EmbeddedBroker
@@ -49,10 +50,12 @@ class Chaos:
         self.faults: list[str] = []
 
     def cause(self, fault: Fault) -> None:
-        if not self._causes(fault.kind)(fault):
-            self.skipped[fault.kind] += 1
-        else:
-            self.caused[fault.kind] += 1
+        try:
+            caused = self._causes(fault.kind)(fault)
+        except (AssertionError, StartError) as failed:
+            self.faults.append(f"{fault.kind}: {failed}")
+            return
+        (self.caused if caused else self.skipped)[fault.kind] += 1
 
     def _causes(self, kind: str) -> Callable[[Fault], bool]:
         """What causes a fault; False if it cannot now."""
@@ -182,9 +185,6 @@ class Chaos:
             self._later(SESSION - 0.5, lambda: self._group.thaw(worker))
             self._turn(source)
             return True
-        except AssertionError as failed:
-            self.faults.append(f"frozen start of {source.name}: {failed}")
-            return False
         finally:
             source.lock.release()
 
@@ -224,8 +224,9 @@ class Chaos:
     def _restart_brokers(self, fault: Fault) -> bool:
         self._await_brokers()
         for broker in self._cluster.brokers:
-            broker.restart()
-            self._cluster.wait_in_sync()
+            broker.stop()
+            broker.start(PATIENCE)
+            self._cluster.wait_in_sync(PATIENCE)
         return True
 
     def _break(self, fault: Fault, broker: EmbeddedBroker, repair: Callable[[], None]) -> bool:

@@ -161,7 +161,7 @@ class Run:
                 self.chaos.cause(fault)
             self.calm(f"round {number}")
             self.account.seconds = time.monotonic() - started
-            if self.account.seconds > self.plan.seconds or self.account.faults:
+            if self.account.seconds > self.plan.seconds or self.account.faults or self.chaos.faults:
                 return
 
     def calm(self, after: str) -> None:
