@@ -13,10 +13,8 @@ from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.protocol import CONNECTOR
-from runtime.model.states import State
+from runtime.model.states import ACTIVE
 from runtime.storage.statuses import StatusStore
-
-_ACTIVE = (State.RUNNING, State.PAUSED, State.RESTARTING)
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +61,7 @@ class GroupDuties:
                 status = self._statuses.connector_status(unit.connector)
             else:
                 status = self._statuses.task_statuses(unit.connector).get(unit.task)
-            if status is not None and status.state in _ACTIVE:
+            if status is not None and status.state in ACTIVE:
                 self._board.lost(unit.connector, None if unit.task == CONNECTOR else unit.task, status)
 
     def refused(self, reason: str) -> None:

@@ -29,6 +29,10 @@ class State(StrEnum):
     STOPPED = "STOPPED"
 
 
+ACTIVE = frozenset((State.RUNNING, State.PAUSED, State.RESTARTING))
+"""States of what runs on the worker that reports it."""
+
+
 class TargetState(StrEnum):
     """The state requested by the operator (`state.v2` in the config topic)."""
 

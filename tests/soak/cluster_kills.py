@@ -20,7 +20,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 
-from tests.soak.rig import Feeder
+from tests.soak.feeder import Feeder
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.committed import committed
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect

@@ -12,7 +12,9 @@ from tests.support.free_ports import free_port
 
 
 class KafkaBroker:
-    """A broker's address, and topics on it."""
+    """The address of a broker or of several, and topics on them."""
+
+    replication = 1
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -28,7 +30,7 @@ class KafkaBroker:
         topic = name or unique("topic")
         settings = {key.replace("_", "."): value for key, value in {"retention_ms": "-1", **config}.items()}
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        for future in admin.create_topics([NewTopic(topic, partitions, 1, config=settings)]).values():
+        for future in admin.create_topics([NewTopic(topic, partitions, self.replication, config=settings)]).values():
             future.result(20)
         return topic
 
@@ -43,8 +45,8 @@ class KafkaBroker:
 class EmbeddedBroker(KafkaBroker):
     """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
-    def __init__(self, folder: Path) -> None:
-        config = BrokerConfig(folder, free_port(), free_port())
+    def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
+        config = config or BrokerConfig(folder, free_port(), free_port())
         self._broker = Broker(config, find_java())
         super().__init__(config.bootstrap)
 
@@ -58,9 +60,16 @@ class EmbeddedBroker(KafkaBroker):
     def log(self) -> Path:
         return self._broker.log
 
-    def start(self, timeout: float = 60.0) -> None:
+    def start(self, timeout: float = 60.0, *, wait: bool = True) -> None:
         self._broker.start()
+        if wait:
+            self.wait_ready(timeout)
+
+    def wait_ready(self, timeout: float = 60.0) -> None:
         wait_ready((self._broker,), timeout)
+
+    def running(self) -> bool:
+        return self._broker.running()
 
     def kill(self) -> None:
         """Sends SIGKILL."""

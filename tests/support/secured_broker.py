@@ -27,11 +27,12 @@ class SecuredBroker(KafkaBroker):
     """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path) -> None:
-        config = BrokerConfig(folder, free_port(), free_port())
         self.stores = make_stores(folder / "stores")
-        self.secured = f"{ports.HOST}:{free_port()}"
-        self._broker = _Secured(config, self.secured, self.stores)
-        super().__init__(config.bootstrap)
+        plain, self.secured = (f"{ports.HOST}:{free_port()}" for _ in range(2))
+        port, controller = int(plain.rpartition(":")[2]), free_port()
+        settings = _secured(plain, self.secured, controller, self.stores)
+        self._broker = Broker(BrokerConfig(folder, port, controller, settings), find_java())
+        super().__init__(plain)
 
     def start(self) -> None:
         self._broker.start()
@@ -86,34 +87,22 @@ def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-class _Secured(Broker):
-    """The embedded broker with a second listener."""
-
-    def __init__(self, config: BrokerConfig, secured: str, stores: Stores) -> None:
-        super().__init__(config, find_java())
-        self._secured, self._stores = secured, stores
-
-    def _prepare(self) -> list[str]:
-        command = super()._prepare()
-        own = self.config
-        plain = f"PLAINTEXT://{own.bootstrap}"
-        settings = {
-            "listeners": f"{plain},SASL_SSL://{self._secured},CONTROLLER://{ports.HOST}:{own.controller_port}",
-            "advertised.listeners": f"{plain},SASL_SSL://{self._secured}",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL",
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users": "User:ANONYMOUS",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
-            "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
-            "listener.name.sasl_ssl.ssl.keystore.location": self._stores.pem,
-            "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
-            "listener.name.sasl_ssl.ssl.truststore.location": self._stores.trust,
-            "listener.name.sasl_ssl.ssl.client.auth": "required",
-        }
-        with own.properties.open("a") as file:
-            file.writelines(f"{key}={value}\n" for key, value in settings.items())
-        return command
+def _secured(plain: str, secured: str, controller_port: int, stores: Stores) -> dict[str, object]:
+    """Settings for a second listener."""
+    return {
+        "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{ports.HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
+        "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
+        "listener.name.sasl_ssl.ssl.keystore.location": stores.pem,
+        "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
+        "listener.name.sasl_ssl.ssl.truststore.location": stores.trust,
+        "listener.name.sasl_ssl.ssl.client.auth": "required",
+    }
 
 
 def _password(user: str) -> str:

@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,14 @@ _LOGGING = (
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """Folder and ports of the broker. The data is kept between starts; the ports may change."""
+    """Folder and ports of the broker, and settings beside those of server_properties(). The data is kept between
+    starts; the ports may change."""
 
     folder: Path
     port: int
     controller_port: int
+    settings: Mapping[str, object] = field(default_factory=dict)
+    cluster_id: str = ""  # for the first start; random if empty
 
     @property
     def bootstrap(self) -> str:
@@ -112,7 +115,7 @@ class Broker(Service):
         return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
 
     def _format(self, java: Sequence[str]) -> None:
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster_id = self.config.cluster_id or new_cluster_id()
         command = [*java, "kafka.tools.StorageTool", "format"]
         # With =, since an id that starts with a dash would otherwise be read as an option.
         command += [f"--cluster-id={cluster_id}", "--config", str(self.config.properties)]
@@ -120,6 +123,10 @@ class Broker(Service):
         if answer.returncode:
             output = (answer.stderr or answer.stdout or "no output").strip().splitlines()
             raise StartError(f"the broker's storage {self.config.data} could not be formatted: {output[-1]}")
+
+
+def new_cluster_id() -> str:
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def server_properties(config: BrokerConfig) -> str:
@@ -146,6 +153,7 @@ def server_properties(config: BrokerConfig) -> str:
         "share.coordinator.state.topic.min.isr": 1,
         "share.coordinator.state.topic.num.partitions": 1,
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+        **config.settings,
     }
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 

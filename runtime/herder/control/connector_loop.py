@@ -223,8 +223,9 @@ class ConnectorLoop:
             self.wake()
 
     async def _hand_over(self) -> None:
-        """Everything of this connector runs on other workers now."""
+        """Everything of this connector runs on other workers now, or tasks that ran here do not exist any more."""
         await _both(self._yield_instance(), self._tasks.yield_all())
+        self._tasks.forget_statuses(self._configs.connector(self.name))
         if not self._group.owns_any(self.name):
             self._release()
             self._end()

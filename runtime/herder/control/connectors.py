@@ -166,8 +166,12 @@ class Connectors:
             loop.restart(connector, tasks)
 
     def report_again(self, name: str) -> None:
-        """Another worker has reported states of this connector, maybe of units that this worker runs."""
+        """Another worker has reported states of this connector, maybe of units that this worker runs, or of tasks that
+        do not exist any more."""
         self._board.report_again(name, partial(self._group.owns, name))
+        loop, stored = self._loops.get(name), self._configs.connector(name)
+        if loop is not None and stored is not None and self._group.owns(name) and loop.tasks.has_ghosts(stored):
+            loop.wake()
 
     def forget_topics(self, name: str) -> None:
         """Report topics that the connector's tasks use again."""

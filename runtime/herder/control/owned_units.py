@@ -11,6 +11,8 @@ from runtime.kafka.group.protocol import CONNECTOR
 class OwnedUnits(Protocol):
     """Connectors and tasks that the group has assigned to this worker. Event loop only."""
 
+    worker_id: str
+
     def owned(self) -> Sequence[str]:
         """The connectors of which this worker owns anything, or must stop anything."""
 
@@ -26,8 +28,8 @@ class OwnedUnits(Protocol):
     def stopped(self, connector: str, tasks: Collection[int]) -> None:
         """These units do not run here any more."""
 
-    def runs_elsewhere(self, worker_id: str) -> bool:
-        """Whether this is another worker in the group."""
+    def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
+        """Whether this is another worker in the group that has this task."""
 
     def slots_up(self) -> None:
         """The first slot is up: this worker can run tasks."""

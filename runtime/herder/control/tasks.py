@@ -22,7 +22,7 @@ from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
 from runtime.model.rate_limit import UNLIMITED, RateLimit
-from runtime.model.states import ConnectorType, State, TaskId
+from runtime.model.states import ACTIVE, ConnectorType, State, TaskId
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.storage.configs import StoredConnector
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
@@ -157,9 +157,13 @@ class Tasks:
                 self._running[i] = AssignedTask(0, config, stored.start_config, paused=False, failed=True)
                 self._services.board.task(TaskId(self._name, i), State.FAILED, self.version, trace)
 
-    def forget_statuses(self) -> None:
-        """Remove the statuses of all tasks that no other worker runs."""
-        self._forget_statuses_except(0)
+    def forget_statuses(self, stored: StoredConnector | None = None) -> None:
+        """Remove the statuses of tasks that are not stored and that no other worker runs."""
+        self._forget_statuses_except(0 if stored is None else len(stored.tasks))
+
+    def has_ghosts(self, stored: StoredConnector) -> bool:
+        """Whether tasks that are not stored have a status."""
+        return any(i >= len(stored.tasks) for i in self._services.statuses.task_statuses(self._name))
 
     def state(self, task: int, epoch: int, state: State, trace: str | None) -> None:
         """Publish a task's report; reports of older assignments are ignored."""
@@ -308,11 +312,21 @@ class Tasks:
         running = {i for i in tasks if not self._running[i].failed}
         await self._stop(tasks)
         self._checked -= tasks
-        for i in sorted(running):
+        for i in sorted(running | self._left()):
             self._services.board.task(TaskId(self._name, i), State.UNASSIGNED, self.version)
+
+    def _left(self) -> set[int]:
+        """Tasks that moved to other workers while this worker, which still reports them as active, restarted them."""
+        return {
+            i
+            for i, status in self._services.statuses.task_statuses(self._name).items()
+            if status.worker_id == self._group.worker_id
+            and status.state in ACTIVE
+            and not (i in self._running or self._group.owns(self._name, i))
+        }
 
     def _forget_statuses_except(self, count: int) -> None:
         """Remove the statuses of tasks from this number on; other workers remove those of the tasks that they run."""
         for i, status in self._services.statuses.task_statuses(self._name).items():
-            if i >= count and not self._group.runs_elsewhere(status.worker_id):
+            if i >= count and not self._group.runs_elsewhere(status.worker_id, self._name, i):
                 self._services.board.remove_task(TaskId(self._name, i))

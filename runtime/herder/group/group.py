@@ -168,7 +168,7 @@ class SoleWorker:
     def units(self, connector: str) -> frozenset[int]:
         return frozenset()
 
-    def runs_elsewhere(self, worker_id: str) -> bool:
+    def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         return False
 
     def configured(self, name: str) -> None:

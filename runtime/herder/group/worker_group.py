@@ -175,9 +175,10 @@ class WorkerGroup:
         """The units that this worker owns, and those that must stop here before another worker may start them."""
         return frozenset((*self._owned.get(connector, ()), *self._stopping.get(connector, ())))
 
-    def runs_elsewhere(self, worker_id: str) -> bool:
-        """Whether this is another worker in the group."""
-        return worker_id != self.worker_id and any(w.worker_id == worker_id for w in self._snapshot.workers)
+    def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
+        """Whether this is another worker in the group that has this task."""
+        others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
+        return any(Unit(connector, task) in worker.units for worker in others)
 
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
         if self.owns(connector, task):

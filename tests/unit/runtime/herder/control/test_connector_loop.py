@@ -13,6 +13,7 @@ from runtime.herder.group.group import SoleWorker
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
+from runtime.storage.statuses import StatusRecord
 from tests.support.herder_rig import HerderRig, died
 
 
@@ -368,3 +369,44 @@ async def test_what_moves_to_another_worker_is_released_although_the_rest_cannot
     rig.connectors.ownership_changed()
     await rig.until(lambda: not group.revoked)
     assert set(rig.engine.running) == {TaskId("a", 0)}
+
+
+class Departing(SoleWorker):
+    """Owns everything until it has `left`; then everything must stop here."""
+
+    left = False
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        return not self.left
+
+    def owns_any(self, connector: str) -> bool:
+        return not self.left
+
+
+async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have_no_status(rig: HerderRig) -> None:
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING, 1: State.RUNNING})
+    group.left = True
+    await rig.configs.put_tasks("a", [])
+    await rig.until(lambda: not rig.engine.running)
+    await rig.until(lambda: rig.tasks("a") == {})
+
+
+async def test_a_task_that_moves_during_its_restart_is_unassigned(rig: HerderRig) -> None:
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a")
+    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.connectors._loops["a"].tasks.stop_all()  # the restart waits for fencing, say
+    group.left = True
+    rig.connectors.ownership_changed()
+    await rig.until(lambda: rig.tasks("a") == {0: State.UNASSIGNED})
+
+
+async def test_a_status_that_another_worker_writes_late_for_a_removed_task_is_removed(rig: HerderRig) -> None:
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    await rig.until(rig.connectors._loops["a"]._idle.is_set)
+    rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
+    rig.connectors.report_again("a")
+    await rig.until(lambda: set(rig.tasks("a")) == {0})
