@@ -51,6 +51,8 @@ class FolderStore:
         with self._named(location.url, "open"):
             self._files, self._root = _file_system(location)
         self.on_disk = location.kind == "local"
+        self.appears_whole = location.kind in ("s3", "gcs")
+        """Whether a file is complete when it is listed, and changes only by being replaced."""
 
     def list_files(self) -> list[ListedFile]:
         """All files below the folder, also in nested folders, except temporary ones; empty if it does not exist."""
@@ -70,6 +72,14 @@ class FolderStore:
         if not info.is_file:
             return None
         return ListedFile(path, info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+
+    def is_unchanged(self, file: ListedFile) -> bool:
+        """Whether the file exists as it was listed. Object stores give the time of one file in seconds."""
+        found = self.find(file.path)
+        if found is None or found.size != file.size:
+            return False
+        unit = 1000 if self.appears_whole else 1
+        return (found.modified or 0) // unit == (file.modified or 0) // unit
 
     def open_file(self, path: str) -> Any:
         """The file for random access, as a pyarrow NativeFile."""
