@@ -1,0 +1,117 @@
+"""A writer that is frozen while its successor writes the same files publishes nothing when it wakes up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from runtime.api.errors import ConnectError
+from runtime.connectors.files.folder_store import FileError, FolderStore
+from runtime.connectors.files.location import FileLocation
+from runtime.connectors.files.sink.ownership import PartitionOwner
+from tests.support.files_sink import TP, SinkDriver, files, records
+from tests.support.waiting import wait_until
+
+NAME = "orders/orders+0+000000000000.json"
+ROWS = [{"n": n, "text": f"text {n}" * 20} for n in range(60_000)]
+CONFIG = {"format": "parquet", "flush.size": str(len(ROWS))}
+
+FROZEN = """
+import sys
+from pathlib import Path
+from tests.support.files_sink import SinkDriver, records
+from tests.unit.runtime.connectors.files.sink.test_ownership import CONFIG, ROWS
+sink = SinkDriver(Path(sys.argv[1]), CONFIG)
+sink.put(records(ROWS))
+sink.commit_until(len(ROWS))
+sink.stop()
+"""
+
+
+class Lost(Exception):
+    """The slot has lost its lease."""
+
+
+def owner(folder: Path, check: Callable[[], None] = lambda: None) -> PartitionOwner:
+    return PartitionOwner(FolderStore(FileLocation(str(folder), "local", str(folder), {})), TP, check)
+
+
+def text(content: bytes, midway: Callable[[], object] = lambda: None) -> Callable[[BinaryIO], None]:
+    def fill(out: BinaryIO) -> None:
+        out.write(content[:3])
+        out.flush()
+        midway()
+        out.write(content[3:])
+
+    return fill
+
+
+def test_a_frozen_writer_does_not_replace_the_file_of_its_successor(tmp_path: Path) -> None:
+    def succeed() -> None:
+        owner(tmp_path).write(NAME, text(b"successor"))
+
+    with pytest.raises(FileError, match="Cannot write orders/orders"):
+        owner(tmp_path).write(NAME, text(b"frozen, and longer", succeed))
+    assert [(file.name, file.read_bytes()) for file in (tmp_path / "orders").iterdir()] == [
+        ("orders+0+000000000000.json", b"successor")
+    ]
+
+
+def test_a_writer_without_a_lease_publishes_nothing(tmp_path: Path) -> None:
+    def check() -> None:
+        raise Lost
+
+    with pytest.raises(Lost):
+        owner(tmp_path, check).write(NAME, text(b"late"))
+    released = owner(tmp_path)
+    released.release()
+    with pytest.raises(ConnectError, match="orders-0 was assigned to another task"):
+        released.write(NAME, text(b"late"))
+    assert list((tmp_path / "orders").iterdir()) == []
+
+
+def test_files_of_the_same_owner_and_of_other_partitions_stay(tmp_path: Path) -> None:
+    both = owner(tmp_path)
+    other = tmp_path / "orders/.orders+10+000000000000.json.0123456789ab-0.part"
+    left = tmp_path / "orders/.orders+0+000000000007.json.part"
+
+    def write_another() -> None:
+        other.touch()
+        left.touch()
+        both.write(NAME.replace("0.json", "5.json"), text(b"five"))
+
+    both.write(NAME, text(b"zero", write_another))
+    assert len(list((tmp_path / "orders").glob("orders+0+*"))) == 2
+    owner(tmp_path).write(NAME, text(b"zero"))
+    assert other.exists() and not left.exists()
+
+
+def test_the_file_of_a_process_that_was_frozen_in_the_middle_stays_readable(tmp_path: Path) -> None:
+    frozen = subprocess.Popen([sys.executable, "-c", FROZEN, str(tmp_path)], cwd=Path(__file__).parents[6])
+    try:
+        wait_until(lambda: _is_writing(tmp_path, frozen), 60, "a temporary file", every=0.0002)
+        os.kill(frozen.pid, signal.SIGSTOP)
+        sink = SinkDriver(tmp_path, CONFIG)
+        sink.put(records(ROWS))
+        sink.commit_until(len(ROWS))
+        sink.stop()
+        assert [len(rows) for rows in files(tmp_path).values()] == [len(ROWS)]
+        os.kill(frozen.pid, signal.SIGCONT)
+        assert frozen.wait(60) == 0
+    finally:
+        frozen.kill()
+        frozen.wait()
+    assert list(files(tmp_path).values()) == [ROWS]
+    assert len(list((tmp_path / "orders").iterdir())) == 1
+
+
+def _is_writing(folder: Path, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "the process has written its file already"
+    return any(file.stat().st_size for file in folder.glob("orders/.*.part"))
