@@ -98,7 +98,7 @@ class FilesSourceTask(SourceTask):
         """After the last row that a file has now."""
         is_final = finished or (not self._removes and followed.cursor.is_at_end_of(followed.file))
         followed.progress = Progress.FINAL if is_final else Progress.READ
-        if finished and self._removes and followed.cursor.row:
+        if finished and self._removes and followed.cursor.row and self._store.is_unchanged(followed.file):
             self._finish(followed)
 
     def _fail(self, followed: FollowedFile, reading: FileReading, error: FileError) -> None:

@@ -305,6 +305,19 @@ def test_a_file_that_grew_after_it_was_finished_is_not_removed(tmp_path: Path) -
     assert not file.exists() and values(source) == [0, 1, 2]
 
 
+def test_a_file_that_grew_between_listing_and_reading_is_not_finished(tmp_path: Path) -> None:
+    """A committed offset of a finished file would make the next task take the file for another one."""
+    file, config = tmp_path / "a.csv", {"finished.files": "delete", "finished.after.ms": "0"}
+    file.write_bytes(csv_text(range(2)))
+    source = SourceDriver(tmp_path, config)
+    file.write_bytes(csv_text(range(4)))
+    source.drain()
+    following = SourceDriver(tmp_path, config, source.offsets)
+    following.drain()
+    following.task.commit()
+    assert values(source) == [0, 1, 2, 3] and following.read == [] and not file.exists()
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_another_file_with_the_name_of_a_removed_one_is_read_from_its_start(tmp_path: Path, restart: bool) -> None:
     file, config = tmp_path / "a.csv", {"finished.files": "delete", "finished.after.ms": "0"}
