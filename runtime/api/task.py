@@ -153,6 +153,11 @@ class SinkTaskServices(Protocol):
     def request_commit(self) -> None:
         """Commit offsets soon instead of after `offset.flush.interval.ms`."""
 
+    def check_ownership(self) -> None:
+        """Raise an error if the task has been revoked, or if its slot has lost its lease, so that another task may own
+        the partitions already. For tasks that publish on threads of their own: call it last before publishing. The
+        worker does this before each call of the task. An addition to Connect's API."""
+
     def timeout(self, seconds: float) -> None:
         """Call put() again after this time (Java: timeout(), in milliseconds): with the same batch if put() raises
         RetriableError, otherwise with new records or, if there are none by then, with an empty batch. Applies once.

@@ -76,8 +76,27 @@ def test_finished_objects_are_moved(server: S3Server) -> None:
     more = {"finished.files": "archive", "archive.url": f"s3://{BUCKET}/archived"}
     source = SourceDriver(f"s3://{BUCKET}/incoming", {**server.config, **more})
     assert source.drain() == [{"n": 1}]
+    source.task.commit()
     assert _paths(server, "archived") == ["day/a.json"]
     assert SourceDriver(f"s3://{BUCKET}/incoming", server.config).drain() == []
+
+
+def test_an_object_that_is_replaced_by_a_longer_one_is_continued(server: S3Server) -> None:
+    """The last row of an object needs no line break."""
+
+    def put(text: bytes) -> None:
+        with server.file_system().open_output_stream(f"{BUCKET}/growing/a.json") as out:
+            out.write(text)
+
+    url = f"s3://{BUCKET}/growing"
+    put(b'{"n": 1}\n{"n": 2}')
+    source = SourceDriver(url, server.config)
+    assert source.drain() == [{"n": 1}, {"n": 2}]
+    put(b'{"n": 1}\n{"n": 2}\n{"n": 3}')
+    assert source.list_again()[2:] == [{"n": 3}]
+    put(b'{"n": 1}\n{"n": 7}\n{"n": 3}\n{"n": 4}')
+    with pytest.raises(ConnectError, match=r"a\.json has changed since its rows up to 3 were read"):
+        SourceDriver(url, server.config, source.offsets).drain()
 
 
 def test_a_missing_bucket_is_named_and_secrets_are_not(server: S3Server) -> None:

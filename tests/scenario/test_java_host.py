@@ -82,6 +82,9 @@ class _SinkContext:
     def request_commit(self) -> None:
         self.calls.append(("request_commit",))
 
+    def check_ownership(self) -> None:
+        self.calls.append(("check_ownership",))
+
     def report(self, record: SinkRecord, error: Exception) -> _SinkContext:
         self.calls.append(("report", record.value, type(error).java_name, str(error)))  # type: ignore[attr-defined]
         return self

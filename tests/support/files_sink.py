@@ -38,9 +38,10 @@ class SinkDriver:
         config: Mapping[str, str],
         reporter: DeadLetterList | None = None,
         clock: Callable[[], float] | None = None,
+        context: SeekingContext | None = None,
     ) -> None:
         self.task: SinkTask = FilesSinkTask() if clock is None else FilesSinkTask(clock)
-        self.context = SeekingContext(reporter)
+        self.context = context or SeekingContext(reporter)
         self.task.context = self.context.as_context()
         self.task.start({"name": "files", "url": str(folder), "topics": TP.topic, **config})
         self.position = self.committed = 0

@@ -87,9 +87,15 @@ class TaskSinkContext:
         self.committed: Mapping[TopicPartition, int] = {}
         self.commits = threading.Event()
         self.timeouts: list[Any] = []
+        self.lost: Exception | None = None
 
     def request_commit(self) -> None:
         self.commits.set()
+
+    def check_ownership(self) -> None:
+        """Raises `lost`, if it is set."""
+        if self.lost is not None:
+            raise self.lost
 
     def as_context(self) -> SinkTaskContext:
         """Typed as the protocol, of which tasks use only a part."""

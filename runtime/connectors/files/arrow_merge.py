@@ -147,8 +147,10 @@ def _conformed(column: Any, kind: Any) -> Any:
         return column
     if _types.is_null(column.type):
         return pa.nulls(len(column), kind)
-    if _types.is_struct(column.type) and _types.is_string(kind):
+    if _types.is_struct(column.type) and not column.type.num_fields and _types.is_string(kind):
         return pc.if_else(column.is_valid(), pa.scalar("{}"), pa.scalar(None, pa.string()))
+    if any(is_kind(kind) and not is_kind(column.type) for is_kind in (_types.is_struct, _types.is_list)):
+        raise MergeError(f"{column.type} cannot be stored as {kind}")
     if _types.is_struct(kind):
         return _conformed_struct(column, kind)
     if _types.is_list(kind):

@@ -13,8 +13,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 from runtime.api.errors import ConnectError
 from runtime.connectors.files.location import FSSPEC_OPTIONS, FileLocation
@@ -23,7 +25,8 @@ _CHUNK = 8 * 1024 * 1024
 _SECRETS = ("secret", "token", "key", "password")
 _CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10, 60  # seconds
 TEMPORARY_SUFFIX = ".part"
-"""Suffix of the name, which also starts with a dot, under which a file on a disk is written."""
+"""Suffix of the name, which also starts with a dot, under which a file on a disk is written. The name is different for
+each write."""
 
 
 class FileError(ConnectError):
@@ -50,7 +53,10 @@ class FolderStore:
         self._arrow = pyarrow.fs
         with self._named(location.url, "open"):
             self._files, self._root = _file_system(location)
+        self._attempt, self._writes = uuid4().hex[:12], count()
         self.on_disk = location.kind == "local"
+        self.appears_whole = location.kind in ("s3", "gcs")
+        """Whether a file is complete when it is listed, and changes only by being replaced."""
 
     def list_files(self) -> list[ListedFile]:
         """All files below the folder, also in nested folders, except temporary ones; empty if it does not exist."""
@@ -71,6 +77,14 @@ class FolderStore:
             return None
         return ListedFile(path, info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
 
+    def is_unchanged(self, file: ListedFile) -> bool:
+        """Whether the file exists as it was listed. Object stores give the time of one file in seconds."""
+        found = self.find(file.path)
+        if found is None or found.size != file.size:
+            return False
+        unit = 1000 if self.appears_whole else 1
+        return (found.modified or 0) // unit == (file.modified or 0) // unit
+
     def open_file(self, path: str) -> Any:
         """The file for random access, as a pyarrow NativeFile."""
         with self._named(path, "open"):
@@ -88,10 +102,22 @@ class FolderStore:
         with self._named(path, "read"), self._files.open_input_stream(self._full(path)) as file:
             return bytes(file.read())
 
-    def write(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
-        """Creates or replaces a file with the bytes that `fill` writes; returns its size."""
-        with self._named(path, "write", (OSError,)):  # other errors come from `fill`
-            return self._write_disk(path, fill) if self.on_disk else self._upload(path, fill)
+    def write(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None] = lambda: None) -> int:
+        """Creates or replaces a file with the bytes that `fill` writes; returns its size. `check` is called before the
+        file is published, and prevents that by an error."""
+        with self._named(path, "write", (OSError,)):  # other errors come from `fill` and `check`
+            return self._write_disk(path, fill, check) if self.on_disk else self._upload(path, fill, check)
+
+    def remove_unfinished(self, folder: str, prefix: str) -> None:
+        """Removes the temporary files that others have left in a folder on a disk, or are writing at this moment, for
+        files whose names start with a prefix. Those that are being written will not be published."""
+        own, place = f".{self._attempt}-", Path(self._full(folder))
+        if not self.on_disk or not place.is_dir():
+            return
+        with self._named(folder, "remove temporary files in"):
+            for found in os.scandir(place):
+                if found.name.startswith(f".{prefix}") and _temporary(found.name) and own not in found.name:
+                    Path(found.path).unlink(missing_ok=True)
 
     def delete(self, path: str) -> None:
         """Deletes a file, if it exists."""
@@ -106,16 +132,21 @@ class FolderStore:
             self._files.create_dir(str(PurePosixPath(target).parent), recursive=True)
             self._files.move(self._full(path), target)
 
-    def _write_disk(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
+    def _write_disk(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
         target = Path(self._full(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}{TEMPORARY_SUFFIX}")
-        with temporary.open("wb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-            size = os.fstat(file.fileno()).st_size
-        temporary.replace(target)
+        temporary = target.with_name(f".{target.name}.{self._attempt}-{next(self._writes)}{TEMPORARY_SUFFIX}")
+        try:
+            with temporary.open("xb") as file:
+                fill(file)
+                file.flush()
+                os.fsync(file.fileno())
+                size = os.fstat(file.fileno()).st_size
+            check()
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
@@ -123,12 +154,13 @@ class FolderStore:
             os.close(folder)
         return size
 
-    def _upload(self, path: str, fill: Callable[[BinaryIO], None]) -> int:
+    def _upload(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
         """Uploads a complete local file: closing an unfinished upload would create an incomplete object."""
         with tempfile.TemporaryFile(prefix="headrace-") as file:
             fill(file)
             size = file.tell()
             file.seek(0)
+            check()
             with self._files.open_output_stream(self._full(path)) as out:
                 shutil.copyfileobj(file, out, _CHUNK)
         return size

@@ -139,8 +139,9 @@ def sink_keys(choices: Recommender) -> tuple[ConfigKey, ...]:
     return (
         *connection_keys(),
         key(INSERT_MODE, text, "insert", high, "How rows are written: insert adds them, upsert also replaces the "
-             "columns of rows with the same primary key, update only does the latter.", _WRITES, 1, "Insert mode",
-             one_of_ignoring_case(*InsertMode), short, choices, (PK_MODE,)),
+             "columns of rows with the same primary key, update only does the latter. Records that are delivered "
+             "again after a failure are added again by insert; upsert with pk.mode=kafka keeps each of them once.",
+             _WRITES, 1, "Insert mode", one_of_ignoring_case(*InsertMode), short, choices, (PK_MODE,)),
         key(DELETE, flag, "false", medium, "Whether a record with a null value deletes the row of its key; needs "
              "pk.mode=record_key. Otherwise such a record is an error.", _WRITES, 2, "Delete rows", None, short,
              choices),

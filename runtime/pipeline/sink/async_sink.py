@@ -57,6 +57,7 @@ class AsyncSinkContext:
     def __init__(self, context: SinkTaskContext) -> None:
         self.seek, self.pause, self.resume = context.seek, context.pause, context.resume
         self.request_commit, self.timeout = context.request_commit, context.timeout
+        self.check_ownership = context.check_ownership
         self._context = context
         reporter = context.errant_record_reporter
         self.errant_record_reporter = None if reporter is None else AsyncReporter(reporter)

@@ -27,6 +27,7 @@ class SinkContext:
         self.errant_record_reporter: ErrantRecordReporter | None = None
         self.settle: Callable[[float], bool] = lambda timeout: True  # waits for dead letters
         self.collect_put: Callable[[], None] = lambda: None  # waits for a put that is under way
+        self.ownership: Callable[[], None] = lambda: None
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -63,6 +64,10 @@ class SinkContext:
     def request_commit(self) -> None:
         """Request an early offset commit."""
         self.commit_requested = True
+
+    def check_ownership(self) -> None:
+        """Raise an error if another task may own the partitions."""
+        self.ownership()
 
     def timeout(self, seconds: float) -> None:
         """Request a call of put() after this time."""

@@ -70,6 +70,7 @@ class SinkWorker:
         if self._letters is not None:
             self._letters.counts = self._tolerance.counts
         self._context.settle = self._settle
+        self._context.ownership = control.check
         self._errant = ErrantRecords(self._tolerance)
         if self._letters is not None or self._tolerance.policy.log:
             self._context.errant_record_reporter = self._errant

@@ -98,5 +98,8 @@ class KitSinkContext:
     def request_commit(self) -> None:
         self.requests.append(("commit", None))
 
+    def check_ownership(self) -> None:
+        """The task always owns its partitions."""
+
     def timeout(self, seconds: float) -> None:
         self.requests.append(("timeout", seconds))

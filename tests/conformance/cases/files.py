@@ -22,7 +22,7 @@ _SCHEMA = struct_schema({"n": INT64_SCHEMA, "text": OPTIONAL_STRING_SCHEMA})
 def _json_files(folder: Path) -> Iterator[Config]:
     for file in range(3):
         lines = [orjson.dumps({"n": number}) for number in range(file * 40, file * 40 + 40)]
-        (folder / f"{file}.jsonl").write_bytes(b"\n".join(lines))
+        (folder / f"{file}.jsonl").write_bytes(b"\n".join([*lines, b""]))
     yield {"url": str(folder)}
 
 

@@ -13,6 +13,7 @@ from runtime.connectors.files.sink.cut import RotationRules
 from runtime.connectors.files.sink.cut_journal import CutJournal
 from runtime.connectors.files.sink.definition import FilesSinkSettings
 from runtime.connectors.files.sink.file_writers import WriteSettings
+from runtime.connectors.files.sink.ownership import PartitionOwner
 from runtime.connectors.files.sink.partition_writer import PartitionWriter, WritingRules
 from runtime.connectors.files.sink.partitioner import Partitioner
 from runtime.connectors.files.sink.records_to_arrow import ArrowConversion
@@ -28,11 +29,13 @@ class SinkParts:
     uploads: Uploads
     connector: str
     by_clock: bool
+    check_owned: Callable[[], None]
 
     def writer(self, tp: TopicPartition) -> PartitionWriter:
         """A writer for a partition, which knows the cuts that the clock has ended earlier."""
-        journal = CutJournal(self.store, self.connector, tp) if self.by_clock else None
-        return PartitionWriter(tp, self.rules, self.uploads, journal)
+        owner = PartitionOwner(self.store, tp, self.check_owned)
+        journal = CutJournal(self.store, owner, self.connector, tp) if self.by_clock else None
+        return PartitionWriter(tp, self.rules, self.uploads, owner, journal)
 
 
 def assemble(
@@ -41,8 +44,10 @@ def assemble(
     clock: Callable[[], float],
     report: Callable[[SinkRecord, Exception], None],
     written: Callable[[], None],
+    check_owned: Callable[[], None],
 ) -> SinkParts:
-    """The parts for these settings. `written` is called in any thread after each file."""
+    """The parts for these settings. `written` is called in any thread after each file, `check_owned` before a file is
+    published."""
     store = FolderStore(settings.location)
     conversion = ArrowConversion()
 
@@ -59,5 +64,5 @@ def assemble(
         report,
     )
     write = WriteSettings(settings.format, settings.compression, settings.delimiter, settings.header)
-    uploads = Uploads(store, write, settings.upload_threads, settings.upload_retries, written)
-    return SinkParts(store, rules, uploads, connector, settings.rotate_schedule is not None)
+    uploads = Uploads(write, settings.upload_threads, settings.upload_retries, written)
+    return SinkParts(store, rules, uploads, connector, settings.rotate_schedule is not None, check_owned)

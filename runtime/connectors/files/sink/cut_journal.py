@@ -16,6 +16,7 @@ import orjson
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.connectors.files.folder_store import FolderStore
+from runtime.connectors.files.sink.ownership import PartitionOwner
 
 FOLDER = ".headrace"
 """The folder of journals, within the sink's folder."""
@@ -25,9 +26,11 @@ _MOST = 10_000  # ends; older ones have been committed long ago
 class CutJournal:
     """The ends of cuts that the clock has ended in one partition."""
 
-    def __init__(self, store: FolderStore, connector: str, tp: TopicPartition) -> None:
-        self._store = store
-        self._path = f"{FOLDER}/{connector}/{tp.topic}-{tp.partition}.json"
+    def __init__(self, store: FolderStore, owner: PartitionOwner, connector: str, tp: TopicPartition) -> None:
+        self._owner = owner
+        folder, name = f"{FOLDER}/{connector}", f"{tp.topic}-{tp.partition}.json"
+        self._path = f"{folder}/{name}"
+        owner.take_over(folder, name)
         self._ends: list[int] = _read(store, self._path)
 
     def next_end(self, offset: int) -> int | None:
@@ -41,7 +44,7 @@ class CutJournal:
             insort(self._ends, end)
         self._ends = [one for one in self._ends if one > start][-_MOST:]
         text = orjson.dumps({"ends": self._ends})
-        self._store.write(self._path, partial(_put, text))
+        self._owner.write(self._path, partial(_put, text))
 
 
 def _put(text: bytes, out: BinaryIO) -> None:

@@ -13,6 +13,7 @@ from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.content import Accepted, Content
 from runtime.connectors.files.sink.cut import Cut, OpenFile, RotationRules
 from runtime.connectors.files.sink.cut_journal import CutJournal
+from runtime.connectors.files.sink.ownership import PartitionOwner
 from runtime.connectors.files.sink.partitioner import Partitioner
 from runtime.connectors.files.sink.record_time import record_times
 from runtime.connectors.files.sink.uploads import PendingCut, Uploads
@@ -41,9 +42,17 @@ class WritingRules:
 class PartitionWriter:
     """The open cut of a partition, and the closed cuts whose files are being written."""
 
-    def __init__(self, tp: TopicPartition, rules: WritingRules, uploads: Uploads, journal: CutJournal | None) -> None:
+    def __init__(
+        self,
+        tp: TopicPartition,
+        rules: WritingRules,
+        uploads: Uploads,
+        owner: PartitionOwner,
+        journal: CutJournal | None,
+    ) -> None:
         """`journal` is None if the clock ends no cuts."""
         self._tp, self._rules, self._uploads, self._journal = tp, rules, uploads, journal
+        self.owner = owner
         self._first: int | None = None  # offset from which this task has read
         self._next = 0  # offset after the last record
         self._restart: int | None = None  # offset from which the records of a dropped cut are read again
@@ -102,7 +111,7 @@ class PartitionWriter:
             return
         if by_clock and self._journal is not None:
             self._journal.add(cut.end, self._first or 0)
-        files = [self._uploads.submit(file) for file in cut.files.values()]
+        files = [self._uploads.submit(file, self.owner) for file in cut.files.values()]
         self.pending.append(PendingCut(cut.start, cut.end, files))
 
     def spill(self) -> None:

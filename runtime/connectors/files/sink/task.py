@@ -40,8 +40,9 @@ class FilesSinkTask(SinkTask):
 
         self._settings = FilesSinkSettings.of(config)
         self._parts = assemble(
-            self._settings, config.get("name", "sink"), self._clock, self._report, self._request_commit
-        )
+            self._settings, config.get("name", "sink"), self._clock, self._report, self._request_commit,
+            self.context.check_ownership,
+        )  # fmt: skip
 
     def put(self, records: Sequence[SinkRecord]) -> None:
         from runtime.connectors.files.sink.chunk import chunks
@@ -86,6 +87,7 @@ class FilesSinkTask(SinkTask):
             writer.discard()
             for pending in writer.pending:
                 pending.wait(max(deadline - time.monotonic(), 0))
+            writer.owner.release()
 
     def stop(self) -> None:
         for writer in self._writers.values():

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from runtime.connectors.files.folder_store import FileError, FolderStore
+from runtime.connectors.files.folder_store import FileError
 from runtime.connectors.files.sink.cut import OpenFile
 from runtime.connectors.files.sink.file_writers import WriteSettings, file_filler
+from runtime.connectors.files.sink.ownership import PartitionOwner
 
 _log = logging.getLogger(__name__)
 _FIRST_DELAY, _LONGEST_DELAY = 0.5, 30.0  # seconds between attempts
@@ -40,34 +41,32 @@ class PendingCut:
 class Uploads:
     """The threads that write files. `written` is called in such a thread after each file."""
 
-    def __init__(
-        self, store: FolderStore, settings: WriteSettings, threads: int, retries: int, written: Callable[[], None]
-    ) -> None:
-        self._store, self._settings, self._retries, self._written = store, settings, retries, written
+    def __init__(self, settings: WriteSettings, threads: int, retries: int, written: Callable[[], None]) -> None:
+        self._settings, self._retries, self._written = settings, retries, written
         self._pool = ThreadPoolExecutor(threads, "files-sink")
         self._stopped = threading.Event()
 
-    def submit(self, file: OpenFile) -> Future[None]:
-        """Writes a file."""
-        return self._pool.submit(self._write, file)
+    def submit(self, file: OpenFile, owner: PartitionOwner) -> Future[None]:
+        """Writes a file of a partition."""
+        return self._pool.submit(self._write, file, owner)
 
     def stop(self) -> None:
         """Waits for the files that are being written; others are not started."""
         self._stopped.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _write(self, file: OpenFile) -> None:
+    def _write(self, file: OpenFile, owner: PartitionOwner) -> None:
         try:
-            self._write_with_retries(file)
+            self._write_with_retries(file, owner)
         finally:
             file.buffer.discard()
             self._written()
 
-    def _write_with_retries(self, file: OpenFile) -> None:
+    def _write_with_retries(self, file: OpenFile, owner: PartitionOwner) -> None:
         delay = _FIRST_DELAY
         for left in range(self._retries, -1, -1):
             try:
-                size = self._store.write(file.path, file_filler(file.buffer, self._settings))
+                size = owner.write(file.path, file_filler(file.buffer, self._settings))
             except FileError as error:
                 if not left or self._stopped.is_set():
                     raise

@@ -58,13 +58,18 @@ CONFIG = ConfigDef(
          "files have been read.", _FILES, 3, validator=validators.at_least(10)),
     _key("minimum.age.ms", ConfigType.LONG, 0, "Files are read this many milliseconds after their last modification, "
          "for writers that do not rename complete files.", _FILES, 4, validator=validators.at_least(0)),
+    _key("finished.after.ms", ConfigType.LONG, 60_000, "A file counts as finished when it has not been modified for "
+         "this many milliseconds: only then is a last line without a line break read, the file archived or deleted, or "
+         "reported as unreadable if it is incomplete. Objects in Amazon S3 and Google Cloud Storage are finished "
+         "when they appear.",
+         _FILES, 5, validator=validators.at_least(0)),
     _key(FINISHED, ConfigType.STRING, LEAVE, "What happens with a file after the offset of its last record has been "
-         "committed: leave, archive (moves it to archive.url) or delete.", _FILES, 5,
+         "committed and it is finished: leave, archive (moves it to archive.url) or delete.", _FILES, 6,
          validator=validators.one_of(LEAVE, ARCHIVED, DELETE), dependents=(ARCHIVE,)),
     _key(ARCHIVE, ConfigType.STRING, "", "Folder for archived files, in the same file system as url and not within it.",
-         _FILES, 6, recommender=_ArchiveApplies()),
+         _FILES, 7, recommender=_ArchiveApplies()),
     _key(ON_ERROR, ConfigType.STRING, FAIL, "What happens with a file that cannot be read: fail stops the task, skip "
-         "logs the error and continues with the next file.", _FILES, 7, validator=validators.one_of(FAIL, SKIP)),
+         "logs the error and continues with the next file.", _FILES, 8, validator=validators.one_of(FAIL, SKIP)),
     _key("batch.size", ConfigType.INT, 5000, "Most records of a batch.", _RECORDS, 1, importance=Importance.LOW,
          validator=validators.between(1, 100_000)),
     _key("csv.delimiter", ConfigType.STRING, ",", "Character between the fields of CSV files; a tab in .tsv files.",
@@ -87,6 +92,7 @@ class FilesSourceSettings:
     by_time: bool
     poll_interval: float  # seconds
     minimum_age: int  # milliseconds
+    finished_after: float  # seconds
     finished: str
     archive: FileLocation | None
     skips: bool
@@ -105,7 +111,8 @@ class FilesSourceSettings:
         kind = parsed[FORMAT]
         return cls(
             FileLocation.of(parsed), parsed[TOPIC], None if kind == AUTO else FileFormat(kind), parsed[PATTERN],
-            parsed[ORDER] == BY_TIME, parsed["poll.interval.ms"] / 1000, parsed["minimum.age.ms"], parsed[FINISHED],
+            parsed[ORDER] == BY_TIME, parsed["poll.interval.ms"] / 1000, parsed["minimum.age.ms"],
+            parsed["finished.after.ms"] / 1000, parsed[FINISHED],
             FileLocation.of(parsed, ARCHIVE) if parsed[ARCHIVE] else None, parsed[ON_ERROR] == SKIP,
             parsed["batch.size"], parsed["csv.delimiter"], parsed["csv.header"], tuple(parsed["csv.columns"]),
             int(config.get(TASK_NUMBER, 0)), int(config.get(TASK_COUNT, 1)),

@@ -6,11 +6,13 @@ file after the header. Reading may start at any row.
 
 from __future__ import annotations
 
+import csv
 import struct
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import blake2b
+from io import StringIO
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -18,11 +20,13 @@ import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_values import ArrowValues, parquet_values
-from runtime.connectors.files.folder_store import FileError, FolderStore
+from runtime.connectors.files.arrow_values import ArrowValues
+from runtime.connectors.files.folder_store import FileError
 from runtime.connectors.files.formats import FileFormat, compression_of
-
-_CHUNK = 4 * 1024 * 1024  # bytes of text that are read at once
+from runtime.connectors.files.source.cursor import BlockSpan
+from runtime.connectors.files.source.fingerprint import Fingerprint
+from runtime.connectors.files.source.opened_file import OpenedFile, UnreadableError
+from runtime.connectors.files.source.text_blocks import CsvRows, LineRows, text_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +39,90 @@ class ReadSettings:
     columns: tuple[str, ...] = ()
 
 
-def blocks(
-    store: FolderStore, path: str, kind: FileFormat, settings: ReadSettings, start: int
-) -> Iterator[tuple[ValueBatch, bool]]:
-    """The rows of a file from row `start` (counted from 0), and whether a block is the last one. Raises FileError, with
-    the file's name, if the file cannot be read."""
-    read = _READERS[kind]
+class Rows(NamedTuple):
+    """Rows from number `first`, and the block of the file to which they belong."""
+
+    values: ValueBatch
+    first: int
+    span: BlockSpan
+
+
+def read_rows(opened: OpenedFile, kind: FileFormat, settings: ReadSettings) -> Iterator[Rows]:
+    """The complete rows of a file that have not been read. Raises FileError, with the file's name."""
     try:
-        held: ValueBatch | None = None
-        for block in read(store, path, settings, start):
-            if held is not None:
-                yield held, False
-            held = block
-        if held is not None:
-            yield held, True
+        yield from _READERS[kind](opened, settings)
     except FileError:
         raise
     except _ERRORS as error:
-        raise FileError(f"Cannot read {path} as {kind}: {error}") from error
+        whole = kind in _WHOLE or compression_of(opened.path) is not None
+        incomplete = whole and not isinstance(error, DataError)
+        raise UnreadableError(f"Cannot read {opened.path} as {kind}: {error}", incomplete) from error
 
 
 _ERRORS = (OSError, ValueError, pa.ArrowException, DataError, TypeError, KeyError, EOFError, IndexError, struct.error)
+_WHOLE = (FileFormat.PARQUET, FileFormat.AVRO)
+"""Formats whose readers cannot tell a file that is still being written from a damaged one."""
 
 
-def _parquet(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:
+def _parts(
+    opened: OpenedFile, settings: ReadSettings, span: BlockSpan, values: Callable[[int, int], ValueBatch]
+) -> Iterator[Rows]:
+    """The rows of a block that have not been read. `values` gets the numbers, within the block, of a row and of the row
+    after the last."""
+    count = span.end_row - span.first_row
+    for first in range(max(opened.cursor.row - span.first_row, 0), count, settings.rows):
+        yield Rows(values(first, min(first + settings.rows, count)), span.first_row + first, span)
+
+
+def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
     from pyarrow import parquet
 
-    with store.open_file(path) as opened, parquet.ParquetFile(opened) as file:
-        yield from parquet_values(file, settings.rows, start)
+    cursor = opened.cursor
+    if cursor.check is None and not cursor.is_of(opened.file):
+        raise opened.changed("it was written again")
+    with opened.open() as source, parquet.ParquetFile(source) as file:
+        to_values, check, row = ArrowValues(file.schema_arrow), blake2b(digest_size=8), 0
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            if not group.num_rows:
+                continue
+            check.update(repr(group.to_dict()).encode())
+            last = number + 1 == file.num_row_groups
+            span = BlockSpan(row, 0, row + group.num_rows, opened.file.size if last else 0, check.hexdigest())
+            row = span.end_row
+            is_checked = span.first_row < cursor.checked_row <= row
+            if is_checked and (row != cursor.checked_row or check.hexdigest() != cursor.fingerprint):
+                raise opened.changed("its row groups are not those that were read")
+            if row > cursor.row:
+                yield from _of_group(file, number, span, opened, settings, to_values)
+        if row < cursor.checked_row:
+            raise opened.changed(f"it has {row} rows")
 
 
-def _json(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:
-    row = 0
-    with closing(_lines(store, path)) as texts:
-        for lines in texts:
-            skipped = min(max(start - row, 0), len(lines))
-            row += skipped
-            for first in range(skipped, len(lines), settings.rows):
-                part = lines[first : first + settings.rows]
-                yield ValueBatch(None, [_document(line, row + place) for place, line in enumerate(part)])
-                row += len(part)
+def _of_group(
+    file: Any, number: int, span: BlockSpan, opened: OpenedFile, settings: ReadSettings, to_values: ArrowValues
+) -> Iterator[Rows]:
+    row = span.first_row
+    for batch in file.iter_batches(settings.rows, row_groups=[number], use_threads=False):
+        skipped = min(max(opened.cursor.row - row, 0), len(batch))
+        row += skipped
+        if skipped < len(batch):
+            yield Rows(to_values(batch.slice(skipped)), row, span)
+        row += len(batch) - skipped
+
+
+def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+    row = opened.resume[1]
+    for block in text_blocks(opened, LineRows()):
+        lines = [line for line in block.text.split(b"\n") if line.strip()]
+        yield from _parts(opened, settings, block.span(row, len(lines)), _documents(lines, row))
+        row += len(lines)
+
+
+def _documents(lines: Sequence[bytes], row: int) -> Callable[[int, int], ValueBatch]:
+    return lambda first, end: ValueBatch(
+        None, [_document(line, row + first + place) for place, line in enumerate(lines[first:end])]
+    )
 
 
 def _document(line: bytes, row: int) -> Any:
@@ -84,75 +132,78 @@ def _document(line: bytes, row: int) -> Any:
         raise DataError(f"row {row} is not valid JSON: {error}") from None
 
 
-def _lines(store: FolderStore, path: str) -> Generator[list[bytes], None, None]:
-    """The lines that are not blank."""
-    rest = b""
-    with store.open_stream(path, compression_of(path)) as file:
-        while block := file.read(_CHUNK):
-            *lines, rest = (rest + block).split(b"\n")
-            yield [line for line in lines if line.strip()]
-    if rest.strip():
-        yield [rest]
-
-
-def _csv(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:
-    from pyarrow import csv
-
-    delimiter = "\t" if path.partition(".tsv")[1] else settings.delimiter
-    names = _csv_names(store, path, settings, delimiter)
-    if not names:
+def _csv(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+    delimiter = "\t" if opened.path.partition(".tsv")[1] else settings.delimiter
+    rows, row = CsvRows(delimiter), opened.resume[1]
+    first, complete = rows.first(opened) if settings.header or not settings.columns else (b"", True)
+    names = settings.columns or _csv_names(first, settings.header, delimiter)
+    if not names or not (complete or opened.is_settled()):
         return
-    types = dict.fromkeys(names, pa.string())
-    read = csv.ReadOptions(
-        column_names=names, skip_rows=1 if settings.header else 0, block_size=_CHUNK, use_threads=False
-    )
-    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False,
-                                 null_values=[""])  # fmt: skip
-    to_values = ArrowValues(pa.schema(list(types.items())))
-    with store.open_stream(path, compression_of(path)) as file:
-        try:
-            reader = csv.open_csv(file, read, parse, convert)
-        except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):
-                return
-            raise
-        for batch in reader:
-            for first in range(min(start, len(batch)), len(batch), settings.rows):
-                yield to_values(batch.slice(first, settings.rows))
-            start = max(start - len(batch), 0)
+    to_values = ArrowValues(pa.schema([(name, pa.string()) for name in names]))
+    for block in text_blocks(opened, rows, len(first) if settings.header else 0):
+        batch = _csv_batch(block.text, names, delimiter)
+        yield from _parts(opened, settings, block.span(row, len(batch)), _slices(batch, to_values))
+        row += len(batch)
 
 
-def _csv_names(store: FolderStore, path: str, settings: ReadSettings, delimiter: str) -> list[str]:
+def _csv_names(first: bytes, header: bool, delimiter: str) -> Sequence[str]:
     """The names of the columns; empty for an empty file."""
-    import csv
-
-    if settings.columns:
-        return list(settings.columns)
-    with store.open_stream(path, compression_of(path)) as file:
-        text = file.read(_CHUNK).decode("utf-8-sig", "replace")
-    first: list[str] = next(csv.reader(text.splitlines(), delimiter=delimiter), [])
-    return first if settings.header else [f"column{number + 1}" for number in range(len(first))]
+    text = StringIO(first.decode("utf-8-sig", "replace"), newline="")
+    fields: list[str] = next(csv.reader(text, delimiter=delimiter), [])
+    return fields if header else [f"column{number + 1}" for number in range(len(fields))]
 
 
-def _avro(store: FolderStore, path: str, settings: ReadSettings, start: int) -> Iterator[ValueBatch]:
+def _csv_batch(text: bytes, names: Sequence[str], delimiter: str) -> Any:
+    """The rows of a text as an Arrow record batch."""
+    from pyarrow import csv as arrow
+
+    read = arrow.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False)
+    parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True,
+                                   quoted_strings_can_be_null=False, null_values=[""])  # fmt: skip
+    table = arrow.read_csv(pa.py_buffer(text), read, parse, convert) if text.strip() else None
+    return pa.record_batch([pa.array([], pa.string())] * len(names), names) if table is None else _single_batch(table)
+
+
+def _single_batch(table: Any) -> Any:
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else table.schema.empty_table().to_batches()[0]
+
+
+def _slices(batch: Any, to_values: ArrowValues) -> Callable[[int, int], ValueBatch]:
+    return lambda first, end: to_values(batch.slice(first, end - first))
+
+
+def _avro(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
     import fastavro
 
     from runtime.converters.avro.read import connect_schema as connect_of_avro
 
-    with store.open_file(path) as file:
+    with opened.open() as file:
+        opened.verified(file)
+        read = Fingerprint.of_file(file, opened.resume[0])
+    with opened.recorded() as file:
         reader = fastavro.block_reader(file)
-        document = _avro_document(reader.writer_schema)
-        schema, _ = connect_of_avro(document, [])
-        plain: Callable[[Any], Any] = _without_uuids if "uuid" in str(reader.writer_schema) else lambda value: value
+        schema, _ = connect_of_avro(_avro_document(reader.writer_schema), [])
+        row = opened.resume[1]
+        if read.position:
+            file.take()
+            file.jump(read.position)
         for block in reader:
-            if start >= block.num_records:
-                start -= block.num_records
-                continue
-            rows = [plain(value) for value in block][start:]
-            start = 0
-            for first in range(0, len(rows), settings.rows):
-                yield ValueBatch(schema, rows[first : first + settings.rows])
+            start = read.position
+            read.add(file.take())
+            span = BlockSpan(row, start, row + block.num_records, read.position, read.check)
+            row = span.end_row
+            if row > opened.cursor.row:
+                yield from _parts(opened, settings, span, _avro_values(schema, block, reader.writer_schema))
+    if read.position < opened.file.size and opened.is_settled():
+        raise EOFError(f"its last block, at byte {read.position}, is incomplete")
+
+
+def _avro_values(schema: Any, block: Any, document: Any) -> Callable[[int, int], ValueBatch]:
+    plain: Callable[[Any], Any] = _without_uuids if "uuid" in str(document) else lambda value: value
+    rows = [plain(value) for value in block]
+    return lambda first, end: ValueBatch(schema, rows[first:end])
 
 
 _AVRO_TIMES = {
@@ -192,7 +243,7 @@ def _without_uuids(value: Any) -> Any:
     return [_without_uuids(item) for item in value] if isinstance(value, list) else value
 
 
-_READERS: Mapping[FileFormat, Callable[[FolderStore, str, ReadSettings, int], Iterator[ValueBatch]]] = {
+_READERS: Mapping[FileFormat, Callable[[OpenedFile, ReadSettings], Iterator[Rows]]] = {
     FileFormat.PARQUET: _parquet,
     FileFormat.JSON: _json,
     FileFormat.CSV: _csv,

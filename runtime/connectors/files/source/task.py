@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runtime.api.data.batch import SourceBatch
-from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.connectors.files.source.cursor import PATH, FileCursor, offset_after
+from runtime.connectors.files.folder_store import FileError, FolderStore
+from runtime.connectors.files.source.cursor import PATH, FileCursor
 from runtime.connectors.files.source.definition import ARCHIVED, LEAVE, FilesSourceSettings
+from runtime.connectors.files.source.followed_files import FollowedFile, FollowedFiles, Progress
+from runtime.connectors.files.source.listing import FileListing
+from runtime.connectors.files.source.opened_file import ChangedError, UnreadableError
 
 if TYPE_CHECKING:
-    from runtime.connectors.files.folder_store import FolderStore, ListedFile
-    from runtime.connectors.files.source.listing import FileListing
+    from runtime.connectors.files.source.reading import FileReading
 
 _log = logging.getLogger(__name__)
 
@@ -33,138 +35,132 @@ class FilesSourceTask(SourceTask):
         """`clock` in seconds measures the time between listings, `wall_clock` the age of files."""
         super().__init__()
         self._clock, self._wall_clock = clock, wall_clock
+        self._reading: FileReading | None = None
 
     def start(self, config: Mapping[str, str]) -> None:
-        from runtime.connectors.files.folder_store import FolderStore
-        from runtime.connectors.files.source.listing import FileListing
-
         self._settings = settings = FilesSourceSettings.of(config)
+        self._removes = settings.finished != LEAVE
         self._store: FolderStore = FolderStore(settings.location)
         self._listing: FileListing = FileListing(self._store, settings, self._wall_clock)
-        self._known: dict[str, FileCursor] = {}  # files that have been read or skipped in this run, or are done
-        self._queue: deque[tuple[ListedFile, FileCursor]] = deque()
-        self._reading: tuple[ListedFile, int, Iterator[tuple[ValueBatch, bool]]] | None = None
-        self._finished: deque[str] = deque()  # paths of read files whose offsets may not be committed yet
+        finished_after = 0 if self._store.appears_whole else settings.finished_after
+        self._followed = FollowedFiles(finished_after, self._clock, self._wall_clock)
+        self._queue: deque[FollowedFile] = deque()
+        self._finished: deque[FollowedFile] = deque()  # files to remove once their last offsets are committed
         self._next_listing = self._clock()
         self._list_when_due()  # in start(), the committed offsets need no request
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        from runtime.connectors.files.folder_store import FileError
-
-        while True:
-            if self._reading is None and not self._open_next():
-                return None
-            assert self._reading is not None
-            file, row, blocks = self._reading
-            try:
-                found = next(blocks, None)
-            except FileError as error:
-                self._close()
-                if not self._settings.skips:
-                    raise
-                _log.error("%s. Skipping the file after row %d", error, row)
-                continue
-            if found is None:  # an empty file
-                self._close()
-                continue
-            return self._batch(file, row, *found)
+        while self._reading is not None or self._open_next():
+            if (batch := self._next_batch()) is not None:
+                return batch
+        return None
 
     def commit(self) -> None:
-        self._finish_files()
+        self._remove_finished()
 
     def stop(self) -> None:
-        if getattr(self, "_reading", None) is not None:
-            self._close()
-
-    def _batch(self, file: ListedFile, row: int, values: ValueBatch, last: bool) -> SourceBatch:
-        end = row + values.count
-        assert self._reading is not None
-        self._reading = (file, end, self._reading[2])
-        if last:
-            self._close()
-            self._finished.append(file.path)
-        return SourceBatch(
-            {PATH: file.path},
-            lambda n: offset_after(file, row + n + 1, last and row + n + 1 == end),
-            self._settings.topic,
-            values,
-        )
+        if self._reading is not None:
+            self._reading.close()
 
     def _open_next(self) -> bool:
         """Opens the next file; False if there is none."""
-        from runtime.connectors.files.folder_store import FileError
-        from runtime.connectors.files.formats import format_of
-        from runtime.connectors.files.source.file_readers import ReadSettings, blocks
+        from runtime.connectors.files.source.reading import FileReading
 
         if not self._queue:
             self._list_when_due()
         if not self._queue:
             self.idle_poll = max(min(self._next_listing - self._clock(), 1.0), 0.01)
             return False
-        file, cursor = self._queue.popleft()
-        self._known[file.path] = cursor
-        if cursor.row and not cursor.is_of(file):
-            error = FileError(f"{file.path} has changed since its rows up to {cursor.row} were read")
-            if not self._settings.skips:
-                raise error
-            _log.error("%s. Skipping the file", error)
-            return self._open_next()
-        settings = self._settings
-        read = ReadSettings(settings.batch_size, settings.delimiter, settings.header, settings.columns)
-        kind = settings.format or format_of(file.path)
-        assert kind is not None
-        _log.debug("Reading %s from row %d", file.path, cursor.row)
-        self._reading = (file, cursor.row, blocks(self._store, file.path, kind, read, cursor.row))
+        followed = self._queue.popleft()
+        finished = self._followed.is_finished(followed)
+        _log.debug("Reading %s from row %d", followed.file.path, followed.cursor.row)
+        self._reading = FileReading(self._store, self._settings, followed.file, followed.cursor, finished)
         return True
+
+    def _next_batch(self) -> Sequence[SourceRecord] | None:
+        """The next rows of the open file, which is closed after the last."""
+        reading = self._reading
+        assert reading is not None
+        followed = self._followed.get(reading.file.path)
+        try:
+            batch = reading.next()
+        except FileError as error:
+            self._close(reading)
+            self._fail(followed, reading, error)
+            return None
+        followed.cursor = reading.cursor
+        if batch is None:
+            self._close(reading)
+            self._end(followed, reading.finished)
+        return batch
+
+    def _end(self, followed: FollowedFile, finished: bool) -> None:
+        """After the last row that a file has now."""
+        is_final = finished or (not self._removes and followed.cursor.is_at_end_of(followed.file))
+        followed.progress = Progress.FINAL if is_final else Progress.READ
+        if finished and self._removes and followed.cursor.row and self._store.is_unchanged(followed.file):
+            self._finish(followed)
+
+    def _fail(self, followed: FollowedFile, reading: FileReading, error: FileError) -> None:
+        """Raises the error of a file, unless it may disappear or files that cannot be read are skipped."""
+        if isinstance(error, UnreadableError) and error.incomplete and not reading.finished:
+            _log.debug("%s; trying again when the file has changed or is finished", error)
+            followed.progress = Progress.READ
+        elif isinstance(error, ChangedError) and self._removes and followed.cursor.done:
+            self._queue.appendleft(followed)  # another file, written before the finished one was removed
+            followed.cursor = FileCursor()
+        elif not self._settings.skips:
+            raise error
+        else:
+            _log.error("%s. Skipping the file after row %d", error, followed.cursor.row)
+            followed.progress = Progress.SKIPPED
 
     def _list_when_due(self) -> None:
         if self._clock() < self._next_listing:
             return
-        files = [file for file in self._listing.files() if file.path not in self._known]
+        files = self._listing.files()
         self._next_listing = self._clock() + self._settings.poll_interval
-        if not files:
-            return
-        offsets = self.context.offsets.offsets([{PATH: file.path} for file in files])
-        for file, offset in zip(files, offsets, strict=True):
+        new = self._followed.unknown(files)
+        offsets = self.context.offsets.offsets([{PATH: file.path} for file in new]) if new else []
+        for file, offset in zip(new, offsets, strict=True):
             cursor = FileCursor.of(offset)
-            if cursor.done:
-                self._already_read(file, cursor)
+            replaces = self._removes and cursor.done and not cursor.is_of(file)
+            self._followed.add(file, FileCursor() if replaces else cursor)  # the file that was read has been removed
+        for followed in self._followed.due(files):
+            if not followed.cursor.is_at_end_of(followed.file):
+                self._queue.append(followed)
             else:
-                self._queue.append((file, cursor))
+                self._end(followed, self._followed.is_finished(followed))
 
-    def _already_read(self, file: ListedFile, cursor: FileCursor) -> None:
-        """Leaves a file alone, or finishes it now. A file that replaces one that was archived or deleted is read."""
-        if self._settings.finished != LEAVE and not cursor.is_of(file):
-            self._queue.append((file, FileCursor()))
-            return
-        self._known[file.path] = cursor
-        if not cursor.is_of(file):
-            _log.warning("%s has changed since it was read to its end; ignoring the change", file.path)
-        elif self._settings.finished != LEAVE:
-            self._finished.append(file.path)
+    def _finish(self, followed: FollowedFile) -> None:
+        """Has a finished file removed after it has been committed that nothing of it is left to read."""
+        if not followed.cursor.done:
+            file = followed.file
+            followed.cursor = replace(followed.cursor, done=True, size=file.size, modified=file.modified)
+            self.context.add_offsets([({PATH: file.path}, followed.cursor.offset)])
+            self.context.request_commit()
+        self._finished.append(followed)
 
-    def _finish_files(self) -> None:
+    def _remove_finished(self) -> None:
         """Archives or deletes files whose last offsets are committed."""
-        settings = self._settings
-        if settings.finished == LEAVE or not self._finished:
-            self._finished.clear()
-            return
-        waiting = list(self._finished)
-        offsets = self.context.offsets.offsets([{PATH: path} for path in waiting])
-        for path, offset in zip(waiting, offsets, strict=True):
+        offsets = self.context.offsets.offsets([{PATH: followed.file.path} for followed in self._finished])
+        for offset in offsets:
             if not FileCursor.of(offset).done:
                 return  # files are finished in the order in which they were read
-            if settings.finished == ARCHIVED and settings.archive is not None:
-                self._store.move(path, settings.archive.folder)
-            else:
-                self._store.delete(path)
-            self._finished.popleft()
-            self._known.pop(path, None)
-            _log.info("%s: %s", "Archived" if settings.finished == ARCHIVED else "Deleted", path)
+            followed = self._finished.popleft()
+            self._remove(followed)
 
-    def _close(self) -> None:
-        """Closes the open file."""
-        reading, self._reading = self._reading, None
-        close = None if reading is None else getattr(reading[2], "close", None)
-        if close is not None:
-            close()
+    def _remove(self, followed: FollowedFile) -> None:
+        path, archive = followed.file.path, self._settings.archive
+        if not self._store.is_unchanged(followed.file):
+            return  # the next listing shows the change
+        if self._settings.finished == ARCHIVED and archive is not None:
+            self._store.move(path, archive.folder)
+        else:
+            self._store.delete(path)
+        self._followed.forget(path)
+        _log.info("%s: %s", "Archived" if self._settings.finished == ARCHIVED else "Deleted", path)
+
+    def _close(self, reading: FileReading) -> None:
+        self._reading = None
+        reading.close()

@@ -13,6 +13,7 @@ from runtime.api.errors import ConnectError, DataError, RetriableError
 from runtime.connectors.jdbc.catalog.choice import catalog_of
 from runtime.connectors.jdbc.database import Database
 from runtime.connectors.jdbc.errors import Fault, fault_of
+from runtime.connectors.jdbc.sink.commit_doubt import CommitDoubt
 from runtime.connectors.jdbc.sink.plans import Plan, Plans
 from runtime.connectors.jdbc.sink.rows import Rows, Segment
 from runtime.connectors.jdbc.sink_config import InsertMode, SinkSettings
@@ -33,6 +34,7 @@ class SinkWrites:
         self._plans = Plans(settings, catalog, self._database.dialect, self._database.engine.dialect.driver)
         self._rows = Rows(settings.rows, failed)
         self._failures = 0
+        self._doubt: CommitDoubt | None = None  # a commit that has not been answered
         try:
             self._database.connect()
         except BaseException:
@@ -69,6 +71,11 @@ class SinkWrites:
 
     def _transaction(self, records: Sequence[SinkRecord]) -> None:
         connection = self._database.connection()
+        if self._doubt is not None:
+            committed = self._doubt.is_committed(connection, records)
+            self._doubt = None
+            if committed:
+                return
         segments = self._rows.segments(records)
         planned = [(segment, self._plans.of(connection, segment)) for segment in segments]
         for segment, plan in planned:
@@ -80,7 +87,19 @@ class SinkWrites:
             for start in range(0, len(segment), size):
                 whole = start == 0 and len(segment) <= size
                 self._write(connection, plan, segment if whole else segment.part(start, start + size))
-        connection.commit()
+        self._commit(connection, records)
+
+    def _commit(self, connection: Connection, records: Sequence[SinkRecord]) -> None:
+        if self._settings.insert_mode is not InsertMode.INSERT:  # other modes may write the rows again
+            connection.commit()
+            return
+        doubt = CommitDoubt.of(connection, records)
+        try:
+            connection.commit()
+        except Exception:
+            self._doubt = doubt
+            doubt.warn()
+            raise
 
     def _write(self, connection: Connection, plan: Plan, segment: Segment) -> None:
         """Writes the rows; if that fails because of a row, writes each half, down to the rows at fault."""

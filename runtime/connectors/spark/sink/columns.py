@@ -6,17 +6,18 @@ later value is cast to the type of its column if nothing is lost. What becomes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
 import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch
+from runtime.api.data.schema import Type
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
 from runtime.connectors.files.sink.chunk import selected
-from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
+from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
 
 _types = pa.types
 
@@ -52,7 +53,9 @@ class TableColumns:
     ) -> Iterator[tuple[range, Any]]:
         part = values if len(places) == values.count else selected(values, places)
         try:
-            batch = self._fitted(self._conversion.record_batch(part))
+            batch = self._conversion.record_batch(part)
+            self._check_objects(part, batch)
+            batch = self._fitted(batch)
         except (MergeError, *CONVERSION_ERRORS) as error:
             if len(places) == 1:
                 refuse(places[0], error)
@@ -62,6 +65,17 @@ class TableColumns:
             yield from self._converted(values, range(middle, places.stop), refuse)
         else:
             yield places, batch
+
+    def _check_objects(self, values: ValueBatch, batch: Any) -> None:
+        """DataError for values without fields if there is no column `value`: their rows would be null throughout."""
+        if not self._fixed or VALUE in self.schema.names or batch.schema.names != [VALUE]:
+            return
+        if values.schema is None:
+            has_fields = isinstance(values.rows[0], Mapping)
+        else:
+            has_fields = values.schema.type in (Type.STRUCT, Type.MAP)
+        if not has_fields:
+            raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields (spark.schema)")
 
     def _fitted(self, batch: Any) -> Any:
         """The batch with Spark's types and the known columns, which it may extend."""

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.api import ValueBatch
 from runtime.api.data.logical import TIME_SCHEMA, TIMESTAMP_SCHEMA
-from runtime.api.data.schema import INT64_SCHEMA, struct_schema
+from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, struct_schema
 from runtime.connectors.spark.sink.columns import Evolution, TableColumns, stored_schema
 from runtime.connectors.spark.sink.spark_schema import arrow_columns
 
@@ -84,3 +84,35 @@ def test_types_of_connect_schemas(schema: Any, value: Any, kind: Any) -> None:
     [(_, batch)] = columns.convert(values, lambda index, error: pytest.fail(str(error)))
     assert batch.schema.field("v").type == kind
     assert batch.schema.field("v").nullable
+
+
+@pytest.mark.parametrize("value", [5, 1.5, "text", True, [1], [{"n": 1}], [], "null"])
+@pytest.mark.parametrize("schema", [None, STRING_SCHEMA])
+def test_a_value_that_is_not_an_object_does_not_become_a_row_of_nulls(value: Any, schema: Schema | None) -> None:
+    columns = TableColumns(Evolution.ADD, arrow_columns("n BIGINT, s STRING"), True)
+    if schema is None:
+        assert rows(columns, {"n": 1}, value, {"n": 2}) == ([{"n": 1, "s": None}, {"n": 2, "s": None}], [1])
+    refused: list[int] = []
+    assert not list(columns.convert(ValueBatch(schema, [str(value)]), lambda index, error: refused.append(index)))
+    assert refused == [0]
+
+
+def test_a_value_that_is_not_an_object_is_stored_in_the_column_value_if_there_is_one() -> None:
+    columns = TableColumns(Evolution.ADD, arrow_columns("value BIGINT"), True)
+    assert rows(columns, 5, {"value": 6}, {"other": 7}) == ([{"value": 5}, {"value": 6}, {"value": None}], [])
+
+
+@pytest.mark.parametrize(
+    ("ddl", "wrong"),
+    [
+        ("a STRUCT<x: BIGINT>", [5, "text", [1], []]),
+        ("a ARRAY<STRUCT<x: BIGINT>>", [5, "text", [5], {"x": 1}]),
+        ("a ARRAY<BIGINT>", [5, "text", {"x": 1}]),
+        ("a MAP<STRING, STRUCT<x: BIGINT>>", [5, "text", [5], {"x": 5}]),
+        ("a STRING", [{"x": 1}, [1]]),
+    ],
+)
+def test_a_field_of_another_kind_is_refused(ddl: str, wrong: list[Any]) -> None:
+    for value in wrong:
+        columns = TableColumns(Evolution.ADD, arrow_columns(ddl), True)
+        assert rows(columns, {"a": None}, {"a": value}) == ([{"a": None}], [1]), value

@@ -18,6 +18,7 @@ def test_valid_offsets_are_accepted() -> None:
     offsets: list[Any] = [
         (FILE, {"row": 0}),
         (FILE, {"row": 3, "size": 9, "modified": 5, "done": True}),
+        (FILE, {"row": 3, "position": 9, "check": "4-0a", "block_row": 0, "block": 0}),
         (FILE, None),
         ({"filename": "of an earlier connector"}, None),
     ]
@@ -37,7 +38,9 @@ def test_valid_offsets_are_accepted() -> None:
         (FILE, {"row": "1"}, "whole number from 0"),
         (FILE, {"row": 1, "size": 1.5}, "whole number from 0"),
         (FILE, {"row": 1, "done": 1}, "true or false"),
-        (FILE, {"position": 1}, "not 'position'"),
+        (FILE, {"lines": 1}, "not 'lines'"),
+        (FILE, {"row": 1, "position": -1}, "whole number from 0"),
+        (FILE, {"row": 1, "check": "x"}, "must have been stored by the connector"),
     ],
 )
 def test_invalid_offsets_are_refused(partition: Any, offset: Any, message: str) -> None:

@@ -1,0 +1,113 @@
+"""A file that is about to be read, from the position at which reading has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BufferedReader, RawIOBase
+from typing import Any
+
+from runtime.connectors.files.folder_store import FileError, FolderStore, ListedFile
+from runtime.connectors.files.formats import compression_of
+from runtime.connectors.files.source.cursor import FileCursor
+from runtime.connectors.files.source.fingerprint import Fingerprint
+
+_BUFFER = 1024 * 1024  # bytes that are requested at once from the file system
+
+
+class ChangedError(FileError):
+    """The content of a file that was read has changed."""
+
+
+class UnreadableError(FileError):
+    """A file cannot be read. `incomplete`: perhaps because it is still being written."""
+
+    def __init__(self, message: str, incomplete: bool) -> None:
+        super().__init__(message)
+        self.incomplete = incomplete
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """A listed file and the cursor from which to read. `is_settled` is asked after its last byte has been read: whether
+    the file is finished, and has not been modified since it was listed."""
+
+    store: FolderStore
+    file: ListedFile
+    cursor: FileCursor
+    is_settled: Callable[[], bool]
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.file.path
+
+    @property
+    def resume(self) -> tuple[int, int]:
+        """The position at which to start, and its row. Compressed text can be read from its start only."""
+        return (0, 0) if compression_of(self.path) else self.cursor.resume
+
+    def open(self) -> Any:
+        """The file for random access, as a pyarrow NativeFile."""
+        return self.store.open_file(self.path)
+
+    def recorded(self) -> Recorder:
+        """The file for reading from its start to its end."""
+        return Recorder(self.open())
+
+    def verified(self, file: Any) -> Fingerprint:
+        """The fingerprint of what has been read. Raises ChangedError if it has changed."""
+        cursor = self.cursor
+        if cursor.check is None:
+            if cursor.size is not None and file.size() < cursor.size:
+                raise self.changed(f"it has {file.size()} bytes, and had {cursor.size}")
+            return Fingerprint()
+        found = Fingerprint.of_file(file, cursor.position or 0)
+        if found.position != cursor.position:
+            raise self.changed(f"it has {found.position} bytes, and {cursor.position} were read")
+        if found.check != cursor.fingerprint:
+            raise self.changed("its content is not the one that was read")
+        return found
+
+    def changed(self, reason: str) -> ChangedError:
+        """The error for a file whose content has changed."""
+        return ChangedError(
+            f"{self.path} has changed since its rows up to {self.cursor.row} were read: {reason}. Files may only grow. "
+            "Reset the offset of the file to read all its rows again, or give new content another name"
+        )
+
+
+class Recorder(RawIOBase):
+    """Keeps the bytes that are read from a pyarrow NativeFile."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__()
+        self._file = BufferedReader(file, _BUFFER)
+        self._read: list[bytes] = []
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self._read.append(data)
+        return data
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def jump(self, position: int) -> None:
+        """Continues to read at another position."""
+        self._file.seek(position)
+
+    def take(self) -> bytes:
+        """The bytes that were read since the last call."""
+        read, self._read = self._read, []
+        return b"".join(read)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
