@@ -29,12 +29,15 @@ class OffsetAndMetadata(int):
 
 
 class RecordMetadata(NamedTuple):
-    """Where Kafka has stored a record (Java: RecordMetadata). `timestamp` is in milliseconds since 1970."""
+    """Where Kafka has stored a record (Java: RecordMetadata). `timestamp` is in milliseconds since 1970; the sizes of
+    key and value are bytes, -1 for null."""
 
     topic: str
     partition: int
     offset: int
     timestamp: int
+    serialized_key_size: int = -1
+    serialized_value_size: int = -1
 
 
 class OffsetReader(Protocol):
@@ -241,7 +244,12 @@ class SinkTask(Task):
 
     idle_put: float | None = None
     """Seconds after which put() is called with an empty batch while there are no records, so that a task that keeps
-    records back can write them; None: never. May change at any time."""
+    records back can write them; None, the default: never. May change at any time."""
+
+    empty_puts: ClassVar[bool] = False
+    """Whether put() is called with an empty batch whenever Apache's worker does so: before each periodic commit of
+    offsets (`offset.flush.interval.ms`) if no records have arrived, also while the connector is paused or the task has
+    no partition, and for records that were all dropped or skipped. True for tasks in Java."""
 
     puts_on_thread: ClassVar[bool] = False
     """Whether put() may run on a second thread, while the worker fetches and converts the next records: faster for a

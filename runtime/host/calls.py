@@ -14,6 +14,7 @@ from runtime.host.connectors import Send, StartedConnectors, Turn, public_name, 
 from runtime.host.java import HostJava, release
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.logs import context
 from runtime.logs.levels import apply
 from runtime.model.environment import Environment
 from runtime.plugins.activation import enter
@@ -181,7 +182,9 @@ class HostCalls:
 
     @contextlib.contextmanager
     def _instance(self, config: Config) -> Iterator[Connector]:
-        """An instance for one call."""
+        """An instance for one call, to which later lines of this thread belong."""
+        if name := config.get("name"):
+            context.enter(name)
         made = self._new(config)
         try:
             yield made

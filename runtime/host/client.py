@@ -313,7 +313,8 @@ class PluginHostClient:
                         self._child.connectors.difference_update(event["connectors"])
                     self._listener.connectors_lost(event["connectors"], event["reason"])
                 case "log":
-                    logging.getLogger(event["logger"]).log(event["level"], "%s", self._scrub(event["text"]))
+                    text, more = self._scrub(event["text"]), {"context": event["context"]}
+                    logging.getLogger(event["logger"]).log(event["level"], "%s", text, extra=more)
         except Exception:
             _log.exception("Cannot handle an event from the plugin host: %s", event)
 

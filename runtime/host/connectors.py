@@ -11,6 +11,7 @@ from typing import Any
 from runtime.api.connector import Connector
 from runtime.host.java import is_lost, release
 from runtime.host.offset_requests import ConnectorOffsetReader, HostOffsetRequests
+from runtime.logs import context
 from runtime.pipeline.task.plugin_metrics import MetricsOwner, plugin_metrics
 from runtime.pipeline.task.trace import trace_of
 
@@ -74,7 +75,8 @@ class _Place:
 
 
 class Turn:
-    """A call's turn at a connector: calls run in the order in which their turns were requested."""
+    """A call's turn at a connector: calls run in the order in which their turns were requested. Later lines of the
+    thread belong to the connector."""
 
     def __init__(self, started: StartedConnectors, place: _Place, before: threading.Event | None) -> None:
         self._started, self._place, self._before = started, place, before
@@ -83,6 +85,7 @@ class Turn:
     def __enter__(self) -> _Place:
         if self._before is not None:
             self._before.wait()
+        context.enter(self._place.name)
         return self._place
 
     def __exit__(self, *_: object) -> None:

@@ -27,7 +27,7 @@ class HostOffsetRequests:
         self._waiting: dict[int, queue.SimpleQueue[Answer]] = {}
 
     def read(self, connector: str, partitions: Sequence[Partition]) -> Sequence[Offset | None]:
-        """The committed offset of each partition. ConnectError if they cannot be read, TypeError if a partition is not
+        """The committed offset of each partition. ConnectError if they cannot be read, DataError if a partition is not
         JSON."""
         number, answers = next(self._numbers), queue.SimpleQueue[Answer]()
         self._waiting[number] = answers

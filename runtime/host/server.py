@@ -19,6 +19,7 @@ from runtime.host.calls import HostCalls
 from runtime.host.port import CALL_TIMEOUT, HOST_DIED, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.java.errors import CallTimeoutError, HostLostError
+from runtime.logs import context
 from runtime.pipeline.task.trace import message_of, trace_of
 from runtime.system import frames
 
@@ -76,7 +77,8 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text = _clean(self.format(record))
-        self._replies.send({"event": "log", "level": record.levelno, "logger": record.name, "text": text})
+        line = {"level": record.levelno, "logger": record.name, "text": text, "context": context.current()}
+        self._replies.send({"event": "log", **line})
 
 
 def serve(call: Callable[[], Any], replies: Replies, number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -9,15 +10,16 @@ from typing import Any
 
 import orjson
 
+from runtime.api.errors import DataError
 from runtime.api.java_compat.jackson import jackson_bytes
 
 
 def compact(value: object) -> bytes:
-    """Compact UTF-8 JSON, as Connect's own converter writes it."""
+    """Compact UTF-8 JSON, as Connect's own converter writes it. DataError if it cannot."""
     try:
-        return jackson_bytes(orjson.dumps(value))
+        return jackson_bytes(orjson.dumps(value, _base64))
     except TypeError:  # integers beyond 64 bits, keys that are not strings, lone surrogates
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":"), default=_base64).encode()
 
 
 def offset_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
@@ -26,11 +28,22 @@ def offset_key(connector: str, partition: Mapping[str, Any] | None) -> bytes:
 
 
 def canonical(value: object) -> str:
-    """Text that is equal for equal partitions regardless of the order of keys; 1, 1.0 and true differ."""
+    """Text that is equal for equal partitions regardless of the order of keys; 1, 1.0 and true differ. DataError if the
+    value is not JSON."""
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+        return orjson.dumps(value, _base64, orjson.OPT_SORT_KEYS).decode()
     except TypeError:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_base64)
+
+
+def _base64(value: object) -> str:
+    """Bytes as Connect's own converter writes them, and so reads them back: as text."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
+    raise DataError(
+        f"A value of class {type(value).__name__} cannot be stored: source partitions and offsets may contain texts, "
+        "numbers, booleans, bytes and null"
+    )
 
 
 def java_ordered(value: Any) -> Any:

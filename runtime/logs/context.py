@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 _context: ContextVar[str] = ContextVar("connector.context", default="")
@@ -14,8 +16,23 @@ def name(connector: str, task: int | None = None) -> str:
 
 
 def enter(connector: str) -> None:
-    """Set the context of all later lines of this asyncio task to a connector."""
+    """Set the context of all later lines of this asyncio task or thread to a connector."""
     _context.set(name(connector))
+
+
+@contextmanager
+def of_task(connector: str, task: int) -> Iterator[None]:
+    """Lines of this thread belong to a task."""
+    token = _context.set(name(connector, task))
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
+
+def current() -> str:
+    """The context of this asyncio task or thread, empty for none."""
+    return _context.get()
 
 
 def of(record: logging.LogRecord) -> str:

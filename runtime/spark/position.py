@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
-from runtime.kafka.formats import canonical
+from runtime.kafka.formats import canonical, compact
 
 
 class PartitionProgress(NamedTuple):
@@ -45,11 +45,8 @@ class StreamPosition:
         return cls({canonical(one[0]): PartitionProgress(*one) for one in read})
 
     def stored(self) -> StreamPosition:
-        """The position as it is read from the checkpoint. ConnectError for an offset that is not JSON."""
-        try:
-            return StreamPosition.of(json.loads(json.dumps(self.json())))
-        except TypeError as error:
-            raise ConnectError(f"The connector has an offset that is not JSON: {error}") from error
+        """The position as it is read from the checkpoint. DataError for an offset that cannot be stored."""
+        return StreamPosition.of(json.loads(compact(self.json())))
 
     def json(self) -> dict[str, Any]:
         """The offset for Spark. Equal positions have equal texts."""

@@ -64,7 +64,8 @@ class JavaHost:
 
     def create(self, kind: str, plugin: JavaClass, thread: str, context: ContextCall | None = None) -> PluginObject:
         """A new object: `kind` is source_task, sink_task, connector, transformation, predicate, converter or
-        header_converter. `thread` names its thread; `context` answers the calls of its context.
+        header_converter. `thread` names its thread unless this thread works for a connector or task, whose name in
+        Connect it gets then; `context` answers the calls of its context.
 
         Raises the exception of the class's constructor, HostLostError or CallTimeoutError."""
         if threading.get_ident() in self._revoked:

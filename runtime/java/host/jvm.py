@@ -14,6 +14,7 @@ from runtime.java.errors import HostLostError, HostStartError
 from runtime.java.host.control import ContextCall, ControlLink
 from runtime.java.host.link import Link
 from runtime.java.host.process import HostProcess, JvmEnd, JvmSettings
+from runtime.logs import context as log_context
 from runtime.system.scheduling import RunLimit
 
 START_TIMEOUT = 60.0
@@ -152,14 +153,16 @@ class TaskHostJvm:
         link = Link(self.process.connect(), next(self._numbers), self.process.reason)
         number = link.number
         made = PluginObject(self, link, context, self._object_closed)
+        owner = log_context.current()
         self._control.register(number, made.answer)
         self.used = time.monotonic()
         with self._lock:
             self._objects[number] = made  # before the constructor runs, which may end the JVM or hang
         try:
             made.version, made.reports, made.commits, made.uses_headers = link.call(
-                kind, number, thread, plugin.location, list(plugin.jars), plugin.name, str(number)
-            )
+                kind, number, _thread_name(owner) or thread, plugin.location, list(plugin.jars), plugin.name,
+                str(number), owner,
+            )  # fmt: skip
         except BaseException:
             made.close()
             raise
@@ -216,7 +219,16 @@ class TaskHostJvm:
         with self._lock:
             if self._admin is None:
                 admin = Link(self.process.connect(), next(self._numbers), self.process.reason)
-                admin.call("admin", admin.number, "admin", None, [], "", "0")
+                admin.call("admin", admin.number, "admin", None, [], "", "0", "")
                 self._admin = admin
             admin = self._admin
         return admin.call(name, *arguments)
+
+
+def _thread_name(owner: str) -> str | None:
+    """Connect's name for the thread of a connector or task, by its log context; None without one."""
+    found = log_context.parse(owner)
+    if found is None:
+        return None
+    name, task = found
+    return f"connector-thread-{name}" if task is None else f"task-thread-{name}-{task}"

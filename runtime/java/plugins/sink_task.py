@@ -24,6 +24,7 @@ class JavaSinkTask(StartedPlugin, SinkTask):
     """A Java sink task."""
 
     takes_batches: ClassVar[bool] = True
+    empty_puts: ClassVar[bool] = True
 
     def __init__(self, host: JavaHost, plugin: JavaClass, thread: str = "task") -> None:
         """Raises the exception of the Java constructor, or HostLostError."""
@@ -43,7 +44,7 @@ class JavaSinkTask(StartedPlugin, SinkTask):
 
     def prepare_put(self, records: Sequence[SinkRecord]) -> _PreparedPut:
         """See RemoteSinkTask."""
-        number = self._put.number() if self._reporting else 0
+        number = self._put.number() if self._reporting and len(records) else 0
         call = self.plugin.link.prepare("put", number, batch=lambda frame: write_sink(frame, records))
         return _PreparedPut(call, number, records)
 
@@ -88,7 +89,8 @@ class JavaSinkTask(StartedPlugin, SinkTask):
         elif name == "resume":
             context.resume(*(TopicPartition(*pair) for pair in argument))
         elif name == "timeout":
-            context.timeout(argument / 1000)
+            if argument > 0:  # as in Connect, where others have no effect
+                context.timeout(argument / 1000)
         elif name == "request_commit":
             context.request_commit()
         elif name == "report":

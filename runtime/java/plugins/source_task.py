@@ -131,6 +131,8 @@ class ReportingJavaSourceTask(JavaSourceTask):
             [None if one is None else one.partition for one in known],
             [None if one is None else one.offset for one in known],
             [None if one is None else one.timestamp for one in known],
+            [None if one is None else one.serialized_key_size for one in known],
+            [None if one is None else one.serialized_value_size for one in known],
         )
 
     def _records(self, frame: FrameReader, count: int, batch: int) -> Sequence[SourceRecord]:

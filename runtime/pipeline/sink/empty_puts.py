@@ -1,4 +1,4 @@
-"""When put() is called with an empty batch: see SinkTask.idle_put and SinkTaskContext.timeout()."""
+"""When put() is called with an empty batch: see SinkTask.idle_put and empty_puts, and SinkTaskContext.timeout()."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ class EmptyPuts:
         """put() has returned."""
         self._last, self._requested = self._clock(), None
 
-    def due(self) -> bool:
-        """Whether put() must be called, even without records."""
-        at = self._next()
+    def due(self, next_commit: float, paused: bool = False) -> bool:
+        """Whether put() must be called, even without records. A task without partitions, or whose connector is paused,
+        is called only if it wants all empty puts of Connect."""
+        if not self._task.empty_puts and (paused or not self._context.positions):
+            return False
+        at = self._next(next_commit)
         return at is not None and self._clock() >= at
 
-    def wait(self, longest: float) -> float:
+    def wait(self, longest: float, next_commit: float) -> float:
         """Seconds until put() must be called, at most `longest`."""
-        at = self._next()
+        at = self._next(next_commit)
         return longest if at is None else max(0.0, min(longest, at - self._clock()))
 
-    def _next(self) -> float | None:
+    def _next(self, next_commit: float) -> float | None:
         timeout = self._context.take_timeout()
         if timeout is not None:
             self._requested = self._clock() + timeout
         idle = None if self._task.idle_put is None else self._last + self._task.idle_put
-        if self._requested is None or idle is None:
-            return idle if self._requested is None else self._requested
-        return min(idle, self._requested)
+        times = (self._requested, idle, next_commit if self._task.empty_puts else None)
+        return min((at for at in times if at is not None), default=None)

@@ -78,7 +78,7 @@ class PutAhead:
 
     def prepare(self, batch: FetchedBatch) -> None:
         """Prepares the put of a batch."""
-        if self._task is not None and len(batch.records):
+        if self._task is not None:
             batch.prepared = self._task.prepare_put(batch.records)
 
     def begin(self, batch: FetchedBatch) -> None:

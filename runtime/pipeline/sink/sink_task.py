@@ -165,7 +165,7 @@ class SinkWorker:
                     self._deliver(messages)
                 elif self._puts.pending:
                     self._finish_put()
-                elif not self._paused and self._context.positions and self._empty_puts.due():
+                elif self._empty_puts.due(self._next_commit, self._paused):
                     self._put([], self._assignment.moment)
             except StoppedError:
                 break
@@ -178,7 +178,8 @@ class SinkWorker:
         throttle, most = self._control.throttle, self._max_records
         if throttle is not None:
             most = throttle.allowed(most)
-        messages = fetch(self._consumer, most, 0 if self._puts.pending else self._empty_puts.wait(wait))
+        longest = 0 if self._puts.pending else self._empty_puts.wait(wait, self._next_commit)
+        messages = fetch(self._consumer, most, longest)
         if not messages:
             self._events.check()
         return messages
@@ -197,7 +198,7 @@ class SinkWorker:
         if left <= 0:
             return False
         started = time.monotonic()
-        left = self._empty_puts.wait(min(left, _SHORT_WAIT))
+        left = self._empty_puts.wait(min(left, _SHORT_WAIT), self._next_commit)
         if self._holds_back:
             self._serve(left)
         else:
@@ -256,7 +257,7 @@ class SinkWorker:
                 self._host.topic(self._spec, topic)
         self._meter.fetched(len(messages))
         self._count(messages)
-        if not len(batch.records):
+        if not len(batch.records) and not self._task.empty_puts:
             batch.started = time.monotonic()
             self._was_put(batch)  # all records were filtered out or skipped
         elif self._puts.enabled:

@@ -38,7 +38,7 @@ class LiveOffsets:
         return self.offsets([partition])[0]
 
     def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
-        """The committed offsets of several partitions. ConnectError if they cannot be read, TypeError if a partition is
+        """The committed offsets of several partitions. ConnectError if they cannot be read, DataError if a partition is
         not JSON."""
         if not self.live:
             return [self._at_start.offset(partition) for partition in partitions]

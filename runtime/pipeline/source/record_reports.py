@@ -142,4 +142,5 @@ class _RecordDeliveryAlone(DeliveryAlone):
 
 
 def _metadata(message: Any) -> RecordMetadata:
-    return RecordMetadata(message.topic(), message.partition(), message.offset(), message.timestamp()[1])
+    key, value = (-1 if data is None else len(data) for data in (message.key(), message.value()))
+    return RecordMetadata(message.topic(), message.partition(), message.offset(), message.timestamp()[1], key, value)

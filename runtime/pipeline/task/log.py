@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
-from runtime.logs import levels
+from runtime.logs import context, levels
 
 if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
@@ -21,7 +21,7 @@ class LogReceiver(Protocol):
         """A log line; `context` like `[name|task-0]`."""
 
 
-_task: ContextVar[tuple[LogReceiver, str] | None] = ContextVar("task", default=None)
+_task: ContextVar[LogReceiver | None] = ContextVar("task", default=None)
 _LEVELS = {"WARNING": "WARN", "CRITICAL": "FATAL"}
 
 
@@ -31,16 +31,15 @@ class _TaskHandler(logging.Handler):
     levels_given = False  # an operator has set levels, which are kept
 
     def emit(self, record: logging.LogRecord) -> None:
-        task = _task.get()
-        if task is None:
+        host = _task.get()
+        if host is None:
             return
-        host, context = task
         try:
             message = self.format(record)
         except Exception:  # as in logging.Handler
             self.handleError(record)
             return
-        host.log(_LEVELS.get(record.levelname, record.levelname), record.name, message, context)
+        host.log(_LEVELS.get(record.levelname, record.levelname), record.name, message, context.current())
 
 
 _handler = _TaskHandler()
@@ -65,8 +64,9 @@ def task_log(spec: TaskSpec, host: LogReceiver) -> Iterator[None]:
         root.addHandler(_handler)
         if not _handler.levels_given:
             root.setLevel(min(root.level or logging.INFO, logging.INFO))
-    token = _task.set((host, f"[{spec.connector}|task-{spec.task}]"))
+    token = _task.set(host)
     try:
-        yield
+        with context.of_task(spec.connector, spec.task):
+            yield
     finally:
         _task.reset(token)

@@ -66,6 +66,19 @@ def test_debezium_copies_a_table_to_another(inventory: Inventory) -> None:
     wait_until(lambda: _positions(inventory.connect, sink) == [end], 30, "the group's lag is 0", every=0.3)
 
 
+def test_the_sink_on_a_quiet_topic(inventory: Inventory) -> None:
+    """It logs the size of each put. Rows that arrive later are written."""
+    connect, topic, sink = inventory.connect, inventory.broker.create_topic(unique("rows")), unique("quiet")
+    logger = "/admin/loggers/io.debezium.connector.jdbc.JdbcSinkConnectorTask"
+    connect.ask("PUT", logger, {"level": "DEBUG"})
+    inventory.sink(sink, topic, **_BY_VALUE)
+    wait_until(lambda: str(connect.logs(sink)).count("Received 0 changes.") > 2, 60)
+    connect.ask("PUT", logger, {"level": "INFO"})
+    expected = _fill(inventory.broker, topic, 10)
+    wait_until(lambda: _positions(connect, sink) == [10], 60, "the group's lag is 0", every=0.3)
+    assert dict(inventory.execute("SELECT id, quantity FROM copy")) == expected
+
+
 def _copied(inventory: Inventory) -> Callable[[], bool]:
     query = "SELECT id, name, amount, at FROM {} ORDER BY id"
 

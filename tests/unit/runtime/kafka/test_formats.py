@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.api.errors import DataError
 from runtime.kafka.formats import canonical, compact, java_copied, java_ordered, offset_key
 
 JSON = st.recursive(
@@ -47,6 +49,21 @@ def test_canonical_is_equal_before_and_after_storage() -> None:
     """Python tasks may use numbers as keys; JSON has only strings."""
     given = {1: "ü", 2: None}
     assert canonical(given) == canonical(json.loads(compact(given)))
+
+
+@pytest.mark.parametrize("more", [{}, {"big": 1 << 70}])
+def test_bytes_are_base64_recorded_from_apache(more: dict[str, int]) -> None:
+    """And text when they are read; also beside integers for which another library is used."""
+    assert offset_key("c", {"p": b"\x01\xff"}) == b'["c",{"p":"Af8="}]'
+    given = {"at": b"\x02\xff\xfe", **more}
+    assert json.loads(compact(given)) == {"at": "Av/+", **more}
+    assert canonical(given) == canonical(json.loads(compact(given)))
+
+
+def test_other_values_are_refused() -> None:
+    for write in (compact, canonical):
+        with pytest.raises(DataError, match="A value of class Decimal cannot be stored"):
+            write({"at": Decimal(1)})
 
 
 def test_canonical_distinguishes_types_of_numbers() -> None:

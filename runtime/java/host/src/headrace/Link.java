@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.kafka.connect.util.LoggingContext;
 
 /** One plugin object and the thread on which all its methods are called. */
 final class Link implements Runnable {
@@ -100,13 +101,17 @@ final class Link implements Runnable {
         return target.call(name, call, reader);
     }
 
-    /** The first call: [kind, id, thread name, location, jars, class, log context]. */
+    /** The first call: [kind, id, thread name, location, jars, class, log context, connector.context or empty]. */
     private Reply open(List call) throws Throwable {
         String kind = (String) call.get(0);
         id = ((Long) call.get(1)).intValue();
         thread.setName((String) call.get(2));
         control.add(id, this);
         Log.context((String) call.get(6));
+        String owner = (String) call.get(7);
+        if (!owner.isEmpty()) {
+            org.slf4j.MDC.put(LoggingContext.CONNECTOR_CONTEXT, owner + " ");
+        }
         if (kind.equals("admin")) {
             target = new Admin(control);
             loader = Link.class.getClassLoader();

@@ -7,10 +7,10 @@ import java.util.Map;
 
 /** Log events: sent to the slot over the control link, with the context of the task that caused them. */
 public final class Log {
-    private static final String[] LEVELS = new String[] {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
+    static final String[] LEVELS = new String[] {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
     private static final InheritableThreadLocal CONTEXT = new InheritableThreadLocal();
-    private static volatile Map levels = new HashMap();
-    private static volatile int root = 2;
+    static volatile Map levels = new HashMap();
+    static volatile int root = 2;
 
     private Log() {
     }
@@ -29,6 +29,7 @@ public final class Log {
             changed.put(logger, Integer.valueOf(rank(level)));
             levels = changed;
         }
+        JulLog.level(logger, rank(level));
     }
 
     private static int rank(String level) {

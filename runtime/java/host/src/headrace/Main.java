@@ -15,6 +15,7 @@ public final class Main {
 
     public static void main(String[] arguments) throws Exception {
         ServerSocketChannel server = (ServerSocketChannel) System.inheritedChannel();
+        JulLog.prepare();
         Lease.start(arguments.length > 0 ? arguments[0] : "");
         Control control = new Control(server.accept());
         Control.instance = control;

@@ -3,6 +3,7 @@ package headrace;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -58,7 +59,7 @@ final class SourceTaskTarget extends StartedTarget implements SourceTaskContext,
         final List records;
         polling = true;
         try {
-            records = task.poll();
+            records = withoutNulls(task.poll());
         } finally {
             polling = false;
         }
@@ -71,6 +72,23 @@ final class SourceTaskTarget extends StartedTarget implements SourceTaskContext,
             left.put(Long.valueOf(batches), Integer.valueOf(records.size()));
         }
         return new Records(takeRequests(records), records);
+    }
+
+    /** Connect sends nothing for a null among the records, and reports it as it reports a dropped record. */
+    private List withoutNulls(List polled) {
+        if (polled == null) {
+            return null;
+        }
+        List records = new ArrayList(polled.size());
+        for (Iterator all = polled.iterator(); all.hasNext();) {
+            Object record = all.next();
+            if (record != null) {
+                records.add(record);
+            } else if (reported) {
+                report(null, null);
+            }
+        }
+        return records.size() == polled.size() ? polled : records;
     }
 
     /** [count of records, batch number, [place, is a commit], ...]; the place -1 is the end of the batch. */
@@ -95,8 +113,8 @@ final class SourceTaskTarget extends StartedTarget implements SourceTaskContext,
         return facts;
     }
 
-    /** Columns of batch numbers, places, topics, partitions, offsets and timestamps; no topic: no metadata. */
-    private void commitRecords(List columns) throws InterruptedException {
+    /** Columns of batch numbers, places, topics, partitions, offsets, timestamps, and sizes; no topic: no metadata. */
+    private void commitRecords(List columns) {
         List numbers = (List) columns.get(1);
         for (int i = 0; i < numbers.size(); i++) {
             Long number = (Long) numbers.get(i);
@@ -114,16 +132,23 @@ final class SourceTaskTarget extends StartedTarget implements SourceTaskContext,
             String topic = (String) ((List) columns.get(3)).get(i);
             RecordMetadata metadata = null;
             if (topic != null) {
-                int partition = ((Long) ((List) columns.get(4)).get(i)).intValue();
-                long offset = ((Long) ((List) columns.get(5)).get(i)).longValue();
-                long time = ((Long) ((List) columns.get(6)).get(i)).longValue();
-                metadata = new RecordMetadata(new TopicPartition(topic, partition), offset, 0, time, -1, -1);
+                TopicPartition partition = new TopicPartition(topic, (int) number(columns, 4, i));
+                metadata = new RecordMetadata(partition, number(columns, 5, i), 0, number(columns, 6, i),
+                    (int) number(columns, 7, i), (int) number(columns, 8, i));
             }
-            try {
-                task.commitRecord(record, metadata);
-            } catch (RuntimeException error) {
-                Log.emit("ERROR", task.getClass().getName(), "commitRecord() failed", error);
-            }
+            report(record, metadata);
+        }
+    }
+
+    private static long number(List columns, int column, int row) {
+        return ((Long) ((List) columns.get(column)).get(row)).longValue();
+    }
+
+    private void report(SourceRecord record, RecordMetadata metadata) {
+        try {
+            task.commitRecord(record, metadata);
+        } catch (Exception error) {
+            Log.emit("ERROR", task.getClass().getName(), "commitRecord() failed", error);
         }
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runtime.api import RetriableError, SinkRecord, SinkTask
+from runtime.api import RetriableError, SinkRecord, SinkTask, TopicPartition
 from runtime.model.states import State
 from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.sink_context import SinkContext
@@ -54,27 +54,52 @@ def lingering() -> Any:
     """The task class under the name that tasks import; pytest imports this module under another name."""
     __import__(HERE)
     found = sys.modules[HERE].Lingering
-    found.puts, found.refuse, found.requested, found.idle_put = [], 0, None, None
+    found.puts, found.refuse, found.requested, found.idle_put, found.empty_puts = [], 0, None, None, False
     return found
+
+
+NEVER = float("inf")
 
 
 def test_times_of_empty_puts() -> None:
     clock, task, context = Clock(), Lingering(), SinkContext({})
+    context.positions[TopicPartition("t", 0)] = 0
     empty = EmptyPuts(task, context, clock)
-    assert (empty.due(), empty.wait(0.4)) == (False, 0.4)
+    assert (empty.due(clock.now), empty.wait(0.4, clock.now)) == (False, 0.4), "a commit needs no empty put"
     task.idle_put = 2.0
     clock.now += 1.9
-    assert not empty.due() and empty.wait(0.4) == pytest.approx(0.1)
+    assert not empty.due(NEVER) and empty.wait(0.4, NEVER) == pytest.approx(0.1)
     clock.now += 0.1
-    assert empty.due() and empty.wait(0.4) == 0
+    assert empty.due(NEVER) and empty.wait(0.4, NEVER) == 0
+    assert not empty.due(NEVER, paused=True)
     empty.called()
-    assert not empty.due()
+    assert not empty.due(NEVER)
     context.timeout(0.5)
-    assert empty.wait(3.0) == 0.5, "the earlier of both"
+    assert empty.wait(3.0, NEVER) == 0.5, "the earlier of both"
     clock.now += 0.5
-    assert empty.due()
+    assert empty.due(NEVER)
     empty.called()
-    assert empty.wait(3.0) == 2.0, "a timeout applies once"
+    assert empty.wait(3.0, NEVER) == 2.0, "a timeout applies once"
+
+
+def test_times_of_connects_empty_puts() -> None:
+    """Before each commit, also of a paused task and of one without partitions."""
+
+    class Connects(Lingering):
+        empty_puts = True
+
+    clock, context = Clock(), SinkContext({})
+    empty = EmptyPuts(Connects(), context, clock)
+    commit = clock.now + 60
+    assert not empty.due(commit) and empty.wait(0.4, commit) == 0.4
+    clock.now += 59.9
+    assert empty.wait(0.4, commit) == pytest.approx(0.1)
+    context.timeout(0.05)
+    assert empty.wait(0.4, commit) == pytest.approx(0.05)
+    empty.called()
+    clock.now += 0.1
+    assert empty.due(commit) and empty.due(commit, paused=True)
+    assert not empty.due(commit + 60)
 
 
 def test_put_is_called_at_an_interval_while_there_are_no_records(

@@ -6,10 +6,11 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
-from runtime.api.errors import ConnectError
+from runtime.api.errors import ConnectError, DataError
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.port import OffsetsRead
 from runtime.pipeline.source.live_offsets import LiveOffsets
@@ -70,8 +71,8 @@ def test_offsets_of_many_partitions_are_one_request_in_their_order() -> None:
 
 def test_a_partition_that_is_not_json_is_refused_without_a_request() -> None:
     worker = Worker({})
-    with pytest.raises(TypeError):
-        _offsets(worker).offset({"p": b"bytes"})
+    with pytest.raises(DataError, match="A value of class Decimal cannot be stored"):
+        _offsets(worker).offset({"p": Decimal(1)})
     assert not worker.asked
 
 
