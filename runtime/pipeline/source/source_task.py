@@ -99,16 +99,16 @@ class SourceWorker:
                 self._converters.close()
 
     def _prepare(self) -> None:
-        """KIP-618's order for an exactly-once task. Each step makes what the next one finds final:
+        """Prepare an exactly-once task in the order of KIP-618:
 
-        1. Register the producer. Whatever an earlier run of this task has not committed by now is aborted, and whoever
-           fences this task from now on also stops this run.
-        2. Check that the task may still start: a change that was fenced for before step 1 has not stopped this run,
-           but by now the config topic contains it. The worker has checked before, but much may have happened since:
-           imports take seconds, and worker or slot may have been suspended.
-        3. Only then take the offsets: nobody else can commit any for this task after step 1.
+        1. Register the producer. This aborts what an earlier run of the task has not committed, and every later round
+           of fencing stops this run.
+        2. Check that the task may still start. An earlier round of fencing did not stop this run, but its reason is in
+           the config topic by now. The worker has checked that before, but loading plugins takes seconds, and worker or
+           slot may have been suspended.
+        3. Take the offsets. After step 1 no earlier run can commit others.
 
-        A task that was stopped meanwhile does not register its producer, since that would fence its successor."""
+        A task that was stopped meanwhile does not register its producer, which would fence its successor."""
         if self._control.stopping:
             raise StoppedError
         self._delivery.start()

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -115,6 +116,9 @@ class Source:
         found = [value for read, value in pairs(self.group.broker.bootstrap, topic) if read == key]
         return int(json.loads(found[-1] or b"{}")["next"]) if found else 0
 
+    def has_passed(self, partition: str, position: int) -> bool:
+        return self.position(partition) > position
+
     @property
     def held_partition(self) -> str:
         """The partition of task 1."""
@@ -128,7 +132,7 @@ class Source:
         """Wait until further records of both partitions have been committed."""
         before = {partition: self.position(partition) for partition in "ab"}
         for partition, position in before.items():
-            wait_until(lambda p=partition, at=position: self.position(p) > at, 60, f"progress of {partition}")
+            wait_until(partial(self.has_passed, partition, position), 60, f"progress of {partition}")
 
     def faults(self) -> tuple[int, int, int]:
         """Records that committed readers find twice, out of order, and not at all."""
@@ -185,7 +189,7 @@ def meet(source: Source, change: Change, moment: Moment, chance: random.Random) 
         if moment is Moment.FENCED:
             wait_until(lambda: source.fencing_rounds() > rounds)
         if moment is Moment.PROGRESS:
-            wait_until(lambda: source.position(held) > position)
+            wait_until(partial(source.has_passed, held, position))
         if moment is not Moment.THAWED:
             time.sleep(chance.uniform(0, 0.3))
             source.continue_start()

@@ -99,13 +99,15 @@ async def test_tasks_of_a_connector_that_was_created_again_with_equal_configs_st
     await rig.until(lambda: len(rig.engine.started) == 4)
 
 
-async def test_a_task_whose_offsets_cannot_be_read_fails_for_good(rig: HerderRig) -> None:
+async def test_a_task_whose_offsets_cannot_be_read_fails_for_good(
+    rig: HerderRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = rig.engine.running[FIRST]
 
     async def unresolved(*_: object) -> None:
         raise ConfigError("no value for ${env:TOPIC}")
 
-    rig.offsets.read_to_end = unresolved  # type: ignore[method-assign]
+    monkeypatch.setattr(rig.offsets, "read_to_end", unresolved)
     with pytest.raises(StartRefused, match=r"no value for .*, then restart the task") as error:
         await rig.connectors.confirm_start(spec.id, spec.epoch)
     assert error.value.final
