@@ -72,12 +72,14 @@ class Source:
 
     def place(self) -> None:
         """Give task 1, and nothing else, to the follower."""
-        if self._owners() == {-1: self.leader.url, 0: self.leader.url, 1: self.follower.url}:
+        at_leader = {-1: self.leader.url, 0: self.leader.url}
+        if self._owners() == {**at_leader, 1: self.follower.url}:
             return
-        self._set_worker(self.follower, "drain")
-        self._put(tasks=1)
-        wait_until(lambda: self._owners() == {-1: self.leader.url, 0: self.leader.url}, 60)
-        self._set_worker(self.follower, "uncordon")
+        if self._owners() != at_leader:
+            self._set_worker(self.follower, "drain")
+            self._put(tasks=1)
+            wait_until(lambda: self._owners() == at_leader, 60)
+            self._set_worker(self.follower, "uncordon")
         self._set_worker(self.leader, "cordon")
         self._put(tasks=2)
         wait_until(lambda: self._owners().get(1) == self.follower.url, 60)
