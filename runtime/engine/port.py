@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
-from runtime.model.task_spec import TaskSpec
+from runtime.model.task_spec import SourceOffset, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,14 @@ class TaskStack:
     host: str = ""  # of a slot on another machine
 
 
+class StartRefused(Exception):
+    """A task must not start. `final`: starting it again would not help."""
+
+    def __init__(self, reason: str, final: bool = False) -> None:
+        super().__init__(reason)
+        self.final = final
+
+
 class EngineListener(Protocol):
     """Events of the engine; always called on the worker's event loop."""
 
@@ -65,6 +73,11 @@ class EngineListener(Protocol):
     async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         """The offsets of these source partitions (as canonical text) that any worker has committed so far; raises if
         they cannot be read."""
+
+    async def confirm_start(self, task: TaskId, epoch: int) -> Sequence[SourceOffset]:
+        """The committed offsets of an exactly-once source task whose producer has just been registered. StartRefused
+        if the config topic contains a change by now, after which this run must not start, or if offsets cannot be read.
+        """
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         """The task's slot or producer has died, and the engine has removed the task: start it again with current

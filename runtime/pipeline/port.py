@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from runtime.model.task_spec import SourceOffset
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,6 +20,9 @@ OffsetText = tuple[str, "str | None"]
 
 OffsetsRead = Sequence[Mapping[str, Any] | None] | str
 """The offsets of the requested source partitions, in their order; or the reason why they could not be read."""
+
+StartAnswer = Sequence[SourceOffset] | Exception
+"""The committed offsets with which a task may start, or the exception that ends it."""
 
 
 class SlotHost(Protocol):
@@ -42,6 +47,10 @@ class SlotHost(Protocol):
 
     def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is
+        called from another thread."""
+
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+        """Have the worker check, by what the config topic contains now, whether the task may still start; `answered` is
         called from another thread."""
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:

@@ -34,6 +34,8 @@ class StoredConnector:
     tasks: tuple[dict[str, str], ...]  # the configs of the last complete set; none while STOPPED
     inconsistent: bool = False  # compaction left an incomplete set: the connector must generate its task configs again
     applied: dict[str, str] | None = None  # the config from which `tasks` were generated; None if unknown
+    generation: int = -1  # of the task configs, the same on all workers: the offset of their commit record; -1: none
+    created: int = -1  # identifies the connector in this process: a deleted one of the same name had another number
 
     @property
     def start_config(self) -> dict[str, str]:
@@ -68,6 +70,8 @@ class _Entry:
     tasks: tuple[dict[str, str], ...] = ()
     inconsistent: bool = False
     applied: dict[str, str] | None = None
+    generation: int = -1
+    created: int = -1
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
     target_written: int | None = None  # when the target state was written, in milliseconds since 1970
@@ -147,7 +151,9 @@ class ConfigStore:
             target = entry.target or TargetState.STARTED
             # A deleted connector's task records stay in the topic; a STOPPED one created later has none of them.
             tasks = () if target is TargetState.STOPPED else entry.tasks
-            entry.snapshot = StoredConnector(name, entry.config, target, tasks, entry.inconsistent, entry.applied)
+            entry.snapshot = StoredConnector(
+                name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created
+            )
         return entry.snapshot
 
     def target_written(self, name: str) -> int | None:
@@ -259,10 +265,14 @@ class ConfigStore:
             self._on_change(name)
 
     def _changed(self, name: str, record: LogRecord) -> None:
-        entry = self._entries[name]
+        entry, key = self._entries[name], record.key or b""
         entry.snapshot = None
-        if (record.key or b"").startswith(_TARGET.encode()):
+        if key.startswith(_TARGET.encode()):
             entry.target_written = record.timestamp
+        elif key.startswith(_COMMIT.encode()):
+            entry.generation = record.offset
+        elif entry.config is not None and entry.created < 0:
+            entry.created = record.offset
         if entry.empty:
             del self._entries[name]
 

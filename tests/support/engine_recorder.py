@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from runtime.engine.placement.roster import SlotLink
 from runtime.model.states import State, TaskId
-from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
 from tests.support.waiting import is_over
@@ -53,6 +53,9 @@ class Recorder:
 
     async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> list[None]:
         return [None for _ in partitions]
+
+    async def confirm_start(self, task: TaskId, epoch: int) -> list[SourceOffset]:
+        return []
 
     def lease_changed(self, held: bool) -> None:
         self.leases.append(held)

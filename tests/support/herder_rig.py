@@ -211,10 +211,10 @@ class HerderRig:
         """The transactional ids of each round of fencing."""
         self.refuse_fencing: Exception | None = None
         self.fencing = ZombieFencing(self.worker, self.herder, self.configs, self.host, self._fence)
-        before_start = TaskFencing(self.worker, self.configs, self.fencing.fence_earlier, self._fence)
+        self.task_fencing = TaskFencing(self.worker, self.configs, self.fencing.fence_earlier, self._fence)
         services = TaskServices(
             self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host,
-            before_start if self.worker.exactly_once.transactional_tasks else None,
+            self.task_fencing if self.worker.exactly_once.transactional_tasks else None,
         )  # fmt: skip
         self.connectors.start(services)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from runtime.kafka.formats import canonical
 from runtime.model.states import State
 from runtime.model.task_spec import SourceOffset, TaskSpec
-from runtime.pipeline.port import OffsetsRead, OffsetText
+from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.runner import TaskRunner
 from runtime.pipeline.task.errors import RevokedError
@@ -28,6 +28,8 @@ class RecordingHost:
         self.members: list[str] = []
         self.lines: list[str] = []
         self.lease_over = False
+        self.refusal: Exception | None = None
+        """The answer to each task that asks whether it may start."""
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
         self.states.append(state)
@@ -42,6 +44,9 @@ class RecordingHost:
     def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         found = {canonical(known.partition): known.offset for known in self._committed(spec)}
         answered([found.get(partition) for partition in partitions])
+
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+        answered(self.refusal or spec.offsets)
 
     def member(self, spec: TaskSpec, member_id: str) -> None:
         self.members.append(member_id)

@@ -91,6 +91,17 @@ class OffsetsReply(TypedDict):
     error: str | None
 
 
+class StartReply(TypedDict):
+    """The answer to a ConfirmStartMessage of the same number: the committed offsets, or why the task must not start.
+    `final`: starting the task again would not help."""
+
+    op: Literal["start_confirmed"]
+    number: int
+    offsets: Sequence[Any]  # of SourceOffset; the slot receives JSON objects
+    error: str | None
+    final: bool
+
+
 class LevelsMessage(TypedDict):
     op: Literal["levels"]
     levels: dict[str, str]  # by logger
@@ -124,6 +135,7 @@ ToSlot = (
     | StackRequest
     | OffsetsStored
     | OffsetsReply
+    | StartReply
     | LevelsMessage
     | DrainMessage
     | EndJavaMessage
@@ -196,6 +208,11 @@ class ReadOffsetsMessage(RunPart):
     partitions: Sequence[str]  # as canonical text
 
 
+class ConfirmStartMessage(RunPart):
+    op: Literal["confirm_start"]
+    number: int
+
+
 class NoRoomMessage(RunPart):
     op: Literal["no_room"]
     reason: str
@@ -243,6 +260,7 @@ RunReport = (
     | MemberMessage
     | OffsetsMessage
     | ReadOffsetsMessage
+    | ConfirmStartMessage
     | NoRoomMessage
     | StuckMessage
     | StackMessage

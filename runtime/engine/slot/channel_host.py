@@ -8,16 +8,21 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from runtime.api.errors import ConnectError
 from runtime.engine.protocol.lease import Lease, LeaseLostError
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.outbox import Outbox
 from runtime.model.states import State
-from runtime.model.task_spec import TaskSpec
+from runtime.model.task_errors import TaskLostError
+from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.task.log import quiet
 
 if TYPE_CHECKING:
-    from runtime.pipeline.port import OffsetsRead, OffsetText
+    from runtime.engine.protocol.messages import StartReply
+    from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
     from runtime.pipeline.produce.producers import Producers
+
+_RETRY_DELAY = 1.0  # seconds until a task that must not start yet is placed again
 
 
 class ChannelHost:
@@ -31,6 +36,7 @@ class ChannelHost:
         self._commits = itertools.count(1)
         self._answers: dict[int, Callable[[str | None], None]] = {}
         self._readers: dict[int, Callable[[OffsetsRead], None]] = {}
+        self._starts: dict[int, Callable[[StartAnswer], None]] = {}
 
     def check_lease(self) -> None:
         """LeaseLostError if the lease has expired, or if the worker has ended: another one may run its tasks at once,
@@ -75,6 +81,19 @@ class ChannelHost:
     def offsets_read(self, number: int, found: OffsetsRead) -> None:
         """The worker has read these offsets, or could not."""
         self._readers.pop(number)(found)
+
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+        number = next(self._commits)
+        self._starts[number] = answered
+        self._outbox.put({"op": "confirm_start", **about(spec), "number": number})
+
+    def start_confirmed(self, reply: StartReply) -> None:
+        """The worker has checked whether the task may start."""
+        answered, error = self._starts.pop(reply["number"]), reply["error"]
+        if error is None:
+            answered([SourceOffset(**offset) for offset in reply["offsets"]])
+        else:
+            answered(ConnectError(error) if reply["final"] else TaskLostError(error, _RETRY_DELAY))
 
     def no_room(self, spec: TaskSpec, reason: str) -> None:
         """The task was not started: this slot has no room for it."""

@@ -158,6 +158,8 @@ class Slot:
                 self._host.offsets_answered(message["number"], message["error"])
             case "offsets_read":
                 self._host.offsets_read(message["number"], message["error"] or message["offsets"])
+            case "start_confirmed":
+                self._host.start_confirmed(message)
             case "levels":
                 set_levels(message["levels"])
                 self._java.set_levels(message["levels"])

@@ -7,17 +7,21 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
-from runtime.engine.port import EngineListener
+from runtime.engine.port import EngineListener, StartRefused
 from runtime.engine.protocol.messages import (
+    ConfirmStartMessage,
     MetersMessage,
     OffsetsMessage,
     ReadOffsetsMessage,
     RunReport,
+    StartReply,
     TaskReport,
 )
 from runtime.engine.protocol.task_specs import key_of
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
+from runtime.model.task_spec import SourceOffset
+from runtime.system.frames import FrameError
 
 UNEXPECTED_END = "The task has ended without an error, although it was not stopped"
 
@@ -76,6 +80,8 @@ class TaskReports:
                 self._background(self._keep_offsets(task, link, message))
             case "read_offsets" if task.revoked_at is None:
                 self._background(self._read_offsets(task, link, message))
+            case "confirm_start" if current:  # otherwise a request to stop is on its way
+                self._background(self._confirm_start(task, link, message))
             case "stuck" if current:
                 self._listener.task_stuck(task.spec.id, task.spec.epoch, message["call"], message["seconds"])
             case "errors":  # also from a stopping task
@@ -126,6 +132,21 @@ class TaskReports:
             error = str(e) or type(e).__name__
         link.send({"op": "offsets_read", "number": message["number"], "offsets": offsets, "error": error})
 
+    async def _confirm_start(self, task: TaskRun, link: SlotLink, message: ConfirmStartMessage) -> None:
+        offsets: Sequence[SourceOffset] = ()
+        error, final = None, False
+        try:
+            offsets = await self._listener.confirm_start(task.spec.id, task.spec.epoch)
+        except StartRefused as e:
+            error, final = str(e), e.final
+        except Exception as e:  # reported to the task, which is placed again
+            error = str(e) or type(e).__name__
+        number = message["number"]
+        try:
+            link.send(_start_reply(number, offsets, error, final))
+        except FrameError as e:  # too many offsets
+            link.send(_start_reply(number, (), str(e), True))
+
     async def _keep_offsets(self, task: TaskRun, link: SlotLink, message: OffsetsMessage) -> None:
         records = [(key.encode(), None if value is None else value.encode()) for key, value in message["records"]]
         error = None
@@ -134,3 +155,7 @@ class TaskReports:
         except Exception as e:  # the task retries the commit
             error = str(e) or type(e).__name__
         link.send({"op": "offsets", "number": message["number"], "error": error})
+
+
+def _start_reply(number: int, offsets: Sequence[SourceOffset], error: str | None, final: bool) -> StartReply:
+    return {"op": "start_confirmed", "number": number, "offsets": offsets, "error": error, "final": final}

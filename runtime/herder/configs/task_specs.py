@@ -40,6 +40,7 @@ class TaskRequest:
     info: ConnectorInfo
     connector_config: Mapping[str, str]
     task_config: Mapping[str, str]
+    generation: int = -1  # of the task configs
 
 
 def group_id(name: str, config: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from runtime.engine.port import TaskStack
+from runtime.engine.port import StartRefused, TaskStack
 from runtime.herder.control.connector_loop import SETTLE_TIMEOUT, ConnectorLoop
 from runtime.herder.control.hosted_connector import PutTasks
 from runtime.herder.control.owned_units import OwnedUnits
@@ -20,6 +20,7 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.formats import canonical
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
+from runtime.model.task_spec import SourceOffset
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
 
@@ -246,6 +247,12 @@ class Connectors:
 
     async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         return await self.connector_offsets(task.connector, partitions)
+
+    async def confirm_start(self, task: TaskId, epoch: int) -> Sequence[SourceOffset]:
+        loop = self._loops.get(task.connector)
+        if loop is None:
+            raise StartRefused(f"connector {task.connector} does not run on this worker any more")
+        return await loop.tasks.confirm_start(task.task, epoch)
 
     def task_lost(self, task: TaskId, epoch: int, member_id: str | None, reason: str) -> None:
         log.warning("Task %s was lost (%s); it will be assigned to another slot", task, reason)

@@ -95,7 +95,7 @@ class HostedConnector:
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
         """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
         the connector has failed or could not start."""
-        failed = self._instance.failed and self._instance.config == stored.start_config and not restart
+        failed = self._instance.failed and self._instance.is_of(stored) and not restart
         if restart:
             self.release()
         trace = await self._refusal(stored)
@@ -156,9 +156,9 @@ class HostedConnector:
     async def renew(self, stored: StoredConnector, restart: bool, reconfigure: bool) -> None:
         """Replace the instance if its configuration differs from the stored one, or if a restart was requested."""
         instance = self._instance
-        if instance.config != stored.start_config or instance.at_rest or restart:
+        if not instance.is_of(stored) or instance.at_rest or restart:
             await self.retire()
-            self._instance = Instance(stored.start_config, pending=True)
+            self._instance = Instance.of(stored, pending=True)
         elif not instance.failed:
             if reconfigure:
                 instance.request_task_configs()
@@ -226,14 +226,14 @@ class HostedConnector:
         """Stop the instance; `failed`: the configuration whose failure is still reported."""
         old, self._instance = self._instance, Instance()
         if failed is not None:
-            self._instance = Instance(failed.start_config, failed=True, at_rest=True)
+            self._instance = Instance.of(failed, failed=True, at_rest=True)
         await old.cancel()
         if old.config is not None and not old.at_rest:
             await self._host.stop_connector(self._name)
 
     def _fail(self, stored: StoredConnector, trace: str, restartable: bool = False) -> None:
         self._instance.drop_call()
-        self._instance = Instance(stored.start_config, failed=True)
+        self._instance = Instance.of(stored, failed=True)
         self.show(State.FAILED, trace, restartable)
 
 

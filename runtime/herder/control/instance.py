@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
@@ -13,6 +14,7 @@ from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
 from runtime.host.port import REFUSED, ConnectorInfo, HostError
+from runtime.storage.configs import StoredConnector
 
 TaskConfigs = list[dict[str, str]]
 
@@ -22,6 +24,9 @@ class Instance:
     """The configuration of an instance, and the state of its start."""
 
     config: Mapping[str, str] | None = None
+    created: int = -1
+    """StoredConnector.created: a connector that was deleted and created again with the same configuration needs another
+    instance."""
     failed: bool = False
     at_rest: bool = False
     """The connector has failed and should not run now: its state remains FAILED, and resuming starts it again."""
@@ -32,6 +37,15 @@ class Instance:
     """The connector requested new task configs while they were being generated."""
     call: asyncio.Task[TaskConfigs] | None = None
     """The running start() and task_configs(), which take as long as the connector needs."""
+
+    @classmethod
+    def of(cls, stored: StoredConnector, *, failed: bool = False, at_rest: bool = False, pending: bool = False) -> Self:
+        """An instance of this connector with its stored configuration."""
+        return cls(stored.start_config, stored.created, failed=failed, at_rest=at_rest, pending=pending)
+
+    def is_of(self, stored: StoredConnector) -> bool:
+        """Whether the instance is one of this connector with its stored configuration."""
+        return (self.config, self.created) == (stored.start_config, stored.created)
 
     @property
     def busy(self) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.config.worker_config import WorkerConfig
-from runtime.engine.port import Engine
+from runtime.engine.port import Engine, StartRefused
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.rates import connector_limit
 from runtime.herder.configs.resolving_host import ResolvingHost
@@ -21,6 +21,7 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.groups import Groups
+from runtime.kafka.request_batcher import RequestBatcher
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import ACTIVE, ConnectorType, State, TaskId
 from runtime.model.task_spec import SourceOffset, TaskSpec
@@ -45,6 +46,10 @@ class SourceFencing(Protocol):
 
         FencingFailed, or an error after which the caller tries again."""
 
+    async def check_current(self, name: str, generation: int) -> None:
+        """Check a start whose producer has been registered: StartRefused unless these are the connector's task configs
+        by what the config topic contains now, and earlier tasks have been fenced."""
+
 
 @dataclass(frozen=True, slots=True)
 class TaskServices:
@@ -66,7 +71,7 @@ class AssignedTask:
     """A task assigned to the engine. A FAILED task remains until it is restarted or its configuration changes."""
 
     epoch: int
-    config: Mapping[str, str]
+    generation: int  # of its task configs
     connector_config: Mapping[str, str]
     paused: bool
     limit: RateLimit = UNLIMITED
@@ -87,6 +92,7 @@ class Tasks:
         self._unreported: set[int] = set()  # lost before they reported their member ids
         self._checked: set[int] = set()  # tasks whose earlier consumers have been removed from the group
         self._last_limit = UNLIMITED
+        self._shared_offsets: RequestBatcher[str, list[SourceOffset]] = RequestBatcher(self._read_offsets)
         self.version: str | None = None
 
     async def run(
@@ -101,13 +107,13 @@ class Tasks:
         wanted = {i: config for i, config in enumerate(stored.tasks) if self._group.owns(self._name, i)}
         await self._stop({i for i in self._running if i not in wanted})
         self._forget_statuses_except(len(stored.tasks))
-        old = {} if keep_configs else {i: c for i, c in wanted.items() if self._is_outdated(i, c, stored)}
+        old = set() if keep_configs else {i for i in wanted if self._is_outdated(i, stored)}
         await self._stop({i for i in wanted if i in old or i in restart})
         self._pause(paused)
         limit = limit.share(len(stored.tasks))
         self._limit(limit)
         missing = [
-            TaskRequest(self._name, i, info, stored.start_config, c)
+            TaskRequest(self._name, i, info, stored.start_config, c, stored.generation)
             for i, c in wanted.items()
             if i not in self._running
         ]
@@ -152,9 +158,9 @@ class Tasks:
 
     def refuse(self, stored: StoredConnector, trace: str) -> None:
         """Report FAILED for each task that this worker owns and does not run."""
-        for i, config in enumerate(stored.tasks):
+        for i in range(len(stored.tasks)):
             if self._group.owns(self._name, i) and i not in self._running:
-                self._running[i] = AssignedTask(0, config, stored.start_config, paused=False, failed=True)
+                self._running[i] = AssignedTask(0, stored.generation, stored.start_config, paused=False, failed=True)
                 self._services.board.task(TaskId(self._name, i), State.FAILED, self.version, trace)
 
     def forget_statuses(self, stored: StoredConnector | None = None) -> None:
@@ -189,6 +195,21 @@ class Tasks:
         self._services.board.task(TaskId(self._name, task), State.UNASSIGNED, self.version)
         return True
 
+    async def confirm_start(self, task: int, epoch: int) -> Sequence[SourceOffset]:
+        """The committed offsets for an exactly-once task whose producer has been registered (KIP-618). StartRefused if
+        this run must not start any more, or if its offsets cannot be read. Tasks that ask at the same time share the
+        reading of both topics."""
+        running, fencing = self._running.get(task), self._services.fencing
+        if running is None or running.epoch != epoch or fencing is None:
+            raise StartRefused("another run of the task has replaced it")
+        await fencing.check_current(self._name, running.generation)
+        if not (self._group.owns(self._name, task) and self.may_run()):
+            raise StartRefused("this worker does not own the task any more")
+        try:
+            return await self._shared_offsets.get(self._name)
+        except (ConfigError, OffsetTopicUnusable) as e:
+            raise StartRefused(_restart_after(e), final=True) from None
+
     def forget_topics(self) -> None:
         """Report topics again with the next record of each."""
         self._services.engine.forget_topics(self._name)
@@ -210,9 +231,10 @@ class Tasks:
                 running.limit = limit
                 self._services.engine.limit_task(TaskId(self._name, i), limit)
 
-    def _is_outdated(self, task: int, config: Mapping[str, str], stored: StoredConnector) -> bool:
-        running = self._running.get(task)
-        return running is not None and (running.config != config or running.connector_config != stored.start_config)
+    def _is_outdated(self, task: int, stored: StoredConnector) -> bool:
+        """The generation tells apart a connector that was deleted and created again with the same configuration."""
+        now, running = (stored.generation, stored.start_config), self._running.get(task)
+        return running is not None and (running.generation, running.connector_config) != now
 
     async def _start(self, orders: list[TaskRequest], paused: bool, limit: RateLimit) -> None:
         if not self._services.engine.may_run():
@@ -235,7 +257,7 @@ class Tasks:
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
                 continue
             self._running[order.task] = AssignedTask(
-                spec.epoch, order.task_config, order.connector_config, paused, limit
+                spec.epoch, order.generation, order.connector_config, paused, limit
             )
             if not self._services.engine.has_slots:
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
@@ -243,14 +265,15 @@ class Tasks:
             self._services.engine.start_task(spec)
 
     async def _prepare(self, order: TaskRequest, tasks: Collection[int]) -> list[SourceOffset]:
-        """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets, after
-        earlier tasks have been fenced."""
+        """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets. Of an
+        exactly-once source it fences earlier tasks; confirm_start() returns the offsets later."""
         for warning in task_specs.client_warnings(self._services.worker, order):
             log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:
             if self._services.fencing is not None:
                 owned = [task for task in tasks if self._group.owns(self._name, task)]
                 await self._services.fencing.before_start(self._name, order.connector_config, owned)
+                return []
             return await self._offsets()
         await self._evict(order, tasks)
         return []
@@ -267,18 +290,21 @@ class Tasks:
 
     def _fail_task(self, order: TaskRequest, paused: bool, why: Exception) -> None:
         """Report FAILED; the task remains FAILED until it is restarted or its configuration changes."""
-        self._running[order.task] = AssignedTask(0, order.task_config, order.connector_config, paused, failed=True)
+        self._running[order.task] = AssignedTask(0, order.generation, order.connector_config, paused, failed=True)
         trace = f"{ConfigError.java_name}: {why}\n"
         if isinstance(why, FencingFailed):
             trace = f"{ConnectError.java_name}: Failed to perform zombie fencing: {why}\n"
         if isinstance(why, OffsetTopicUnusable):
-            trace = f"{ConnectError.java_name}: {why}, then restart the task\n"
+            trace = f"{ConnectError.java_name}: {_restart_after(why)}\n"
         self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace, restartable=True)
 
     async def _offsets(self) -> list[SourceOffset]:
         """The offsets committed so far by any worker."""
         await self._services.offsets.read_to_end(self._name)
         return self._services.offsets.offsets(self._name)
+
+    async def _read_offsets(self, names: Sequence[str]) -> Mapping[str, list[SourceOffset]]:
+        return dict.fromkeys(names, await self._offsets())
 
     async def _evict(self, order: TaskRequest, tasks: Collection[int]) -> None:
         """Evict members that died without leaving, which would keep their partitions until their sessions expire. A
@@ -330,3 +356,7 @@ class Tasks:
         for i, status in self._services.statuses.task_statuses(self._name).items():
             if i >= count and not self._group.runs_elsewhere(status.worker_id, self._name, i):
                 self._services.board.remove_task(TaskId(self._name, i))
+
+
+def _restart_after(why: Exception) -> str:
+    return f"{why}, then restart the task"

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from runtime.config.exactly_once import task_transactional_id
 from runtime.config.worker_config import WorkerConfig
+from runtime.engine.port import StartRefused
 from runtime.herder.control.tasks import FencingFailed
 from runtime.herder.errors import BadRequest, HerderError
 from runtime.herder.fencing.zombie_fencing import Fence
@@ -39,3 +40,11 @@ class TaskFencing:
             raise FencingFailed(str(e)) from None
         except KafkaProblem as e:  # also an invalid client setting
             raise FencingFailed(str(e)) from None
+
+    async def check_current(self, name: str, generation: int) -> None:
+        await self._configs.read_to_end()  # this worker may have been suspended
+        stored = self._configs.connector(name)
+        if stored is None or stored.generation != generation:
+            raise StartRefused("the connector has other task configs by now")
+        if self._configs.pending_fencing(name):
+            raise StartRefused("earlier tasks of the connector have to be fenced first")

@@ -82,7 +82,7 @@ class OffsetRequests:
         origin: ChangeOrigin = NO_ORIGIN,
     ) -> CreatedAnswer:  # fmt: skip
         """POST /connectors with `initial_offsets` (KIP-995): checks configuration and offsets before writing, and
-        removes offsets that a connector of this name left behind."""
+        removes offsets that a connector of this name left behind, whose tasks commit until they have stopped."""
         async with self._herder.exclusive(name):
             with _CreationStep(name, "validate connector config"):
                 checked = await self._herder.validated(name, config)
@@ -92,6 +92,7 @@ class OffsetRequests:
                 group = await self.group(name, checked)
                 offsets = await self._checked(name, group, offsets)
                 definite = await self._ask(checked, group, offsets)
+                await self._settled(name)
             with self._offsets.configured(name, checked):
                 before = tuple(await self._offsets.read(name, group))
             state = initial.value if initial else None

@@ -25,6 +25,10 @@ class CommittedOffsets:
 
     def __init__(self, connector: str, offsets: Sequence[SourceOffset]) -> None:
         self._connector = connector
+        self.load(offsets)
+
+    def load(self, offsets: Sequence[SourceOffset]) -> None:
+        """Replace the offsets, before the task's start."""
         self._offsets = {canonical(known.partition): known.offset for known in offsets}
         self._keys = {canonical(known.partition): known.raw_key.encode() for known in offsets}
 

@@ -18,6 +18,7 @@ from runtime.pipeline.source.commit_requests import CommitRequests
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
+from runtime.pipeline.source.start_confirmation import confirm_start
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
 
@@ -51,7 +52,7 @@ class SourceWorker:
 
     def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: Control) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
-        committed = CommittedOffsets(spec.connector, spec.offsets)
+        self._committed = committed = CommittedOffsets(spec.connector, spec.offsets)
         tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), tolerance, source_place)
         self._converters = load_converters(spec)
@@ -74,31 +75,53 @@ class SourceWorker:
         )
         self._meter = control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
+        self._started = False
         self._idle = _IDLE_FIRST
         self._rest: Sequence[SourceRecord] = ()  # polled, and held back by the rate limit
         self._divides = not spec.transactional_id  # a transaction has whole polls
 
     def run(self) -> None:
         """Returns after a graceful stop. Raises the error that fails the task."""
-        task = self._task
         failed = True
         try:
-            self._delivery.start()
-            with self._control.calling("start"):
-                task.start(self._spec.config)
-            self._offsets.live = True
-            self._delivery.started()
-            self._host.state(self._spec, State.RUNNING)
+            self._prepare()
+            self._start()
             self._loop()
             failed = False
         finally:
             try:
                 self._delivery.finish(failed)
             finally:
-                with self._control.calling("stop"):
-                    task.stop()
+                if self._started:  # as in Connect, stop() follows only a call of start()
+                    with self._control.calling("stop"):
+                        self._task.stop()
                 self._chain.close()
                 self._converters.close()
+
+    def _prepare(self) -> None:
+        """Prepare an exactly-once task in the order of KIP-618:
+
+        1. Register the producer. This aborts what an earlier run of the task has not committed, and every later round
+           of fencing stops this run.
+        2. Check that the task may still start. An earlier round of fencing did not stop this run, but its reason is in
+           the config topic by now. The worker has checked that before, but loading plugins takes seconds, and worker or
+           slot may have been suspended.
+        3. Take the offsets. After step 1 no earlier run can commit others.
+
+        A task that was stopped meanwhile does not register its producer, which would fence its successor."""
+        if self._control.stopping:
+            raise StoppedError
+        self._delivery.start()
+        if self._spec.transactional_id:
+            self._committed.load(confirm_start(self._spec, self._host, self._control))
+
+    def _start(self) -> None:
+        self._started = True
+        with self._control.calling("start"):
+            self._task.start(self._spec.config)
+        self._offsets.live = True
+        self._delivery.started()
+        self._host.state(self._spec, State.RUNNING)
 
     def _loop(self) -> None:
         control, delivery = self._control, self._delivery

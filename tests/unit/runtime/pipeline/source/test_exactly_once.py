@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from runtime.api.data.record import SourceRecord
+from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
 from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
+from runtime.model.task_errors import TaskLostError
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.committed import committed, committed_offsets, values
@@ -135,6 +137,41 @@ def test_a_successor_fences_the_task_and_its_open_transaction(broker: KafkaBroke
     wait_until(lambda: values(broker, topic) == [b"one", b"two"])
     second.stop()
     assert values(broker, topic) == [b"one", b"two"]
+
+
+class Unstarted(SourceTask):
+    """Records the calls of its methods."""
+
+    calls: ClassVar[list[str]] = []
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self.calls.append("start")
+
+    def poll(self) -> None:
+        self.calls.append("poll")
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+
+def test_a_start_that_the_worker_refuses_has_fenced_and_does_nothing_else(broker: KafkaBroker, tmp_path: Path) -> None:
+    __import__(HERE)
+    calls = sys.modules[HERE].Unstarted.calls
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    spec = _transactional(file_source(broker, file, topic), "interval", 60.0)
+    first = RunningTask(spec)
+    wait_until(lambda: values(broker, topic, "read_uncommitted") == [b"one"])
+    host = RecordingHost()
+    host.refusal = TaskLostError("the connector has other task configs by now")
+    RunningTask(replace(spec, epoch=2, task_class=f"{HERE}:Unstarted"), host).join()
+    assert (host.states, host.trace, calls) == ([State.UNASSIGNED], str(host.refusal), [])
+    first.stop()
+    assert values(broker, topic) == []
+    host.refusal = ConnectError("offset topic o cannot be used, then restart the task")
+    RunningTask(replace(spec, epoch=3, task_class=f"{HERE}:Unstarted"), host).join()
+    assert (host.states[-1], calls) == (State.FAILED, [])
+    assert str(host.refusal) in host.trace
 
 
 class Boundaries(SourceTask):
