@@ -151,16 +151,20 @@ class Producers:
         """The producer with these settings, shared or for `owner` alone; a new one after a fatal error."""
         key = json.dumps([owner, purpose, each_reported, settings], sort_keys=True, default=str)
         with self._lock:
-            producer = self._producers.get(key)
+            producer = former = self._producers.get(
+                key
+            )  # if replaced, `former` is closed without the lock, as in drop()
             if producer is None or producer.fatal is not None:
                 producer = self._producers[key] = SlotProducer(settings, purpose, owner is None, each_reported)
-            return producer
+        del former
+        return producer
 
     def drop(self, owner: str) -> None:
         """Remove the producers for `owner` alone; their unsent records are discarded."""
         with self._lock:
-            for key in [key for key in self._producers if json.loads(key)[0] == owner]:
-                del self._producers[key]
+            dropped = [self._producers.pop(key) for key in list(self._producers) if json.loads(key)[0] == owner]
+        # Only now: closing a client waits for its threads, and every commit takes its producer under the lock.
+        dropped.clear()
 
     def send_singly(self, owner: str) -> None:
         """From its next start on, the owner sends each record of a transaction in a separate request."""
