@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
@@ -91,7 +92,8 @@ class TransactionalWriter:
     async def _exclusively(self, call: Callable[[], _T], restarts: bool) -> _T:
         async with self._turn:
             if restarts:
-                self._producer, self._revoked = None, False
+                await asyncio.to_thread(self._stop)
+                self._revoked = False
             was_started = self.started
             try:
                 return await asyncio.to_thread(call)
@@ -103,16 +105,19 @@ class TransactionalWriter:
     def _start(self, topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
+        producer = open_clients.keep(Producer(self._settings), self)
         try:
-            producer = Producer(self._settings)
             connect(producer, topic)
             producer.init_transactions(self._timeout)
         except KafkaException as e:
+            open_clients.close(producer)
             raise self._problem(e.args[0], "") from None
         self._producer = producer
 
     def _stop(self) -> None:
-        self._producer = None
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            open_clients.close(producer)
 
     def _write(self, topic: str, records: Records) -> list[tuple[int, int]]:
         from confluent_kafka import KafkaException

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.api.java_compat.regex import java_regex
+from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ class TopicCreator:
 
     def _create(self, topic: str, group: TopicGroup) -> KafkaError | None:
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         new = NewTopic(
@@ -62,9 +62,9 @@ class TopicCreator:
             replication_factor=group.replication_factor,
             config=group.settings,
         )
-        admin: Any = AdminClient({**self._settings, "log_level": 2})
         try:
-            admin.create_topics([new], request_timeout=_TIMEOUT)[topic].result()
+            with admin_client(self._settings) as admin:
+                admin.create_topics([new], request_timeout=_TIMEOUT)[topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return error

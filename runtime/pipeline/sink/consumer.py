@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients import open_clients
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
 from runtime.pipeline.produce.client_log import ClientLog
@@ -44,7 +45,7 @@ def make_consumer(settings: Mapping[str, Any], on_commit: OnCommit, share: int, 
     """A consumer with these settings."""
     from confluent_kafka import Consumer
 
-    return Consumer(consumer_settings(settings, on_commit, share, alone))
+    return open_clients.keep(Consumer(consumer_settings(settings, on_commit, share, alone)))
 
 
 def consumer_settings(
@@ -121,7 +122,7 @@ def fetch(consumer: Consumer, max_messages: int, timeout: float) -> list[Message
 
 def close(consumer: Consumer, timeout: float) -> None:
     """Leave the group. During an outage of the broker that may take longer than `timeout`: it continues in a thread."""
-    closing = threading.Thread(target=consumer.close, name="consumer-close", daemon=True)
+    closing = threading.Thread(target=open_clients.close, args=(consumer,), name="consumer-close", daemon=True)
     closing.start()
     closing.join(timeout)
     if closing.is_alive():

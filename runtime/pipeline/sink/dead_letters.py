@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
@@ -97,16 +98,14 @@ class DeadLetters:
     def _create(self) -> KafkaError | None:
         """The error that prevented the creation, or None if the topic exists now."""
         from confluent_kafka import KafkaError, KafkaException
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
-        settings = self._spec.admin or self._spec.producer
-        admin: Any = AdminClient({**settings, "log_level": 2})
         try:
-            if self._topic in admin.list_topics(timeout=_REQUEST_TIMEOUT).topics:
-                return None
-            new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
-            admin.create_topics([new], request_timeout=_REQUEST_TIMEOUT)[self._topic].result()
+            with admin_client(self._spec.admin or self._spec.producer) as admin:
+                if self._topic in admin.list_topics(timeout=_REQUEST_TIMEOUT).topics:
+                    return None
+                new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
+                admin.create_topics([new], request_timeout=_REQUEST_TIMEOUT)[self._topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return None if error.code() == KafkaError.TOPIC_ALREADY_EXISTS else error
