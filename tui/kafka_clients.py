@@ -14,7 +14,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -192,13 +192,14 @@ def _keep(client: _T, owner: object = None) -> _T:
 
 
 def _close(client: Any) -> None:
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, KafkaException, Producer
 
     if isinstance(client, Consumer):
         client.close()
     elif isinstance(client, Producer):
         client.purge()  # close() alone would wait without limit for records that cannot be sent
-        client.flush(_FLUSH)
+        with suppress(KafkaException):  # raises the producer's fatal error again
+            client.flush(_FLUSH)
         client.close()
     else:
         client.__exit__(None, None, None)  # AdminClient has no close()

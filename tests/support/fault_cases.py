@@ -13,6 +13,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.faulty_broker import API_VERSIONS, Damage, Fault, FaultyBroker, error_codes
 from tests.support.kafka_calls import CALLS
 
+_LONG, _SHORT = 20.0, 1.0  # seconds for each request: without faults, and with faults
 _TIMEOUT = 90.0  # seconds for a case; the longest of the calls takes 40
 
 
@@ -38,6 +39,15 @@ class Crash:
     output: str
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The end of a process. `left`: clients, threads and descriptors that were not closed."""
+
+    outcomes: list[Outcome]
+    crash: Crash | None
+    left: tuple[int, ...]
+
+
 class FaultCases:
     """Cases on one topic and one group of a real broker."""
 
@@ -50,15 +60,15 @@ class FaultCases:
         """The API keys of the requests that each call makes of a broker without faults."""
         names = list(calls)
         ports = {name: self.faulty.listen() for name in names}
-        outcomes, crash = self._run([(name, None, ports[name]) for name in names])
-        assert crash is None and all(found.error == "ok" for found in outcomes), [*map(str, outcomes), crash]
+        run = self._run([(name, None, ports[name]) for name in names], _LONG)
+        assert run.crash is None and all(found.error == "ok" for found in run.outcomes), run
         return {name: self.faulty.seen(ports[name]) for name in names}
 
-    def run(self, cases: Sequence[tuple[str, Fault]]) -> tuple[list[Outcome], Crash | None]:
-        """The outcomes of these calls with these faults, and the crash that ended their process."""
+    def run(self, cases: Sequence[tuple[str, Fault]]) -> Run:
+        """The outcomes of these calls with these faults, in one process."""
         ports = [self.faulty.listen(fault) for _, fault in cases]
         try:
-            return self._run([(name, fault, port) for (name, fault), port in zip(cases, ports, strict=True)])
+            return self._run([(name, fault, port) for (name, fault), port in zip(cases, ports, strict=True)], _SHORT)
         finally:
             for port in ports:
                 self.faulty.unlisten(port)
@@ -66,9 +76,9 @@ class FaultCases:
     def close(self) -> None:
         self.faulty.close()
 
-    def _run(self, cases: Sequence[tuple[str, Fault | None, int]]) -> tuple[list[Outcome], Crash | None]:
+    def _run(self, cases: Sequence[tuple[str, Fault | None, int]], timeout: float) -> Run:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.kafka_calls", self._topic, self._group],
+            [sys.executable, "-m", "tests.support.kafka_calls", self._topic, self._group, str(timeout)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         limit = threading.Timer(_TIMEOUT + len(cases), child.kill)
@@ -76,9 +86,12 @@ class FaultCases:
         lines = [f"{number} {name} {port}\n" for number, (name, _, port) in enumerate(cases)]
         output, errors = child.communicate("".join(lines))
         limit.cancel()
-        started, outcomes = {}, []
+        started, outcomes, left = {}, [], ()
         for line in output.splitlines():
             kind, number, *rest = line.split(" ", 3)
+            if kind == "left":
+                left = (int(number), *map(int, rest))
+                continue
             name, fault, _ = cases[int(number)]
             if kind == "start":
                 started[number] = f"{name}, {fault}"
@@ -86,7 +99,7 @@ class FaultCases:
                 del started[number]
                 outcomes.append(Outcome(name, fault, float(rest[0]), rest[1]))
         crash = Crash(child.returncode, tuple(started.values()), errors[-4000:]) if child.returncode else None
-        return outcomes, crash
+        return Run(outcomes, crash, left)
 
 
 def faults(requests: Iterable[int], codes: Iterable[int] | None = None, times: int = 0) -> list[Fault]:

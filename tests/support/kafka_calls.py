@@ -1,13 +1,15 @@
 """The calls to Kafka that workers, tasks, tools and the console make, each alone, for a broker with faults.
 
-`python -m tests.support.kafka_calls TOPIC GROUP` reads lines `CASE CALL PORT` and runs these cases concurrently. It
-prints `start CASE`, then `end CASE SECONDS OUTCOME`: `ok`, or the type and the message of the error. A crash ends this
-process, not the test."""
+`python -m tests.support.kafka_calls TOPIC GROUP TIMEOUT` reads lines `CASE CALL PORT` and runs these cases
+concurrently. It prints `start CASE`, then `end CASE SECONDS OUTCOME`: `ok`, or the type and the message of the error;
+at the end `left CLIENTS THREADS DESCRIPTORS`, as far as there are more than at the start. A crash ends this process,
+not the test."""
 
 from __future__ import annotations
 
 import asyncio
 import faulthandler
+import gc
 import logging
 import sys
 import threading
@@ -15,11 +17,13 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.task import SinkTask, SourceTask
 from runtime.kafka import fencing, samples, write_rights
+from runtime.kafka.clients import open_clients
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.group.lease_proof import MembershipProof
@@ -39,6 +43,7 @@ from runtime.pipeline.task.control import Control
 from tests.support.broker import unique
 from tests.support.pipeline import task_spec
 from tests.support.slot_host import RecordingHost
+from tui import kafka_clients
 from tui.dead_letters.brokers import DeadLetterTopic
 from tui.dead_letters.letters import DeadLetter
 from tui.model import Connector
@@ -46,8 +51,6 @@ from tui.offsets import group_lag
 from tui.offsets.brokers import Brokers
 from tui.topics.page_scan import ReadLimits
 from tui.topics.reader import TopicReader
-
-TIMEOUT = 1.0  # seconds for each call that takes a timeout
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,16 @@ class Place:
     bootstrap: str
     topic: str
     group: str
+    timeout: float  # seconds for each call that takes a timeout
 
     @property
     def settings(self) -> dict[str, Any]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 0}
 
+
+_CONCURRENT = 32  # cases
+_TASK = 3.0  # seconds for which tasks run
+_SETTLE = 20.0  # seconds until all clients are closed
 
 Call = Callable[[Place], Any]
 CALLS: dict[str, Call] = {}
@@ -87,7 +95,7 @@ def blocking(function: Callable[[Place], Coroutine[Any, Any, Any]]) -> Call:
 
 @blocking
 async def positions(place: Place) -> None:
-    asked = Positions(place.settings, TIMEOUT)
+    asked = Positions(place.settings, place.timeout)
     at = {(place.topic, 0)}
     await asked.partitions()
     await asked.beginnings(at)
@@ -98,16 +106,18 @@ async def positions(place: Place) -> None:
 
 @blocking
 async def end_offsets(place: Place) -> None:
-    ends = EndOffsets(place.settings, [(place.topic, 0)], lambda: None, TIMEOUT)
+    ends = EndOffsets(place.settings, [(place.topic, 0)], lambda: None, place.timeout)
     try:
         await asyncio.gather(ends.committed(place.topic), ends.uncommitted(place.topic))
+    except TimeoutError:
+        raise BrokerUnavailable(f"end offsets of topic {place.topic}") from None
     finally:
         ends.close()
 
 
 @blocking
 async def group_requests(place: Place) -> None:
-    groups = Groups(place.settings, TIMEOUT)
+    groups = Groups(place.settings, place.timeout)
     await groups.committed(place.group)
     await groups.exists(place.group)
     await groups.empty_groups()
@@ -117,7 +127,7 @@ async def group_requests(place: Place) -> None:
 
 @blocking
 async def group_changes(place: Place) -> None:
-    groups, group = Groups(place.settings, TIMEOUT), unique("connect")
+    groups, group = Groups(place.settings, place.timeout), unique("connect")
     await groups.alter(group, {(place.topic, 0): 1})
     await groups.evict(group, ["nobody"])
     await groups.delete_offsets(group, [(place.topic, 0)])
@@ -136,12 +146,12 @@ def rights(place: Place) -> None:
 
 @blocking
 async def fence(place: Place) -> None:
-    await fencing.fence(place.settings, [unique("fenced")], TIMEOUT)
+    await fencing.fence(place.settings, [unique("fenced")], place.timeout)
 
 
 @call
 def tail(place: Place) -> None:
-    fetcher = TailFetcher(place.settings, TIMEOUT)
+    fetcher = TailFetcher(place.settings, place.timeout)
     fetcher.fetch({(place.topic, 0): 0})
     fetcher.transactional_ids([1])
 
@@ -150,7 +160,7 @@ def tail(place: Place) -> None:
 async def cluster_monitor(place: Place) -> None:
     monitor = ClusterMonitor(place.settings)
     starting = asyncio.create_task(monitor.start())
-    done, _ = await asyncio.wait([starting], timeout=4 * TIMEOUT)
+    done, _ = await asyncio.wait([starting], timeout=4 * place.timeout)
     starting.cancel()
     await monitor.close()
     if not done:
@@ -166,11 +176,11 @@ def membership(place: Place) -> None:
 
 @blocking
 async def storage(place: Place) -> None:
-    logs = TopicLogs(place.settings, TIMEOUT, watch_every=0.2)
+    logs = TopicLogs(place.settings, place.timeout, watch_every=0.2)
     log = logs.open(TopicSpec(unique("storage"), 1, 1, "config.storage", True), lambda records: None)
     starting = asyncio.create_task(logs.start())
     try:
-        done, _ = await asyncio.wait([starting], timeout=4 * TIMEOUT)
+        done, _ = await asyncio.wait([starting], timeout=4 * place.timeout)
         if not done:
             raise BrokerUnavailable(logs.error)
         await starting
@@ -184,7 +194,7 @@ async def storage(place: Place) -> None:
 
 @blocking
 async def transactional_writer(place: Place) -> None:
-    writer = TransactionalWriter(place.settings, unique("writer"), TIMEOUT)
+    writer = TransactionalWriter(place.settings, unique("writer"), place.timeout)
     try:
         await writer.start(place.topic)
         await writer.write(place.topic, [(b"key", b"value")])
@@ -199,7 +209,7 @@ async def transactional_writer(place: Place) -> None:
 def topic_creation(place: Place) -> None:
     spec = task_spec("source", "", {}, admin=place.settings, topic_groups=[TopicGroup("default", [], [], 1, 1, {})])
     control = Control(False, lambda: None)
-    stop = threading.Timer(4 * TIMEOUT, control.stop)
+    stop = threading.Timer(4 * place.timeout, control.stop)
     stop.start()
     TopicCreator(spec, control).ensure(unique("created"))
     stop.cancel()
@@ -218,7 +228,7 @@ def sink_task(place: Place) -> None:
     _run_task(
         task_spec(
             "sink", "tests.support.kafka_calls:RefusingSink", {}, consumer=consumer, producer=place.settings,
-            admin=place.settings, topics=[place.topic], connector_config=letters, flush_timeout=TIMEOUT,
+            admin=place.settings, topics=[place.topic], connector_config=letters, flush_timeout=place.timeout,
         )
     )  # fmt: skip
 
@@ -228,7 +238,7 @@ def source_task(place: Place) -> None:
     _run_task(
         task_spec(
             "source", "tests.support.kafka_calls:SmallSource", {"topic": place.topic}, producer=place.settings,
-            offsets_topic=place.topic, flush_timeout=TIMEOUT,
+            offsets_topic=place.topic, flush_timeout=place.timeout,
         )
     )  # fmt: skip
 
@@ -239,7 +249,7 @@ def exactly_once_task(place: Place) -> None:
         task_spec(
             "source", "tests.support.kafka_calls:SmallSource", {"topic": place.topic},
             producer={**place.settings, "transactional.id": unique("task")}, offsets_topic=place.topic,
-            transactional_id="task", flush_timeout=TIMEOUT,
+            transactional_id="task", flush_timeout=place.timeout,
         )
     )  # fmt: skip
 
@@ -276,7 +286,7 @@ class SmallSource(SourceTask):
 def _run_task(spec: Any) -> None:
     host = RecordingHost()
     runner = TaskRunner(spec, host)
-    stop = threading.Timer(3 * TIMEOUT, runner.stop)
+    stop = threading.Timer(_TASK, runner.stop)
     stop.start()
     runner.run()
     stop.cancel()
@@ -302,7 +312,7 @@ def offsets_tool(place: Place) -> None:
 
 @call
 def console_brokers(place: Place) -> None:
-    brokers = Brokers(place.bootstrap, {}, TIMEOUT)
+    brokers = Brokers(place.bootstrap, {}, place.timeout)
     at = brokers.partitions(place.topic.__eq__)
     brokers.beginnings(at)
     brokers.ends(at)
@@ -313,7 +323,7 @@ def console_brokers(place: Place) -> None:
 def console_lag(place: Place) -> None:
     config = {"topics": place.topic, "consumer.override.group.id": place.group}
     sink = Connector("sink", "sink", "RUNNING", config=config)
-    found = group_lag.of_sinks(Brokers(place.bootstrap, {}, TIMEOUT), [sink])["sink"]
+    found = group_lag.of_sinks(Brokers(place.bootstrap, {}, place.timeout), [sink])["sink"]
     if isinstance(found, Exception):
         raise found
 
@@ -340,10 +350,10 @@ def console_letters(place: Place) -> None:
 # The process
 
 
-def main(topic: str, group: str) -> None:
+def main(topic: str, group: str, timeout: str) -> None:
     faulthandler.enable()
     logging.disable()
-    place, lock = (topic, group), threading.Lock()
+    lock = threading.Lock()
 
     def report(text: str) -> None:
         with lock:
@@ -352,12 +362,28 @@ def main(topic: str, group: str) -> None:
     def run(case: str, name: str, port: str) -> None:
         report(f"start {case}")
         started = time.monotonic()
-        outcome = _outcome(CALLS[name], Place(f"127.0.0.1:{port}", *place))
+        outcome = _outcome(CALLS[name], Place(f"127.0.0.1:{port}", topic, group, float(timeout)))
         report(f"end {case} {time.monotonic() - started:.1f} {outcome}")
 
-    with ThreadPoolExecutor(32) as threads:
+    before = _resources()
+    with ThreadPoolExecutor(_CONCURRENT) as threads:
         for line in sys.stdin:
             threads.submit(run, *line.split())
+    deadline = time.monotonic() + _SETTLE
+    while (left := [now - then for now, then in zip(_resources(), before, strict=True)]) != [0, 0, 0]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    print("left", *left, flush=True)
+
+
+def _resources() -> tuple[int, int, int]:
+    """Open clients, threads and descriptors of this process."""
+    gc.collect()
+    clients = open_clients.count() + kafka_clients.count()
+    own = ("kafka-clients", "asyncio-waitpid")  # the threads that close clients stay
+    threads = len(list(Path("/proc/self/task").iterdir())) - sum(t.name in own for t in threading.enumerate())
+    return clients, threads, len(list(Path("/proc/self/fd").iterdir()))
 
 
 def _outcome(function: Call, place: Place) -> str:

@@ -62,13 +62,14 @@ def close(client: Any) -> None:
 
 
 def _close(client: Any) -> None:
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, KafkaException, Producer
 
     if isinstance(client, Consumer):
         client.close()
     elif isinstance(client, Producer):
         client.purge()
-        client.flush(_FLUSH)  # unsent records keep their callbacks alive, which refer to the client
+        with suppress(KafkaException):  # raises the producer's fatal error again
+            client.flush(_FLUSH)  # unsent records keep their callbacks alive, which refer to the client
         _unused.put(client)
     else:
         client.__exit__(None, None, None)  # AdminClient has no close()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.clients import open_clients
-from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.clients.kafka_python import open_admin
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.open_tail import BatchHeader, Marker
@@ -79,12 +79,7 @@ class TailFetcher:
 
     def _admin(self, timeout: float) -> Any:
         """A new client, which takes ten milliseconds and has no stale leaders."""
-        from kafka.admin import KafkaAdminClient
-
-        limit = int(max(timeout, 0.5) * 1000)
-        return KafkaAdminClient(
-            **kafka_python_config(self._settings), bootstrap_timeout_ms=limit, request_timeout_ms=limit
-        )
+        return open_admin(self._settings, max(timeout, 0.5))
 
     def _headers(self, starts: Mapping[Position, int], deadline: float) -> dict[Position, list[BatchHeader]]:
         admin = self._admin(deadline - time.monotonic())
