@@ -134,14 +134,17 @@ class TransactionalWriter:
             else:
                 written[number] = message.partition(), message.offset()
 
+        failure: Any = None
         try:
             producer.begin_transaction()
             for number, (key, value) in enumerate(records):
                 producer.produce(topic, value=value, key=key, on_delivery=partial(delivered, number))
             producer.commit_transaction(self._timeout)
         except KafkaException as e:
-            self._give_up(producer, e.args[0])
-            raise self._problem(_cause(e.args[0], refusals), topic) from None
+            failure = e.args[0]
+        if failure is not None:  # not in the except block, see _give_up()
+            self._give_up(producer, failure)
+            raise self._problem(_cause(failure, refusals), topic)
         return [written[number] for number in range(len(records))]
 
     def _give_up(self, producer: Any, error: Any) -> None:
@@ -154,8 +157,8 @@ class TransactionalWriter:
             if certain and error.name() not in _FENCED:
                 producer.abort_transaction(self._timeout)
                 return
-        except KafkaException:
-            pass  # the first error is reported
+        except KafkaException as e:  # the first error is reported
+            e.__traceback__ = None  # the client leaks this error; its traceback and its context would keep the producer
         self._stop()
 
     def _problem(self, error: Any, topic: str) -> KafkaProblem:
