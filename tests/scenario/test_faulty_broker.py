@@ -10,18 +10,19 @@ import pytest
 
 from tests.support.broker import KafkaBroker
 from tests.support.fault_cases import ALL_CALLS, FaultCases, Outcome, Run, faults
-from tests.support.faulty_broker import OFFSET_FETCH, Damage, Fault
+from tests.support.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, Damage, Fault
 
 pytestmark = pytest.mark.slow
 
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16  # in a rolling restart
+NOT_CONTROLLER = 41
 _QUICK = (
     "positions", "end_offsets", "group_requests", "group_changes", "fence", "tail", "membership",
     "transactional_writer", "console_brokers", "console_lag",
 )  # fmt: skip
 _QUICK_LIMIT = 15.0  # seconds; these calls have a timeout of one second for each of up to five requests
 _LIMIT = 60.0  # seconds; the longest of the other calls makes several requests with timeouts of 15 and 30 seconds
-_DAMAGES = (Damage.CODE, Damage.TRUNCATED, Damage.CLOSED, Damage.SILENT, Damage.LATE)
+_DAMAGES = (Damage.CODE, Damage.TRUNCATED, Damage.CLOSED, Damage.LATE)
 _EXPECTED = ("KafkaProblem", "HeadraceError", "ToolError", "ConnectError", "TaskLostError")
 _BATCH = 200  # cases in one process
 _IN_USE = ("exactly_once_task",)  # a commit that is under way when its task ends keeps its producer
@@ -46,6 +47,13 @@ def test_a_coordinator_that_moves_does_not_end_the_process(cases: FaultCases, ca
 @pytest.mark.parametrize("call", ["console_lag", "group_requests"])
 def test_offsets_are_read_when_the_coordinator_has_moved(cases: FaultCases, call: str) -> None:
     run = cases.run([(call, Fault(OFFSET_FETCH, Damage.CODE, NOT_COORDINATOR, times=1))])
+    _check(run, _QUICK_LIMIT)
+    assert [found.error for found in run.outcomes] == ["ok"]
+
+
+@pytest.mark.parametrize("call", ["topic_creation", "storage"])
+def test_topics_are_created_when_the_controller_has_moved(cases: FaultCases, call: str) -> None:
+    run = cases.run([(call, Fault(CREATE_TOPICS, Damage.CODE, NOT_CONTROLLER, times=1))])
     _check(run, _QUICK_LIMIT)
     assert [found.error for found in run.outcomes] == ["ok"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-METADATA, OFFSET_FETCH, FIND_COORDINATOR, API_VERSIONS, DESCRIBE_CLUSTER = 3, 9, 10, 18, 60
+METADATA, OFFSET_FETCH, FIND_COORDINATOR, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER = 3, 9, 10, 18, 19, 60
 _WITH_ADDRESSES = (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)
 _LATE = 3.0  # seconds, more than the timeouts of the calls under test
 

@@ -16,6 +16,7 @@ from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
+from runtime.kafka.transient import is_transient
 
 Records = Sequence[tuple[bytes, "bytes | None"]]
 
@@ -171,13 +172,7 @@ class TransactionalWriter:
             return not_authorized(self._settings, "IDEMPOTENT_WRITE", "the cluster")
         if is_denial(error):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
-        if error.retriable() or name in (
-            "_TIMED_OUT",
-            "_TIMED_OUT_QUEUE",
-            "_MSG_TIMED_OUT",
-            "_TRANSPORT",
-            "_ALL_BROKERS_DOWN",
-        ):
+        if is_transient(error) or name in ("_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT"):
             return BrokerUnavailable(f"Kafka did not answer about the {what}: {error.str()}")
         return KafkaProblem(f"a transaction of the {what} was refused: {error.str()}")
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
+from runtime.kafka.transient import is_transient
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.produce.send import Sender, size_of
-from runtime.pipeline.produce.topic_creation import may_succeed_later
 from runtime.pipeline.task.trace import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class DeadLetters:
             error = self._create()
             if error is None:
                 return
-            if not may_succeed_later(error):
+            if not is_transient(error):
                 failure = ConnectError(f"Could not initialize dead letter queue with topic={self._topic}")
                 raise failure from self._cause(error, "CREATE", self._spec.admin or self._spec.producer)
             _log.warning("Dead letter topic %s could not be created, retrying: %s", self._topic, error.str())
