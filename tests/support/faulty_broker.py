@@ -278,7 +278,8 @@ def _responses() -> Mapping[int, Any]:
     for module in pkgutil.walk_packages(kafka.protocol.__path__, "kafka.protocol."):
         if ".old" not in module.name and "generate" not in module.name:
             importlib.import_module(module.name)
-    return ResponseClassRegistry._response_class_registry
+    registry: Mapping[int, Any] = ResponseClassRegistry._response_class_registry
+    return registry
 
 
 RESPONSES: Mapping[int, Any] = _responses()
