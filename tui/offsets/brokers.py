@@ -91,9 +91,9 @@ class Brokers:
                 except KafkaException as error:
                     cause = error.args[0]
                     if cause.code() not in _COORDINATOR_MOVES:
-                        raise self._error(cause, f"offsets of group {group}") from None
+                        raise self._error(cause) from None
                 time.sleep(min(_RETRY_DELAY, left))
-        raise self._unreachable(f"offsets of group {group}: no response within {self._timeout:g} s")
+        raise self._unreachable(f"no committed offsets within {self._timeout:g} s")
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
@@ -126,12 +126,12 @@ class Brokers:
             except KafkaException as error:
                 raise self._error(error.args[0]) from None
 
-    def _error(self, cause: Any, what: str = "") -> HeadraceError:
+    def _error(self, cause: Any) -> HeadraceError:
+        """Names neither group nor partition: the errors of many connectors are reported as one if they are equal."""
         self._admin.renew()  # the client may not learn of a new leader
-        text = f"{what}: {cause.str()}" if what else cause.str()
         if cause.code() < 0:  # librdkafka's own error, not a broker's response
-            return self._unreachable(text)
-        return HeadraceError(f"the brokers {self.servers}: {text}")
+            return self._unreachable(cause.str())
+        return HeadraceError(f"the brokers {self.servers}: {cause.str()}")
 
     def _unreachable(self, cause: str) -> Unreachable:
         return Unreachable(f"the brokers {self.servers}: {cause}{self._trouble.reason}")
@@ -142,7 +142,7 @@ def _offsets_of(places: Iterable[Any]) -> dict[TopicPartition, int]:
 
 
 def _list_offsets(
-    asked: Mapping[Any, Any], timeout: float, as_error: Callable[[Any, str], HeadraceError], admin: AdminClient
+    asked: Mapping[Any, Any], timeout: float, as_error: Callable[[Any], HeadraceError], admin: AdminClient
 ) -> dict[TopicPartition, int | HeadraceError]:
     from confluent_kafka import KafkaException
 
@@ -151,7 +151,7 @@ def _list_offsets(
         try:
             found[at.topic, at.partition] = future.result().offset
         except KafkaException as error:
-            found[at.topic, at.partition] = as_error(error.args[0], f"offsets of {at.topic}-{at.partition}")
+            found[at.topic, at.partition] = as_error(error.args[0])
     return found
 
 
