@@ -86,7 +86,9 @@ class FaultCases:
         lines = [f"{number} {name} {port}\n" for number, (name, _, port) in enumerate(cases)]
         output, errors = child.communicate("".join(lines))
         limit.cancel()
-        started, outcomes, left = {}, [], ()
+        started: dict[str, str] = {}
+        outcomes: list[Outcome] = []
+        left: tuple[int, ...] = ()
         for line in output.splitlines():
             kind, number, *rest = line.split(" ", 3)
             if kind == "left":

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui import kafka_clients
 from tui.errors import HeadraceError, Unreachable
@@ -15,6 +15,7 @@ from tui.kafka_clients import ConnectionTrouble, KeptAdmin
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
+T = TypeVar("T")
 TopicPartition = tuple[str, int]  # topic, partition
 ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
 _CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
@@ -116,7 +117,7 @@ class Brokers:
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
         return self._request(partial(_list_offsets, asked, self._timeout, self._error))
 
-    def _request(self, request: Callable[[AdminClient], Any]) -> Any:
+    def _request(self, request: Callable[[AdminClient], T]) -> T:
         """The result of the request to the admin client, which stays open until then."""
         with self._admin.use() as admin:
             from confluent_kafka import KafkaException
@@ -142,7 +143,7 @@ def _offsets_of(places: Iterable[Any]) -> dict[TopicPartition, int]:
 
 
 def _list_offsets(
-    asked: Mapping[Any, Any], timeout: float, as_error: Callable[[Any], HeadraceError], admin: AdminClient
+    asked: dict[Any, Any], timeout: float, as_error: Callable[[Any], HeadraceError], admin: AdminClient
 ) -> dict[TopicPartition, int | HeadraceError]:
     from confluent_kafka import KafkaException
 

@@ -71,7 +71,7 @@ def test_a_client_in_a_cycle_is_closed_outside_of_the_collector(module: Any) -> 
     admin = module.KeptAdmin(_NOWHERE)
     with admin.use():
         cycle = [admin]
-        cycle.append(cycle)  # type: ignore[arg-type]
+        cycle.append(cycle)
     del admin, cycle
     collected_by = threading.Thread(target=gc.collect)
     collected_by.start()

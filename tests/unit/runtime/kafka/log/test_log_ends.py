@@ -24,7 +24,8 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     def never(asked: dict[Any, Any], **_: Any) -> dict[Any, Future[Any]]:
         return {position: Future() for position in asked}
 
-    logs._ends._admin = SimpleNamespace(use=lambda: nullcontext(SimpleNamespace(list_offsets=never)))
+    admin: Any = SimpleNamespace(use=lambda: nullcontext(SimpleNamespace(list_offsets=never)))
+    logs._ends._admin = admin
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):
