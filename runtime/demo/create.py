@@ -6,6 +6,7 @@ import http.client
 import json
 
 from runtime.demo.connectors import TOPIC, DemoFiles, configs
+from runtime.kafka.clients.open_clients import admin_client
 
 
 def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
@@ -21,17 +22,16 @@ def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
 
 def _create_topic(bootstrap: str) -> None:
     from confluent_kafka import KafkaError, KafkaException
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
     # With one partition, the output has the order of the measurements.
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
-    for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
-        try:
-            future.result(30)
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise
+    with admin_client({"bootstrap.servers": bootstrap}) as admin:
+        for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
+            try:
+                future.result(30)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
 
 
 def _create_connector(url: str, name: str, config: dict[str, str]) -> None:

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.kafka.clients.open_clients import KeptAdmin
+
 _log = logging.getLogger(__name__)
 _TIMEOUT = 5.0  # seconds for one request
 _RETRY_DELAY = 1.0  # seconds between two requests while Kafka does not answer
@@ -18,8 +20,7 @@ class ClusterMonitor:
     """Requests the cluster's id periodically. `error` is empty while Kafka answers. Event loop only."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = {**settings, "log_level": 2}
-        self._admin: Any = None
+        self._settings, self._admin = settings, KeptAdmin(settings)
         self._watching: asyncio.Task[None] | None = None
         self.cluster_id = ""
         self.error = ""
@@ -38,7 +39,7 @@ class ClusterMonitor:
             self._watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watching
-        self._admin = None
+        self._admin.close()
 
     async def _watch(self) -> None:
         while True:
@@ -55,11 +56,8 @@ class ClusterMonitor:
             _log.log(logging.WARNING if self.error else logging.INFO, "%s", self.error or "Kafka answers again")
 
     def _ask(self) -> str:
-        from confluent_kafka.admin import AdminClient
-
-        if self._admin is None:
-            self._admin = AdminClient(self._settings)
-        return str(self._admin.describe_cluster(request_timeout=_TIMEOUT).result(2 * _TIMEOUT).cluster_id)
+        with self._admin.use() as admin:
+            return str(admin.describe_cluster(request_timeout=_TIMEOUT).result(2 * _TIMEOUT).cluster_id)
 
 
 def _reason(e: Exception) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import refusal_of
-from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.clients.kafka_python import open_admin
 from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -74,17 +74,10 @@ def _raise_final(settings: Mapping[str, Any], transactional_id: str, error: Exce
 def _attempt(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> dict[str, Exception]:
     """The ids that could not be fenced, with the reasons. Uses a new client, which knows no stale coordinators and
     takes ten milliseconds."""
-    from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 
-    limit = int(timeout * 1000)
     try:
-        admin = KafkaAdminClient(
-            **kafka_python_config(settings),
-            bootstrap_timeout_ms=limit,
-            request_timeout_ms=limit,
-            max_in_flight_requests_per_connection=_PIPELINED,
-        )
+        admin = open_admin(settings, timeout, max_in_flight_requests_per_connection=_PIPELINED)
     except KafkaError as e:
         return dict.fromkeys(wanted, e)
     try:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from runtime.kafka.clients import kafka_python
 from runtime.kafka.clients.kafka_python import KafkaGroup, Member, TopicPartition
+from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
 from runtime.kafka.request_batcher import RequestBatcher
 
@@ -107,10 +108,10 @@ def _members_or_error(answer: KafkaGroup | BaseException | None) -> list[Member]
 def _metadata(settings: Mapping[str, Any], timeout: float) -> Any:
     """Metadata of all topics: a request for a missing topic might create it."""
     from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
 
     try:
-        return AdminClient({**settings, "log_level": 2}).list_topics(timeout=timeout)
+        with admin_client(settings) as admin:
+            return admin.list_topics(timeout=timeout)
     except KafkaException as e:
         raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
 

@@ -7,9 +7,11 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.kafka.denials import is_denial, not_authorized
-from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
 _TIMEOUT = 15.0  # seconds for a request
 _READ_TIMEOUT = 5.0  # seconds for reading one record of each partition, with the connection to each leader
@@ -21,9 +23,10 @@ class Positions:
     """Requests about many partitions at once. Every call raises BrokerUnavailable if Kafka does not answer; partitions
     that do not exist are omitted. `settings` are librdkafka settings that reach the cluster."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self._settings = {**settings, "log_level": 2}
-        self._admin: Any = None
+    def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
+        """`timeout`: seconds for a request."""
+        self._settings, self._timeout = {**settings, "log_level": 2}, timeout
+        self._admin = KeptAdmin(settings)
 
     async def partitions(self) -> dict[str, list[int]]:
         """Partition numbers by topic, of all topics."""
@@ -59,12 +62,12 @@ class Positions:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin._config import ConfigResource
 
-        admin = self._client()
         try:
-            broker = next(iter(admin.list_topics(timeout=_TIMEOUT).brokers))
-            asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
-            (answer,) = admin.describe_configs([asked], request_timeout=_TIMEOUT).values()
-            minutes = answer.result()["offsets.retention.minutes"].value
+            with self._admin.use() as admin:
+                broker = next(iter(admin.list_topics(timeout=self._timeout).brokers))
+                asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+                (answer,) = admin.describe_configs([asked], request_timeout=self._timeout).values()
+                minutes = answer.result()["offsets.retention.minutes"].value
         except (KafkaException, KeyError, StopIteration):  # no answer, or no right to read it
             return None
         return int(minutes) * 60_000 if minutes else None
@@ -78,55 +81,59 @@ class Positions:
 
         asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
         found = {}
-        admin = self._client()  # keep a reference: destroying the client cancels its requests
-        for at, future in admin.list_offsets(asked, request_timeout=_TIMEOUT).items():
-            try:
-                found[at.topic, at.partition] = int(future.result().offset)
-            except KafkaException as e:
-                if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    self._admin = None
-                    if is_denial(e.args[0]):
-                        raise not_authorized(self._settings, "DESCRIBE", f"topic {at.topic}") from None
-                    raise BrokerUnavailable(f"offsets of {at.topic}-{at.partition}: {e.args[0].str()}") from None
+        with self._admin.use() as admin:
+            for at, future in admin.list_offsets(asked, request_timeout=self._timeout).items():
+                try:
+                    found[at.topic, at.partition] = int(future.result().offset)
+                except KafkaException as e:
+                    if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                        self._admin.renew()  # the client may not learn of a new leader
+                        raise self._problem(at, e.args[0]) from None
         return found
+
+    def _problem(self, at: Any, error: Any) -> KafkaProblem:
+        if is_denial(error):
+            return not_authorized(self._settings, "DESCRIBE", f"topic {at.topic}")
+        return BrokerUnavailable(f"offsets of {at.topic}-{at.partition}: {error.str()}")
 
     def _partitions(self) -> dict[str, list[int]]:
         from confluent_kafka import KafkaException
 
         try:
-            topics = self._client().list_topics(timeout=_TIMEOUT).topics
+            with self._admin.use() as admin:
+                topics = admin.list_topics(timeout=self._timeout).topics
         except KafkaException as e:
             raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
         return {name: sorted(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def _next_records(self, offsets: Mapping[TopicPartition, int], isolation: str) -> dict[TopicPartition, int | None]:
-        from confluent_kafka import Consumer, KafkaError
+        from confluent_kafka import KafkaException
+
+        settings = {**self._settings, **_READER_SETTINGS, "isolation.level": isolation}
+        try:
+            with open_clients.consumer(settings) as consumer:
+                return self._first_records(consumer, offsets)
+        except KafkaException as e:
+            raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+
+    def _first_records(self, consumer: Any, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        from confluent_kafka import KafkaError
         from confluent_kafka import TopicPartition as At
 
-        consumer = Consumer({**self._settings, **_READER_SETTINGS, "isolation.level": isolation})
         found: dict[TopicPartition, int | None] = {}
-        deadline = time.monotonic() + _READ_TIMEOUT
-        try:
-            consumer.list_topics(next(iter(offsets))[0], timeout=_READ_TIMEOUT)  # finds all leaders
-            consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
-            while len(found) < len(offsets) and time.monotonic() < deadline:
-                for message in consumer.consume(100, 0.05):
-                    at = str(message.topic()), int(message.partition() or 0)
-                    error = message.error()
-                    ended = error is not None and error.code() == KafkaError._PARTITION_EOF
-                    if at not in found and (error is None or ended):
-                        found[at] = None if ended else message.timestamp()[1]
-                        consumer.incremental_unassign([At(*at)])
-        finally:
-            consumer.close()
+        timeout = min(_READ_TIMEOUT, self._timeout)
+        deadline = time.monotonic() + timeout
+        consumer.list_topics(next(iter(offsets))[0], timeout=timeout)  # finds all leaders
+        consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
+        while len(found) < len(offsets) and time.monotonic() < deadline:
+            for message in consumer.consume(100, 0.05):
+                at = str(message.topic()), int(message.partition() or 0)
+                error = message.error()
+                ended = error is not None and error.code() == KafkaError._PARTITION_EOF
+                if at not in found and (error is None or ended):
+                    found[at] = None if ended else message.timestamp()[1]
+                    consumer.incremental_unassign([At(*at)])
         return found
-
-    def _client(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        if self._admin is None:
-            self._admin = AdminClient(self._settings)
-        return self._admin
 
 
 def _spec(kind: str, *values: int) -> Any:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.denials import not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 
@@ -26,17 +27,15 @@ async def newest(settings: Mapping[str, Any], wanted: Callable[[str], bool], cou
 
 
 def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
-    from confluent_kafka import Consumer, KafkaException
+    from confluent_kafka import KafkaException
 
-    consumer = Consumer(settings)
     try:
-        topics = consumer.list_topics(timeout=_TIMEOUT).topics
-        chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
-        found = _read(consumer, settings, chosen, count)
+        with open_clients.consumer(settings) as consumer:
+            topics = consumer.list_topics(timeout=_TIMEOUT).topics
+            chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
+            found = _read(consumer, settings, chosen, count)
     except KafkaException as e:
         raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
-    finally:
-        consumer.close()
     found.sort(key=lambda m: (m.timestamp()[1], m.offset()))
     return [_sample(message) for message in found[-count:]]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from runtime.kafka.clients.open_clients import admin_client
+
 _TIMEOUT = 5.0  # seconds
 
 
@@ -12,19 +14,18 @@ def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[
     """Those of the topics that the principal may not write; all of them if Kafka does not answer. `settings` are a
     producer's. Blocks."""
     from confluent_kafka import KafkaException, TopicCollection
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.admin._acl import AclOperation
 
-    admin = AdminClient({**{k: v for k, v in settings.items() if not k.startswith("transaction")}, "log_level": 2})
-    asked = admin.describe_topics(
-        TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
-    )
     denied = []
-    for topic, answer in asked.items():
-        try:
-            allowed = answer.result().authorized_operations or []
-        except KafkaException:  # also without DESCRIBE, which WRITE includes
-            allowed = []
-        if AclOperation.WRITE not in allowed:
-            denied.append(topic)
+    with admin_client({k: v for k, v in settings.items() if not k.startswith("transaction")}) as admin:
+        asked = admin.describe_topics(
+            TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
+        )
+        for topic, answer in asked.items():
+            try:
+                allowed = answer.result().authorized_operations or []
+            except KafkaException:  # also without DESCRIBE, which WRITE includes
+                allowed = []
+            if AclOperation.WRITE not in allowed:
+                denied.append(topic)
     return sorted(denied or topics)

@@ -10,7 +10,7 @@ from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import Providers, has_variables, providers
-from runtime.kafka.clients import kafka_python
+from runtime.kafka.clients import kafka_python, open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
@@ -58,36 +58,23 @@ class OfflineCluster:
     def exists(self, topic: str) -> bool:
         """Whether the topic exists."""
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
 
         try:
-            return topic in AdminClient({**self.settings, "log_level": 2}).list_topics(timeout=_TIMEOUT).topics
+            with open_clients.admin_client(self.settings) as admin:
+                return topic in admin.list_topics(timeout=_TIMEOUT).topics
         except KafkaException as e:
             raise ToolError(f"cannot list topics: {e.args[0].str()}") from None
 
     def read(self, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
         """Passes every committed record of a topic to `take` in batches; the records of a partition are in order."""
-        from confluent_kafka import Consumer, KafkaException
+        from confluent_kafka import KafkaException
 
-        consumer = Consumer({**self.settings, **_READING, "group.id": "headrace-offsets"})
+        settings = {**self.settings, **_READING, "group.id": "headrace-offsets"}
         try:
-            left = _assign(consumer, topic)
-            deadline = time.monotonic() + _TIMEOUT
-            while left:
-                messages = consumer.consume(_BATCH, _BATCH_WAIT)
-                records = [
-                    (m.key(), m.value(), m.timestamp()[1], m.offset() or 0) for m in messages if m.error() is None
-                ]
-                take(records)
-                if len(records) < len(messages):
-                    left -= _ended(messages, topic)
-                deadline = time.monotonic() + _TIMEOUT if messages else deadline
-                if time.monotonic() > deadline:
-                    raise ToolError(f"topic {topic}: Kafka stopped responding")
+            with open_clients.consumer(settings) as consumer:
+                _read(consumer, topic, take)
         except KafkaException as e:
             raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
-        finally:
-            consumer.close()
 
     def sinks(self) -> dict[str, str]:
         """Sinks in the config topic, which are the connectors with `topics` or `topics.regex`, and their groups."""
@@ -130,9 +117,18 @@ class OfflineCluster:
         journal: Iterable[Written] = (),
     ) -> None:
         """Writes offset records, offsets of groups and journal records in one transaction."""
+        with open_clients.producer(self._producing) as producer:
+            self._write(producer, records, groups, journal)
+
+    def _write(
+        self,
+        producer: Any,
+        records: Iterable[Written],
+        groups: Mapping[str, Mapping[TopicPartition, int]],
+        journal: Iterable[Written],
+    ) -> None:
         from confluent_kafka import KafkaException
 
-        producer = self._producer()
         try:
             producer.init_transactions(_TIMEOUT)
             producer.begin_transaction()
@@ -154,20 +150,17 @@ class OfflineCluster:
         """Removes committed offsets of a group; safe to repeat."""
         self._ask(kafka_python.delete_offsets(group, partitions), group)
 
-    def _producer(self) -> Any:
-        from confluent_kafka import Producer
-
-        return Producer(
-            {
-                **self.settings,
-                "transactional.id": f"headrace-offsets-{self.group_id}",
-                "transaction.timeout.ms": 30_000,
-                "partitioner": "murmur2_random",
-                "queue.buffering.max.messages": 200_000,
-                "linger.ms": 20,
-                "log_level": 2,
-            }
-        )
+    @property
+    def _producing(self) -> dict[str, Any]:
+        return {
+            **self.settings,
+            "transactional.id": f"headrace-offsets-{self.group_id}",
+            "transaction.timeout.ms": 30_000,
+            "partitioner": "murmur2_random",
+            "queue.buffering.max.messages": 200_000,
+            "linger.ms": 20,
+            "log_level": 2,
+        }
 
     def _produce(self, producer: Any, topic: str, record: Written) -> None:
         key, value = record
@@ -179,15 +172,12 @@ class OfflineCluster:
                 producer.poll(0.1)
 
     def _commit_in(self, producer: Any, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        from confluent_kafka import Consumer
         from confluent_kafka import TopicPartition as At
 
-        consumer = Consumer({**self.settings, "group.id": group, "log_level": 2})  # for the group's metadata only
-        try:
+        settings = {**self.settings, "group.id": group, "log_level": 2}
+        with open_clients.consumer(settings) as consumer:  # for the group's metadata only
             wanted = [At(topic, number, offset) for (topic, number), offset in offsets.items()]
             producer.send_offsets_to_transaction(wanted, consumer.consumer_group_metadata(), _TIMEOUT)
-        finally:
-            consumer.close()
 
     def _abort(self, producer: Any) -> None:
         from confluent_kafka import KafkaException
@@ -238,6 +228,20 @@ _READING = {
     "fetch.queue.backoff.ms": 5,  # a full queue would stop fetching for a second
     "log_level": 2,
 }
+
+
+def _read(consumer: Any, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
+    left = _assign(consumer, topic)
+    deadline = time.monotonic() + _TIMEOUT
+    while left:
+        messages = consumer.consume(_BATCH, _BATCH_WAIT)
+        records = [(m.key(), m.value(), m.timestamp()[1], m.offset() or 0) for m in messages if m.error() is None]
+        take(records)
+        if len(records) < len(messages):
+            left -= _ended(messages, topic)
+        deadline = time.monotonic() + _TIMEOUT if messages else deadline
+        if time.monotonic() > deadline:
+            raise ToolError(f"topic {topic}: Kafka stopped responding")
 
 
 def _assign(consumer: Any, topic: str) -> set[int]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui import kafka_clients
 from tui.dead_letters.letters import DeadLetter
 from tui.errors import NotFound
-from tui.offsets.brokers import without_log_output
+from tui.kafka_clients import ConnectionTrouble
 from tui.topics.page_scan import ReadLimits
-from tui.topics.reader import TopicReader, require_client
+from tui.topics.reader import TopicReader
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    from confluent_kafka import Message, Producer
 
 ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
 
@@ -53,7 +54,7 @@ class DeadLetterTopic:
     def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
         self.topic = topic
         self._settings = settings
-        self._trouble = ""
+        self._trouble = ConnectionTrouble()
 
     def newest(self, count: int, before: Mapping[int, int] | None = None) -> DeadLetterWindow:
         """Reads at most `count` records: those right before the offsets `before`, or the newest."""
@@ -70,18 +71,19 @@ class DeadLetterTopic:
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
         """Sends each record to its original topic and partition, without the headers about its failure, or to the topic
         `instead` if the headers do not name one. Waits for all acknowledgements."""
-        require_client("dead letters")
-        from confluent_kafka import KafkaException, Producer
+        settings = {
+            **self._settings,
+            "enable.idempotence": True,
+            "partitioner": "murmur2_random",  # as Java clients do
+            "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
+            "error_cb": self._trouble,
+        }
+        with kafka_clients.producer(settings) as producer:
+            return self._send(producer, letters, instead)
 
-        producer = Producer(
-            {
-                **without_log_output(self._settings),
-                "enable.idempotence": True,
-                "partitioner": "murmur2_random",  # as Java clients do
-                "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
-                "error_cb": self._on_error,
-            }
-        )
+    def _send(self, producer: Producer, letters: Sequence[DeadLetter], instead: str) -> list[SendResult]:
+        from confluent_kafka import KafkaException
+
         outcomes: dict[str, SendResult] = {}
 
         def send(letter: DeadLetter) -> None:
@@ -104,11 +106,7 @@ class DeadLetterTopic:
             send(letter)
             producer.poll(0)
         producer.flush(ANSWER_TIMEOUT + 5)
-        return [outcomes.get(one.id, SendResult(one, error=f"no answer{self._trouble}")) for one in letters]
-
-    def _on_error(self, error: Any) -> None:
-        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
-        self._trouble = f" ({error.str()})"
+        return [outcomes.get(one.id, SendResult(one, error=f"no answer{self._trouble.reason}")) for one in letters]
 
 
 def _sent(letter: DeadLetter, error: Any, message: Any) -> SendResult:

@@ -1,23 +1,26 @@
-"""Topics as only the brokers know them: partitions, beginning and end offsets, offsets by time.
-
-confluent-kafka comes with the extra `runtime` and is imported by the first request. Requests block.
-"""
+"""Topics as only the brokers know them: partitions, beginning and end offsets, offsets by time. Requests block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tui.errors import HeadraceError, Unreachable, UsageError
+from tui import kafka_clients
+from tui.errors import HeadraceError, Unreachable
+from tui.kafka_clients import ConnectionTrouble, KeptAdmin
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-Key = TypeVar("Key")
+T = TypeVar("T")
 TopicPartition = tuple[str, int]  # topic, partition
 ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
+_CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
+_COORDINATOR_MOVES = (14, 15, 16)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+_RETRY_DELAY = 0.2  # seconds between two attempts while the coordinator of a group moves
 
 
 class Brokers:
@@ -28,8 +31,12 @@ class Brokers:
 
     def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = ANSWER_TIMEOUT) -> None:
         self.servers, self._settings, self._timeout = servers, settings, timeout
-        self._client: AdminClient | None = None
-        self._connection_error = ""
+        self._trouble = ConnectionTrouble()
+        self._admin = KeptAdmin(self._reaching)
+
+    @property
+    def _reaching(self) -> dict[str, Any]:
+        return {**self._settings, "bootstrap.servers": self.servers, "error_cb": self._trouble}
 
     def with_short_timeout(self) -> Brokers:
         """The same brokers with a shorter timeout."""
@@ -50,22 +57,44 @@ class Brokers:
         """The end offset of each partition, or the error of that partition alone."""
         return self._offsets_or_errors({at: _spec().latest() for at in places})
 
-    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int] | HeadraceError]:
-        """The committed offsets of consumer groups, or the error of that group alone; a group that does not exist has
-        none."""
-        from confluent_kafka import ConsumerGroupTopicPartitions
+    def committed(
+        self, groups: Mapping[str, Callable[[str], bool]]
+    ) -> dict[str, dict[TopicPartition, int] | HeadraceError]:
+        """The committed offsets of consumer groups in those topics that the function of the group accepts, or the error
+        of that group alone; a group that does not exist has none.
 
-        def futures(admin: AdminClient) -> dict[str, Future[Any]]:  # one request for each group, all at the same time
-            return {
-                group: future
-                for group in dict.fromkeys(groups)
-                for future in admin.list_consumer_group_offsets(
-                    [ConsumerGroupTopicPartitions(group)], request_timeout=self._timeout
-                ).values()
-            }
+        Each group is asked by a consumer that does not join it: librdkafka's admin client ends the process when the
+        coordinator of a group has moved (librdkafka issue 5040)."""
+        if not groups:
+            return {}
+        there, deadline = self.partitions(lambda topic: True), time.monotonic() + self._timeout
 
-        answers = self._answers(self._request(futures))
-        return {group: one if isinstance(one, HeadraceError) else _offsets_of(one) for group, one in answers.items()}
+        def ask(group: str) -> dict[TopicPartition, int] | HeadraceError:
+            try:
+                return self._committed(group, [at for at in there if groups[group](at[0])], deadline)
+            except HeadraceError as error:
+                return error
+
+        with ThreadPoolExecutor(min(_CONCURRENT_GROUPS, len(groups))) as threads:
+            return dict(zip(groups, threads.map(ask, groups), strict=True))
+
+    def _committed(self, group: str, places: Collection[TopicPartition], deadline: float) -> dict[TopicPartition, int]:
+        if not places:
+            return {}
+        with kafka_clients.consumer({**self._reaching, "group.id": group, "enable.auto.commit": False}) as consumer:
+            from confluent_kafka import KafkaException
+            from confluent_kafka import TopicPartition as At
+
+            asked = [At(*at) for at in places]
+            while (left := deadline - time.monotonic()) > 0:
+                try:
+                    return _offsets_of(consumer.committed(asked, timeout=left))
+                except KafkaException as error:
+                    cause = error.args[0]
+                    if cause.code() not in _COORDINATOR_MOVES:
+                        raise self._error(cause) from None
+                time.sleep(min(_RETRY_DELAY, left))
+        raise self._unreachable(f"no committed offsets within {self._timeout:g} s")
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
@@ -86,75 +115,45 @@ class Brokers:
         from confluent_kafka import TopicPartition
 
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
-        futures = self._request(lambda admin: admin.list_offsets(asked, request_timeout=self._timeout))
-        answers = self._answers({(at.topic, at.partition): future for at, future in futures.items()})
-        return {at: one if isinstance(one, HeadraceError) else one.offset for at, one in answers.items()}
+        return self._request(partial(_list_offsets, asked, self._timeout, self._error))
 
-    def _answers(self, futures: Mapping[Key, Future[Any]]) -> dict[Key, Any]:
-        """The result of each future, or its HeadraceError."""
-        found: dict[Key, Any] = {}
-        for key, future in futures.items():
+    def _request(self, request: Callable[[AdminClient], T]) -> T:
+        """The result of the request to the admin client, which stays open until then."""
+        with self._admin.use() as admin:
+            from confluent_kafka import KafkaException
+
             try:
-                found[key] = self._request(partial(self._result, future))
-            except HeadraceError as error:
-                found[key] = error
-        return found
+                return request(admin)
+            except KafkaException as error:
+                raise self._error(error.args[0]) from None
 
-    def _result(self, future: Future[Any], _: AdminClient) -> Any:
-        return future.result(self._timeout)
-
-    def _request(self, request: Callable[[AdminClient], Any]) -> Any:
-        client = self._connected()
-        from confluent_kafka import KafkaException
-
-        try:
-            return request(client)
-        except TimeoutError as error:
-            raise self._unreachable(f"no answer within {self._timeout:g} s") from error
-        except KafkaException as error:
-            cause = error.args[0]
-            if cause.code() < 0:  # librdkafka's own error, not a broker's answer
-                raise self._unreachable(cause.str()) from error
-            raise HeadraceError(f"the brokers {self.servers}: {cause.str()}") from error
+    def _error(self, cause: Any) -> HeadraceError:
+        """Names neither group nor partition: the errors of many connectors are reported as one if they are equal."""
+        self._admin.renew()  # the client may not learn of a new leader
+        if cause.code() < 0:  # librdkafka's own error, not a broker's response
+            return self._unreachable(cause.str())
+        return HeadraceError(f"the brokers {self.servers}: {cause.str()}")
 
     def _unreachable(self, cause: str) -> Unreachable:
-        return Unreachable(f"the brokers {self.servers}: {cause}{self._connection_error}")
-
-    def _connected(self) -> AdminClient:
-        if self._client is None:
-            try:
-                from confluent_kafka import KafkaException
-                from confluent_kafka.admin import AdminClient
-            except ImportError as error:
-                advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
-                raise HeadraceError("confluent-kafka, needed to reach the brokers, is not installed", advice) from error
-            given: dict[str, Any] = {"bootstrap.servers": self.servers, "error_cb": self._on_error}
-            try:
-                self._client = AdminClient(without_log_output({**self._settings, **given}))
-            except KafkaException as error:
-                raise UsageError(f"invalid Kafka settings in the context: {error.args[0].str()}") from error
-        return self._client
-
-    def _on_error(self, error: Any) -> None:
-        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
-        self._connection_error = f" ({error.str()})"
+        return Unreachable(f"the brokers {self.servers}: {cause}{self._trouble.reason}")
 
 
-def without_log_output(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Keeps librdkafka from writing to the terminal, even at exit, with a logger that discards everything. A log level
-    is not enough, since a `debug` setting raises the level again."""
-    import logging
-
-    logger = logging.getLogger("headrace.librdkafka")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    return {**settings, "log_level": 0, "logger": logger}
-
-
-def _offsets_of(answer: Any) -> dict[TopicPartition, int]:
-    places = answer.topic_partitions or ()
+def _offsets_of(places: Iterable[Any]) -> dict[TopicPartition, int]:
     return {(at.topic, at.partition): at.offset for at in places if at.offset >= 0 and not at.error}
+
+
+def _list_offsets(
+    asked: dict[Any, Any], timeout: float, as_error: Callable[[Any], HeadraceError], admin: AdminClient
+) -> dict[TopicPartition, int | HeadraceError]:
+    from confluent_kafka import KafkaException
+
+    found: dict[TopicPartition, int | HeadraceError] = {}
+    for at, future in admin.list_offsets(asked, request_timeout=timeout).items():
+        try:
+            found[at.topic, at.partition] = future.result().offset
+        except KafkaException as error:
+            found[at.topic, at.partition] = as_error(error.args[0])
+    return found
 
 
 def _spec() -> Any:

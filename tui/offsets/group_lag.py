@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from tui.errors import HeadraceError
@@ -27,7 +28,7 @@ def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag
     """The lag or the error of each sink, by name; without sinks that have committed nothing. Blocks. Raises
     HeadraceError only if nothing can be requested, for example without confluent-kafka."""
     wanted = {sink.name: sink for sink in sinks}
-    committed = brokers.committed([group_of(sink) for sink in wanted.values()])
+    committed = brokers.committed(_read_topics(wanted.values()))
     found: dict[str, GroupLag | HeadraceError] = {}
     read: dict[str, dict[TopicPartition, int]] = {}
     for name, sink in wanted.items():
@@ -38,6 +39,20 @@ def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag
             read[name] = places
     ends = brokers.ends_or_errors({at for places in read.values() for at in places})
     return found | {name: _lag(places, ends) for name, places in read.items()}
+
+
+def _read_topics(sinks: Iterable[Connector]) -> dict[str, Callable[[str], bool]]:
+    """By group, whether one of its sinks reads a topic; of a sink with `topics.regex` all topics, since its expression
+    may be known to Java only."""
+    filters: dict[str, list[Callable[[str], bool]]] = {}
+    for sink in sinks:
+        is_read = (lambda topic: True) if sink.config.get("topics.regex") else topic_filter(sink.config)
+        filters.setdefault(group_of(sink), []).append(is_read)
+    return {group: partial(_any_accepts, found) for group, found in filters.items()}
+
+
+def _any_accepts(filters: Iterable[Callable[[str], bool]], topic: str) -> bool:
+    return any(accepts(topic) for accepts in filters)
 
 
 def _read(sink: Connector, committed: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:

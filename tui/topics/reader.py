@@ -11,8 +11,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
-from tui.offsets.brokers import Brokers, without_log_output
+from tui import kafka_clients
+from tui.errors import NotFound, Unreachable
+from tui.kafka_clients import ConnectionTrouble
+from tui.offsets.brokers import Brokers
 from tui.topics.page_scan import MAX_CHUNK, Chunk, Matches, PageScan, Ranges, ReadLimits
 from tui.topics.records import RecordPage, TopicRecord
 
@@ -34,12 +36,12 @@ class TopicReader:
         self.brokers = Brokers(servers, {key: str(value) for key, value in settings.items()}, ANSWER_TIMEOUT)
         self._consumer: Consumer | None = None
         self._lock = threading.Lock()  # pages are read one after another
-        self._trouble = ""
+        self._trouble = ConnectionTrouble()
 
     def close(self) -> None:
         with self._lock:
             if self._consumer is not None:
-                self._consumer.close()
+                kafka_clients.close(self._consumer)
                 self._consumer = None
 
     # Pages
@@ -85,7 +87,7 @@ class TopicReader:
             try:
                 return self._filled(topic, empty, limits, is_older, matches)
             except KafkaException as error:
-                raise self._unreachable(error.args[0].str()) from error
+                raise self._unreachable(error.args[0].str()) from None
             finally:
                 if self._consumer is not None:
                     self._consumer.unassign()  # nothing is fetched between pages
@@ -118,9 +120,6 @@ class TopicReader:
 
     def _open(self) -> Consumer:
         if self._consumer is None:
-            require_client("records")
-            from confluent_kafka import Consumer, KafkaException
-
             given: dict[str, Any] = {
                 "group.id": GROUP,
                 "enable.auto.commit": False,
@@ -134,12 +133,9 @@ class TopicReader:
                 "fetch.max.bytes": 8 * 1024 * 1024,
                 "queued.min.messages": 1_000,
                 "queued.max.messages.kbytes": 16 * 1024,
-                "error_cb": self._on_error,
+                "error_cb": self._trouble,
             }
-            try:
-                self._consumer = Consumer(without_log_output({**self._settings, **given}))
-            except KafkaException as error:
-                raise UsageError(f"invalid Kafka settings in the context: {error.args[0].str()}") from error
+            self._consumer = kafka_clients.open_consumer({**self._settings, **given}, self)
         return self._consumer
 
     def _bounds(self, topic: str, partition: int | None) -> tuple[dict[int, int], dict[int, int]]:
@@ -155,7 +151,7 @@ class TopicReader:
         try:
             found = consumer.list_topics(topic, timeout=ANSWER_TIMEOUT).topics[topic]
         except KafkaException as error:
-            raise self._unreachable(error.args[0].str()) from error
+            raise self._unreachable(error.args[0].str()) from None
         if found.error is not None or not found.partitions:
             cause = "does not exist" if found.error is None or "UNKNOWN" in found.error.name() else found.error.str()
             raise NotFound(f"topic {topic}: {cause}", 404, "`topics` lists the topics of the brokers")
@@ -164,12 +160,8 @@ class TopicReader:
             raise NotFound(f"topic {topic} has no partition {partition}: its partitions are 0 to {last}", 404)
         return sorted(found.partitions) if partition is None else [partition]
 
-    def _on_error(self, error: Any) -> None:
-        """Keeps librdkafka's reason for a failed connection, which explains more than the timeout that follows."""
-        self._trouble = f" ({error.str()})"
-
     def _unreachable(self, cause: str) -> Unreachable:
-        return Unreachable(f"the brokers {self._servers}: {cause}{self._trouble}")
+        return Unreachable(f"the brokers {self._servers}: {cause}{self._trouble.reason}")
 
 
 class _GrowingChunk:
@@ -213,15 +205,6 @@ class _GrowingChunk:
                 done.add(number)
         self.unfinished -= done
         return done
-
-
-def require_client(purpose: str) -> None:
-    """Raises HeadraceError, with advice, if confluent-kafka is not installed."""
-    try:
-        import confluent_kafka  # noqa: F401 - only whether it is installed
-    except ImportError:
-        advice = "install it with Headrace's extra: pip install 'headrace[runtime]'"
-        raise HeadraceError(f"confluent-kafka, needed to read {purpose}, is not installed", advice) from None
 
 
 def record_of(message: Message) -> TopicRecord:

@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runtime.embedded.broker import coordinates
 from runtime.embedded.broker.archive import ClassArchive
@@ -19,9 +18,7 @@ from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import Java
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
+from runtime.kafka.clients.open_clients import KeptAdmin
 
 # For a small heap and a quick start: a serial collector and the first compiler tier suffice for one node.
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
@@ -68,7 +65,7 @@ class Broker(Service):
         self.config = config
         self._java = java
         self._archive: ClassArchive | None = None
-        self._admin: AdminClient | None = None
+        self._admin = KeptAdmin({"bootstrap.servers": config.bootstrap, "socket.timeout.ms": 2000})
 
     @property
     def address(self) -> str:
@@ -83,17 +80,16 @@ class Broker(Service):
         """Whether the broker has registered, which its metadata shows; an open port may belong to another broker."""
         from confluent_kafka import KafkaException
 
-        if self._admin is None:
-            if not ports.answers(self.config.port):
-                return False
-            self._admin = _admin(self.config.bootstrap)
+        if not ports.answers(self.config.port):
+            return False
         try:
-            metadata = self._admin.list_topics(timeout=1.0)
+            with self._admin.use() as admin:
+                metadata = admin.list_topics(timeout=1.0)
         except KafkaException:
             return False
         if not metadata.brokers or metadata.cluster_id != self.cluster_id():
             return False
-        self._admin = None
+        self._admin.close()
         return True
 
     def _prepare(self) -> list[str]:
@@ -156,9 +152,3 @@ def server_properties(config: BrokerConfig) -> str:
         **config.settings,
     }
     return "".join(f"{key}={value}\n" for key, value in settings.items())
-
-
-def _admin(bootstrap: str) -> AdminClient:
-    from confluent_kafka.admin import AdminClient
-
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 2000})

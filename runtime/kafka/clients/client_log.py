@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtime.kafka.clients import open_clients
+
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
@@ -87,14 +89,14 @@ def _is_refusal(error: KafkaError) -> bool:
 def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
     """Why all brokers refuse a client with these settings (of librdkafka); None if one accepts it, or does not answer
     within `timeout` seconds. Other clients than librdkafka report a refusal as a time-out. Blocks."""
-    from confluent_kafka import KafkaException, Producer
+    from confluent_kafka import KafkaException
 
     log = ClientLog("client")
-    client = Producer({**settings, **log.settings})
     until = time.monotonic() + timeout
-    while log.refusal is None and time.monotonic() < until:
-        with contextlib.suppress(KafkaException):
-            client.list_topics(timeout=_ATTEMPT)
-            return None
-        client.poll(0)
+    with open_clients.producer({**settings, **log.settings}) as client:
+        while log.refusal is None and time.monotonic() < until:
+            with contextlib.suppress(KafkaException):
+                client.list_topics(timeout=_ATTEMPT)
+                return None
+            client.poll(0)
     return None if log.refusal is None else log.refusal.str()

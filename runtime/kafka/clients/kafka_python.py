@@ -71,14 +71,31 @@ def ask(
 
 def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:
     """With a new client, which takes ten milliseconds and has no stale state."""
-    from kafka.admin import KafkaAdminClient
-
-    limit = int(timeout * 1000)
-    admin = KafkaAdminClient(**kafka_python_config(settings), bootstrap_timeout_ms=limit, request_timeout_ms=limit)
+    admin = open_admin(settings, timeout)
     try:
         return request(admin)
     finally:
         admin.close()
+
+
+def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
+    """An admin client with this many seconds for each request. `more`: settings of kafka-python.
+
+    Its constructor starts a thread and then connects: without close() it would leave the thread and its sockets behind
+    when it cannot."""
+    from kafka.admin import KafkaAdminClient
+    from kafka.errors import KafkaError
+
+    limit = int(timeout * 1000)
+    reaching = {**kafka_python_config(settings), "bootstrap_timeout_ms": limit, "request_timeout_ms": limit}
+    admin: Any = KafkaAdminClient.__new__(KafkaAdminClient)
+    try:
+        admin.__init__(**reaching, **more)
+    except KafkaError:
+        admin._closed = False
+        admin.close()
+        raise
+    return admin
 
 
 def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.clients.kafka_python import open_admin
 from runtime.system.lease_clock import lease_time
 
-_REQUEST_TIMEOUT = 2000
-"""Milliseconds for one request; a later answer would not extend the lease."""
+_REQUEST_TIMEOUT = 2.0
+"""Seconds for one request; a later answer would not extend the lease."""
 
 
 class MembershipProof:
@@ -45,15 +45,10 @@ class MembershipProof:
             self._admin = None
 
     def _ask(self, member_id: str, generation: int) -> int:
-        from kafka.admin import KafkaAdminClient
         from kafka.protocol.consumer import HeartbeatRequest
 
         if self._admin is None:
-            self._admin = KafkaAdminClient(
-                **kafka_python_config(self._settings),
-                bootstrap_timeout_ms=_REQUEST_TIMEOUT,
-                request_timeout_ms=_REQUEST_TIMEOUT,
-            )
+            self._admin = open_admin(self._settings, _REQUEST_TIMEOUT)
         admin = self._admin
         request = HeartbeatRequest(
             group_id=self._group_id, generation_id=generation, member_id=member_id, group_instance_id=None

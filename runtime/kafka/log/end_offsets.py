@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.kafka.log.reader import Position
 from runtime.kafka.request_batcher import RequestBatcher
 
@@ -26,9 +27,9 @@ class EndOffsets:
     def __init__(
         self, settings: Mapping[str, Any], partitions: Collection[Position], refused: Callable[[], None], timeout: float
     ) -> None:
-        self._settings, self._partitions, self._refused, self._timeout = settings, partitions, refused, timeout
+        self._partitions, self._refused, self._timeout = partitions, refused, timeout
         self._batcher: RequestBatcher[_Key, Ends] = RequestBatcher(self._request)
-        self._admin: Any = None
+        self._admin = KeptAdmin(settings)
 
     async def committed(self, topic: str) -> Ends:
         """The last stable offsets: those of the first records of open transactions, or the uncommitted ends."""
@@ -40,7 +41,7 @@ class EndOffsets:
 
     def close(self) -> None:
         """Close the client."""
-        self._admin = None
+        self._admin.close()
 
     async def _request(self, keys: Sequence[_Key]) -> Mapping[_Key, Ends]:
         """A client from before a broker's restart may keep using the old leader epoch (FENCED_LEADER_EPOCH, seen with
@@ -49,14 +50,14 @@ class EndOffsets:
 
         async with asyncio.timeout(self._timeout):  # other requests wait for this one
             while True:
-                admin = self._client()  # keep a reference: destroying the client cancels its requests
                 try:
-                    return await self._list(admin, keys)
+                    with self._admin.use() as admin:
+                        return await self._list(admin, keys)
                 except KafkaException as e:
                     _log.debug("End offsets of %s were refused: %s", ", ".join({topic for topic, _ in keys}), e)
                     self._refused()
-                    self._admin = None
-                    await asyncio.sleep(_RETRY_DELAY)
+                self._admin.renew()
+                await asyncio.sleep(_RETRY_DELAY)
 
     async def _list(self, admin: Any, keys: Sequence[_Key]) -> dict[_Key, Ends]:
         from confluent_kafka import IsolationLevel, TopicPartition
@@ -74,10 +75,3 @@ class EndOffsets:
                 end = (await asyncio.wrap_future(future)).offset
                 ends[tp.topic, uncommitted][tp.topic, tp.partition] = end
         return ends
-
-    def _client(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        if self._admin is None:
-            self._admin = AdminClient({**self._settings, "log_level": 2})
-        return self._admin

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
@@ -129,11 +130,12 @@ class Reader:
 
     def _prepare(self) -> str:
         """Wait for Kafka, create or check the topics, find their partitions. Returns the cluster's id."""
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
+        with open_clients.admin_client({**self._settings, "error_cb": self._on_error}) as admin:
+            return self._await_topics(admin)
 
-        settings: dict[str, Any] = {**self._settings, "error_cb": self._on_error, "log_level": 2}
-        admin = AdminClient(settings)
+    def _await_topics(self, admin: Any) -> str:
+        from confluent_kafka import KafkaException
+
         logged_at, wait = time.monotonic(), 0.0
         while not self._closing.wait(wait):
             wait = 0.1
@@ -157,49 +159,41 @@ class Reader:
                 _log.warning("Still waiting for Kafka at bootstrap.servers=%s: %s", self.bootstrap, self._trouble)
         return ""
 
-    def _consumer(self, wait: int) -> Any:
-        from confluent_kafka import Consumer, TopicPartition
-
-        consumer = Consumer(
-            {
-                "group.id": "headrace-storage",  # required by the client; never joined, nothing is committed
-                **self._consumer_settings,
-                "enable.auto.commit": False,
-                "enable.auto.offset.store": False,
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "isolation.level": "read_committed",
-                "fetch.wait.max.ms": wait,
-                "error_cb": self._on_error,
-                "log_level": 2,  # connection problems are passed to error_cb, and logged once
-            }
-        )
-        consumer.list_topics(timeout=10.0)  # fetch metadata now: otherwise the first fetch waits up to a second
-        consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in self._positions.items()])
-        return consumer
+    def _reading(self, wait: int) -> dict[str, Any]:
+        """Settings of a consumer whose fetches wait this long, in milliseconds."""
+        return {
+            "group.id": "headrace-storage",  # required by the client; never joined, nothing is committed
+            **self._consumer_settings,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": wait,
+            "error_cb": self._on_error,
+            "log_level": 2,  # connection problems are passed to error_cb, and logged once
+        }
 
     def _load(self) -> None:
         """Read every partition to its end."""
-        left = set(self._positions)
-        consumer = self._retried(lambda: self._consumer(wait=10))
-        while consumer is not None and left and not self._closing.is_set():
-            left -= self._step(consumer)
-        if consumer is not None:
-            consumer.close()
+        with open_clients.consumer(self._reading(wait=10)) as consumer:
+            self._assign(consumer)
+            left = set(self._positions)
+            while left and not self._closing.is_set():
+                left -= self._step(consumer)
 
     def _follow(self) -> None:
-        from confluent_kafka.admin import AdminClient
-
-        consumer = self._retried(lambda: self._consumer(wait=self._fetch_wait))
-        admin = AdminClient({**self._settings, "log_level": 2})
-        watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
-        while consumer is not None and not self._closing.is_set():
-            self._step(consumer)
-            self._watch(watch)
-            if self._suspect.is_set():
-                self._probe(consumer)
-        if consumer is not None:
-            consumer.close()
+        with (
+            open_clients.consumer(self._reading(self._fetch_wait)) as consumer,
+            open_clients.admin_client(self._settings) as admin,
+        ):
+            watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
+            self._assign(consumer)
+            while not self._closing.is_set():
+                self._step(consumer)
+                self._watch(watch)
+                if self._suspect.is_set():
+                    self._probe(consumer)
 
     def _watch(self, watch: TopicWatch) -> None:
         denied, lost = watch.denied, watch.lost
@@ -214,17 +208,18 @@ class Reader:
         elif denied:
             self._suspect.set()
 
-    def _retried(self, make: Callable[[], Any]) -> Any:
-        """The client; created again until Kafka answers. None after close()."""
-        from confluent_kafka import KafkaException
+    def _assign(self, consumer: Any) -> None:
+        """Assign all partitions as soon as Kafka answers."""
+        from confluent_kafka import KafkaException, TopicPartition
 
         while not self._closing.is_set():
             try:
-                return make()
+                consumer.list_topics(timeout=10.0)  # fetch metadata now: otherwise the first fetch waits up to a second
+                consumer.assign([TopicPartition(t, p, offset) for (t, p), offset in self._positions.items()])
+                return
             except KafkaException as e:
                 self._report(e.args[0].str())
                 self._closing.wait(0.5)
-        return None
 
     def _step(self, consumer: Any) -> set[Position]:
         """Poll once. Returns the partitions that have been read to their end."""

@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.kafka.clients.settings import kafka_python_config
+from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.kafka_python import open_admin
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.open_tail import BatchHeader, Marker
@@ -78,12 +79,7 @@ class TailFetcher:
 
     def _admin(self, timeout: float) -> Any:
         """A new client, which takes ten milliseconds and has no stale leaders."""
-        from kafka.admin import KafkaAdminClient
-
-        limit = int(max(timeout, 0.5) * 1000)
-        return KafkaAdminClient(
-            **kafka_python_config(self._settings), bootstrap_timeout_ms=limit, request_timeout_ms=limit
-        )
+        return open_admin(self._settings, max(timeout, 0.5))
 
     def _headers(self, starts: Mapping[Position, int], deadline: float) -> dict[Position, list[BatchHeader]]:
         admin = self._admin(deadline - time.monotonic())
@@ -97,21 +93,19 @@ class TailFetcher:
         self, headers: Mapping[Position, Sequence[BatchHeader]], deadline: float
     ) -> list[tuple[Position, LogRecord]]:
         """The records of these batches, ordered by offset for each partition."""
-        from confluent_kafka import Consumer, KafkaException, TopicPartition
+        from confluent_kafka import KafkaException, TopicPartition
 
         data = {at: [b for b in batches if b.marker is None] for at, batches in headers.items()}
         last = {at: batches[-1].last for at, batches in data.items() if batches}
         if not last:
             return []
-        consumer = Consumer({"group.id": "headrace-storage", **self._settings, **_CONSUMER})
         try:
-            consumer.list_topics(next(iter(last))[0], timeout=max(deadline - time.monotonic(), 0.5))
-            consumer.assign([TopicPartition(*at, data[at][0].first) for at in last])
-            return self._consume(consumer, last, deadline)
+            with open_clients.consumer({"group.id": "headrace-storage", **self._settings, **_CONSUMER}) as consumer:
+                consumer.list_topics(next(iter(last))[0], timeout=max(deadline - time.monotonic(), 0.5))
+                consumer.assign([TopicPartition(*at, data[at][0].first) for at in last])
+                return self._consume(consumer, last, deadline)
         except KafkaException as e:
             raise _unavailable(last, e.args[0].str()) from None
-        finally:
-            consumer.close()
 
     def _consume(
         self, consumer: Any, last: Mapping[Position, int], deadline: float
@@ -130,7 +124,7 @@ class TailFetcher:
                     continue
                 if offset >= last[at]:
                     left.discard(at)
-            if time.monotonic() >= deadline:
+            if left and time.monotonic() >= deadline:
                 raise _unavailable(left, "no answer in time")
         return found
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from runtime.kafka.denials import denial, is_denial, principal
 from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError
+from runtime.kafka.transient import is_transient
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request
@@ -85,11 +86,7 @@ def _check_visible(admin: Any, settings: Mapping[str, Any], topic: str) -> None:
 def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) -> Exception:
     from confluent_kafka import KafkaError
 
-    if error.retriable() or error.code() in (
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-    ):
+    if is_transient(error):
         return BrokerUnavailable(f"topic {spec.topic} could not be created yet: {error.str()}")
     if is_denial(error):
         return NotAuthorizedError(

@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.transactional import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
+from runtime.kafka.transient import is_transient
 
 Records = Sequence[tuple[bytes, "bytes | None"]]
 
@@ -91,7 +93,8 @@ class TransactionalWriter:
     async def _exclusively(self, call: Callable[[], _T], restarts: bool) -> _T:
         async with self._turn:
             if restarts:
-                self._producer, self._revoked = None, False
+                await asyncio.to_thread(self._stop)
+                self._revoked = False
             was_started = self.started
             try:
                 return await asyncio.to_thread(call)
@@ -103,16 +106,19 @@ class TransactionalWriter:
     def _start(self, topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
+        producer = open_clients.keep(Producer(self._settings), self)
         try:
-            producer = Producer(self._settings)
             connect(producer, topic)
             producer.init_transactions(self._timeout)
         except KafkaException as e:
+            open_clients.close(producer)
             raise self._problem(e.args[0], "") from None
         self._producer = producer
 
     def _stop(self) -> None:
-        self._producer = None
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            open_clients.close(producer)
 
     def _write(self, topic: str, records: Records) -> list[tuple[int, int]]:
         from confluent_kafka import KafkaException
@@ -129,14 +135,17 @@ class TransactionalWriter:
             else:
                 written[number] = message.partition(), message.offset()
 
+        failure: Any = None
         try:
             producer.begin_transaction()
             for number, (key, value) in enumerate(records):
                 producer.produce(topic, value=value, key=key, on_delivery=partial(delivered, number))
             producer.commit_transaction(self._timeout)
         except KafkaException as e:
-            self._give_up(producer, e.args[0])
-            raise self._problem(_cause(e.args[0], refusals), topic) from None
+            failure = e.args[0]
+        if failure is not None:  # not in the except block, see _give_up()
+            self._give_up(producer, failure)
+            raise self._problem(_cause(failure, refusals), topic)
         return [written[number] for number in range(len(records))]
 
     def _give_up(self, producer: Any, error: Any) -> None:
@@ -149,8 +158,8 @@ class TransactionalWriter:
             if certain and error.name() not in _FENCED:
                 producer.abort_transaction(self._timeout)
                 return
-        except KafkaException:
-            pass  # the first error is reported
+        except KafkaException as e:  # the first error is reported
+            e.__traceback__ = None  # the client leaks this error; its traceback and its context would keep the producer
         self._stop()
 
     def _problem(self, error: Any, topic: str) -> KafkaProblem:
@@ -163,13 +172,7 @@ class TransactionalWriter:
             return not_authorized(self._settings, "IDEMPOTENT_WRITE", "the cluster")
         if is_denial(error):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
-        if error.retriable() or name in (
-            "_TIMED_OUT",
-            "_TIMED_OUT_QUEUE",
-            "_MSG_TIMED_OUT",
-            "_TRANSPORT",
-            "_ALL_BROKERS_DOWN",
-        ):
+        if is_transient(error) or name in ("_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT"):
             return BrokerUnavailable(f"Kafka did not answer about the {what}: {error.str()}")
         return KafkaProblem(f"a transaction of the {what} was refused: {error.str()}")
 

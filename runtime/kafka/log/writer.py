@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -14,6 +15,7 @@ _log = logging.getLogger(__name__)
 
 _ABANDONED = ("_PURGE_QUEUE", "_PURGE_INFLIGHT", "_FATAL")  # records of a producer that failed
 
+_IDLE = 0.1  # seconds until the thread looks for a new producer
 _LAST_REPORTS = 10.0  # seconds for a failed producer to report its unsent records
 
 Delivered = Callable[[KafkaProblem | None, int, int], None]  # error, partition, offset
@@ -43,7 +45,8 @@ class Writer:
 
     def start(self) -> None:
         """Create the producer, which fetches its id from the cluster; that may take half a second."""
-        self._current()
+        with self._lock:
+            self._current()
 
     def send(self, topic: str, key: bytes, value: bytes | None, delivered: Delivered) -> None:
         """Queue a record; `delivered` is called on the writer's thread. BrokerUnavailable if the queue is full."""
@@ -57,7 +60,8 @@ class Writer:
         from confluent_kafka import KafkaException
 
         try:
-            self._current().produce(topic, value=value, key=key, on_delivery=report)
+            with self._lock:  # so that the producer is not closed meanwhile
+                self._current().produce(topic, value=value, key=key, on_delivery=report)
         except KafkaException as e:
             delivered(self._refusal(topic, e.args[0]), -1, -1)
         except BufferError:
@@ -79,21 +83,25 @@ class Writer:
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join(timeout=5)
+        if not self._thread.is_alive():
+            self._drop(self._producer)
 
     def _current(self) -> Any:
         from confluent_kafka import Producer
 
-        with self._lock:
-            if self._producer is None or self._broken:
-                self._broken = False
-                self._producer = Producer(self._settings)
-                if self._thread.ident is None:
-                    self._thread.start()
-            return self._producer
+        if self._producer is None or self._broken:
+            self._broken = False
+            self._producer = open_clients.keep(Producer(self._settings))
+            if self._thread.ident is None:
+                self._thread.start()
+        return self._producer
 
     def _poll(self) -> None:
         while not self._closing.is_set():
-            self._serve(self._producer)
+            if (producer := self._producer) is not None:
+                self._serve(producer)
+            else:
+                self._closing.wait(_IDLE)
 
     def _serve(self, producer: Any) -> None:
         """Fatal errors are raised here, not passed to the error callback. An idempotent producer that lost its
@@ -108,6 +116,13 @@ class Writer:
             self._failure, self._broken = error.args[0], True
             self._on_trouble()
             producer.flush(_LAST_REPORTS)
+            self._drop(producer)
+
+    def _drop(self, producer: Any) -> None:
+        with self._lock:
+            if self._producer is producer:
+                self._producer = None
+        open_clients.close(producer)
 
     def _on_error(self, error: Any) -> None:
         self._on_trouble()

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.clients.settings import PRODUCER_FIXED
@@ -77,7 +78,7 @@ class SlotProducer:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
             always["batch.num.messages"] = 1
-        self.client: Any = Producer({**configured, **always})
+        self.client: Any = open_clients.keep(Producer({**configured, **always}), self)
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None
@@ -172,8 +173,8 @@ class Producers:
         """Remove the producers for `owner` alone; their unsent records are discarded."""
         with self._lock:
             dropped = [self._producers.pop(key) for key in list(self._producers) if json.loads(key)[0] == owner]
-        # Only now: closing a client waits for its threads, and every commit takes its producer under the lock.
-        dropped.clear()
+        for producer in dropped:  # its unsent records reference the task, which references it
+            open_clients.close_later(producer.client)
 
     def send_singly(self, owner: str) -> None:
         """From its next start on, the owner sends each record of a transaction in a separate request."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runtime.api.errors import ConnectError
 from runtime.api.java_compat.regex.limited import LimitedMatch
+from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial
+from runtime.kafka.transient import is_transient
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -39,7 +41,7 @@ class TopicCreator:
             error = self._create(topic, group)
             if error is None or self._is_harmless(error, topic):
                 return
-            if not may_succeed_later(error):
+            if not is_transient(error):
                 raise _failure(topic, error)
             _log.warning("Topic %s could not be created yet: %s", topic, error.str())
             self._control.wait(_RETRY_DELAY)
@@ -53,7 +55,6 @@ class TopicCreator:
 
     def _create(self, topic: str, group: TopicGroup) -> KafkaError | None:
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
         new = NewTopic(
@@ -62,9 +63,9 @@ class TopicCreator:
             replication_factor=group.replication_factor,
             config=group.settings,
         )
-        admin: Any = AdminClient({**self._settings, "log_level": 2})
         try:
-            admin.create_topics([new], request_timeout=_TIMEOUT)[topic].result()
+            with admin_client(self._settings) as admin:
+                admin.create_topics([new], request_timeout=_TIMEOUT)[topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return error
@@ -79,13 +80,6 @@ class TopicCreator:
             _log.info("%s. Without this right the topic has to exist, or the broker has to create it", denied)
             return True
         return bool(error.code() == Error.TOPIC_ALREADY_EXISTS)
-
-
-def may_succeed_later(error: KafkaError) -> bool:
-    """Whether the same request may succeed later."""
-    from confluent_kafka import KafkaError as Error
-
-    return bool(error.retriable()) or error.code() in (Error._TIMED_OUT, Error._TRANSPORT, Error._ALL_BROKERS_DOWN)
 
 
 def _failure(topic: str, error: KafkaError) -> ConnectError:

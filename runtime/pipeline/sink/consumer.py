@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.denials import consumer_error_text
@@ -52,7 +53,8 @@ def make_consumer(
     from confluent_kafka import Consumer
 
     check_resolvable(str(settings["bootstrap.servers"]))
-    return Consumer({**consumer_settings(settings, on_commit, share, alone), **(log or ClientLog(CONSUMER)).settings})
+    always = {**consumer_settings(settings, on_commit, share, alone), **(log or ClientLog(CONSUMER)).settings}
+    return open_clients.keep(Consumer(always))
 
 
 def consumer_settings(
@@ -137,7 +139,7 @@ def fetch(consumer: Consumer, max_messages: int, timeout: float) -> list[Message
 
 def close(consumer: Consumer, timeout: float) -> None:
     """Leave the group. During an outage of the broker that may take longer than `timeout`: it continues in a thread."""
-    closing = threading.Thread(target=consumer.close, name="consumer-close", daemon=True)
+    closing = threading.Thread(target=open_clients.close, args=(consumer,), name="consumer-close", daemon=True)
     closing.start()
     closing.join(timeout)
     if closing.is_alive():

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
+from runtime.kafka.transient import is_transient
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.produce.send import Sender, size_of
-from runtime.pipeline.produce.topic_creation import may_succeed_later
 from runtime.pipeline.task.trace import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class DeadLetters:
             error = self._create()
             if error is None:
                 return
-            if not may_succeed_later(error):
+            if not is_transient(error):
                 failure = ConnectError(f"Could not initialize dead letter queue with topic={self._topic}")
                 raise failure from self._cause(error, "CREATE", self._spec.admin or self._spec.producer)
             _log.warning("Dead letter topic %s could not be created, retrying: %s", self._topic, error.str())
@@ -97,16 +98,14 @@ class DeadLetters:
     def _create(self) -> KafkaError | None:
         """The error that prevented the creation, or None if the topic exists now."""
         from confluent_kafka import KafkaError, KafkaException
-        from confluent_kafka.admin import AdminClient
         from confluent_kafka.cimpl import NewTopic
 
-        settings = self._spec.admin or self._spec.producer
-        admin: Any = AdminClient({**settings, "log_level": 2})
         try:
-            if self._topic in admin.list_topics(timeout=_REQUEST_TIMEOUT).topics:
-                return None
-            new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
-            admin.create_topics([new], request_timeout=_REQUEST_TIMEOUT)[self._topic].result()
+            with admin_client(self._spec.admin or self._spec.producer) as admin:
+                if self._topic in admin.list_topics(timeout=_REQUEST_TIMEOUT).topics:
+                    return None
+                new = NewTopic(self._topic, num_partitions=1, replication_factor=self._replicas)
+                admin.create_topics([new], request_timeout=_REQUEST_TIMEOUT)[self._topic].result()
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return None if error.code() == KafkaError.TOPIC_ALREADY_EXISTS else error

@@ -9,13 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.sink.topic_lists import identity
-
-if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not answer
@@ -62,7 +60,7 @@ class TopicIdRequests:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._clients: dict[str, AdminClient] = {}
+        self._clients: dict[str, KeptAdmin] = {}
 
     def asker(self, settings: Mapping[str, Any]) -> Ask:
         """A function that requests ids with the settings of a client."""
@@ -71,23 +69,20 @@ class TopicIdRequests:
     def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
         from confluent_kafka import KafkaException, TopicCollection
 
-        asked = self._client(settings).describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
         found = {}
-        for topic, answer in asked.items():
-            try:
-                found[topic] = str(answer.result().topic_id)
-            except KafkaException as error:  # the topic does not exist, or the cluster does not answer
-                _log.debug("No id of topic %s: %s", topic, error.args[0].str())
+        with self._client(settings).use() as admin:
+            asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+            for topic, answer in asked.items():
+                try:
+                    found[topic] = str(answer.result().topic_id)
+                except KafkaException as error:  # the topic does not exist, or the cluster does not answer
+                    _log.debug("No id of topic %s: %s", topic, error.args[0].str())
         return found
 
-    def _client(self, settings: Mapping[str, Any]) -> AdminClient:
-        from confluent_kafka.admin import AdminClient
-
+    def _client(self, settings: Mapping[str, Any]) -> KeptAdmin:
         name, own = identity(settings)
         with self._lock:
-            if name not in self._clients:
-                self._clients[name] = AdminClient({**own, "log_level": 2})
-            return self._clients[name]
+            return self._clients.setdefault(name, KeptAdmin(own))
 
 
 slot_topic_ids = TopicIdRequests()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from concurrent.futures import Future
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,8 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     def never(asked: dict[Any, Any], **_: Any) -> dict[Any, Future[Any]]:
         return {position: Future() for position in asked}
 
-    logs._ends._admin = SimpleNamespace(list_offsets=never)
+    admin: Any = SimpleNamespace(use=lambda: nullcontext(SimpleNamespace(list_offsets=never)))
+    logs._ends._admin = admin
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):

@@ -1,0 +1,197 @@
+"""Keeps librdkafka's clients, and closes them.
+
+When the garbage collector frees a client in one of librdkafka's own threads, which run the callbacks of admin requests,
+librdkafka ends the process (`rd_kafka_destroy() called from librdkafka owned thread`); and exceptions keep clients in
+cycles, since their tracebacks hold the frames of requests. So each client is referenced here until it is closed: by its
+owner, or, when its owner is gone, by a thread of this module. `tui/kafka_clients.py` does the same for the console."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Producer
+    from confluent_kafka.admin import AdminClient
+
+_log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+_FLUSH = 1.0  # seconds for the reports of purged records
+_INTERVAL = 0.2  # seconds between two looks at closed producers that are still in use
+_OWN_REFERENCES = 2  # to a closed producer: a list, and the argument of getrefcount()
+
+_open: dict[int, tuple[Any, weakref.finalize[..., Any] | None]] = {}
+_unused: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its put() may run inside the garbage collector
+_thread: threading.Thread | None = None
+_starting = threading.Lock()
+
+
+def keep(client: _T, owner: object = None) -> _T:
+    """Reference a client until close(), which is called for it when its owner is gone. The client's callbacks must not
+    reference the owner."""
+    _start_thread()
+    finalizer = None
+    if owner is not None:
+        finalizer = weakref.finalize(owner, _unused.put, client)
+        finalizer.atexit = False
+    _open[id(client)] = client, finalizer
+    return client
+
+
+def close(client: Any) -> None:
+    """Close a client that no other thread uses. A second call does nothing.
+
+    A producer discards its unsent records, and the thread of this module frees it as soon as nothing refers to it: its
+    own close() would wait without limit for a coordinator that does not answer."""
+    if isinstance(threading.current_thread(), threading._DummyThread):  # of librdkafka: the collector ended a generator
+        close_later(client)
+        return
+    kept = _open.pop(id(client), None)
+    if kept is not None:
+        if kept[1] is not None:
+            kept[1].detach()
+        _close(client)
+
+
+def _close(client: Any) -> None:
+    from confluent_kafka import Consumer, KafkaException, Producer
+
+    if isinstance(client, Consumer):
+        client.close()
+    elif isinstance(client, Producer):
+        client.purge()
+        with suppress(KafkaException):  # raises the producer's fatal error again
+            client.flush(_FLUSH)  # unsent records keep their callbacks alive, which refer to the client
+        _unused.put(client)
+    else:
+        client.__exit__(None, None, None)  # AdminClient has no close()
+
+
+def close_later(client: Any) -> None:
+    """As close(), in another thread."""
+    _unused.put(client)
+
+
+def count() -> int:
+    """The number of open clients."""
+    return len(_open)
+
+
+@contextmanager
+def admin_client(settings: Mapping[str, Any]) -> Iterator[AdminClient]:
+    """An admin client for a few requests."""
+    from confluent_kafka.admin import AdminClient
+
+    yield from _used(AdminClient({**settings, "log_level": 2}))
+
+
+@contextmanager
+def consumer(settings: Mapping[str, Any]) -> Iterator[Consumer]:
+    """A consumer for a few requests."""
+    from confluent_kafka import Consumer
+
+    yield from _used(Consumer(dict(settings)))
+
+
+@contextmanager
+def producer(settings: Mapping[str, Any]) -> Iterator[Producer]:
+    """A producer for a few records; those that are not flushed are discarded."""
+    from confluent_kafka import Producer
+
+    yield from _used(Producer(dict(settings)))
+
+
+def _used(client: _T) -> Iterator[_T]:
+    keep(client)
+    try:
+        yield client
+    finally:
+        close(client)
+
+
+@dataclass(slots=True)
+class _Lease:
+    client: AdminClient
+    users: int = 0
+
+
+class KeptAdmin:
+    """One admin client for all requests of its owner. Thread-safe."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = {**settings, "log_level": 2}
+        self._lock = threading.Lock()
+        self._lease: _Lease | None = None
+
+    @contextmanager
+    def use(self) -> Iterator[AdminClient]:
+        """The client, which stays open until the end of the block: closing it cancels its requests without a word."""
+        lease = self._enter()
+        try:
+            yield lease.client
+        finally:
+            self._leave(lease)
+
+    def renew(self) -> None:
+        """Close the client as soon as no request uses it. The next request gets another one."""
+        with self._lock:
+            lease, self._lease = self._lease, None
+            is_idle = lease is not None and not lease.users
+        if lease is not None and is_idle:
+            close(lease.client)
+
+    close = renew
+
+    def _enter(self) -> _Lease:
+        from confluent_kafka.admin import AdminClient
+
+        with self._lock:
+            if self._lease is None:
+                self._lease = _Lease(keep(AdminClient(self._settings), self))
+            self._lease.users += 1
+            return self._lease
+
+    def _leave(self, lease: _Lease) -> None:
+        with self._lock:
+            lease.users -= 1
+            is_done = not lease.users and lease is not self._lease
+        if is_done:
+            close(lease.client)
+
+
+def _start_thread() -> None:
+    """A process that was forked has no threads yet."""
+    global _thread
+    with _starting:
+        if _thread is None or not _thread.is_alive():
+            _thread = threading.Thread(target=_close_clients, name="kafka-clients", daemon=True)
+            _thread.start()
+
+
+def _close_clients() -> None:
+    producers: list[Producer] = []
+    while True:
+        with suppress(queue.Empty):
+            _take(_unused.get(timeout=_INTERVAL if producers else None), producers)
+        for index in reversed(range(len(producers))):
+            if sys.getrefcount(producers[index]) <= _OWN_REFERENCES:
+                del producers[index]
+
+
+def _take(client: Any, producers: list[Producer]) -> None:
+    if id(client) not in _open:
+        if not any(client is known for known in producers):
+            producers.append(client)
+        return
+    try:
+        close(client)
+    except Exception:  # of a callback; the thread has to close the next clients, too
+        _log.exception("A callback failed while its Kafka client was closed")
