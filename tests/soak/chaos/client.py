@@ -10,7 +10,7 @@ from http.client import HTTPException
 from typing import Any
 
 from tests.support.connect import Connect
-from tests.support.worker_group import WorkerGroup
+from tests.support.worker_group import WorkerGroup, is_transient
 
 PATIENCE = 120.0
 """Seconds within which every change must succeed, and everything must run as requested after the last fault."""
@@ -37,7 +37,7 @@ class PatientConnect(Connect):
         deadline = time.monotonic() + PATIENCE
         while True:
             status, answer = self.request(method, path, body)
-            if 200 <= status < 300 or status in also:
+            if 200 <= status < 300 or (status in also and not is_transient(status, answer)):
                 return answer
             if time.monotonic() > deadline:
                 raise AssertionError(f"{method} {path}: not done within {PATIENCE:.0f} s: {status} {answer}")
