@@ -148,7 +148,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     )
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
-    journal = OffsetJournal(logs, _journal(config))
+    journal = OffsetJournal(logs, _journal(config), storage.leader)
     offsets = _offsets(config, configs, worker_offsets)
     groups = Groups(admin_settings(config))
     positions = Positions(admin_settings(config))
