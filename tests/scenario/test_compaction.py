@@ -42,13 +42,15 @@ def test_the_next_connector_gets_nothing_of_a_deleted_one(
     configs.wait_without(b"connector-ours", b"connector-apaches", b"task-ours-0", b"commit-ours")
     assert {b"task-apaches-0", b"commit-apaches"} <= configs.keys()
 
-    connect.worker.restart()
-    written = topics.count(own_broker.bootstrap, topic)
     broken = {**counting, "connector.class": "headrace_test_plugins.BrokenStartConnector"}
     for name in ("ours", "apaches"):
         connect.create(name, broken)
         connect.wait(name, "FAILED", [])
+    written = topics.count(own_broker.bootstrap, topic)
+    connect.worker.restart()
+    for name in ("ours", "apaches"):
         assert connect.ask("GET", f"/connectors/{name}/tasks") == []
+        connect.wait(name, "FAILED", [])
     assert len(connect.ask("GET", "/connectors/living/tasks")) == 1
     connect.wait("living", "PAUSED", ["PAUSED"])
     assert topics.count(own_broker.bootstrap, topic) == written
