@@ -20,6 +20,10 @@ _log = logging.getLogger(__name__)
 _CONNECTOR, _TARGET, _TASK, _COMMIT = "connector-", "target-state-", "task-", "commit-"
 _FENCING, _RESTART, _SESSION_KEY, _LOGGER = "tasks-fencing-", "restart-connector-", "session-key", "logger-cluster-"
 
+_KEEPS_TASKS = "headrace.keeps.tasks"
+"""Field of a connector's record: the task configs before the record are still those of the connector. Compaction may
+remove the connector's earlier records, so that these task configs look like those of a deleted connector."""
+
 LIVE = ("headrace.rate.", "headrace.restart.")
 """Prefixes of keys that take effect while connector and tasks run: a change of them restarts nothing."""
 
@@ -88,11 +92,15 @@ KeepConfig = Callable[[str, Mapping[str, str] | None, Mapping[str, str] | None, 
 class ConfigStore:
     """Reads and writes the config topic. Event loop only; every write is applied before it returns."""
 
-    def __init__(self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None) -> None:
+    def __init__(
+        self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None, mixed: bool = False
+    ) -> None:
         """`leader` writes the records that only the leader of the group may write, so that a former leader cannot write
-        them (KIP-618); without it a leader writes like any other worker."""
-        self._log, self._leader = logs.open(spec, self.apply), leader
+        them (KIP-618); without it a leader writes like any other worker. `mixed`: Apache's workers read the topic,
+        too."""
+        self._log, self._leader, self._mixed = logs.open(spec, self.apply), leader, mixed
         self._entries: dict[str, _Entry] = {}
+        self._task_numbers: dict[str, set[int]] = {}  # of the task configs in the topic, also of deleted connectors
         self._unfenced: set[str] = set()
         self._task_writes: Counter[str] = Counter()  # sets of task configs that are being written, by connector
         self._on_change: Callable[[str], None] = lambda name: None
@@ -149,7 +157,7 @@ class ConfigStore:
             return None
         if entry.snapshot is None:
             target = entry.target or TargetState.STARTED
-            # A deleted connector's task records stay in the topic; a STOPPED one created later has none of them.
+            # While STOPPED a connector has no tasks, even if its last task configs were written at the same time.
             tasks = () if target is TargetState.STOPPED else entry.tasks
             entry.snapshot = StoredConnector(
                 name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created
@@ -171,8 +179,8 @@ class ConfigStore:
         await self._log.read_to_end()
 
     def forget_deleted(self) -> None:
-        """Drop the task configs of deleted connectors, which remain in the topic. Call only after the topic has been
-        read: after compaction, a connector's own record may follow those of its tasks."""
+        """Drop the task configs without a connector from memory. Call only after the topic has been read: after
+        compaction, a connector's own record may follow those of its tasks."""
         for name in [n for n, entry in self._entries.items() if entry.config is None and entry.target is None]:
             del self._entries[name]
 
@@ -182,7 +190,9 @@ class ConfigStore:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
         await self._keep_past(name, config)
         first = self._target_first(name, target)
-        await self._lead([*first, _record(_CONNECTOR + name, {"properties": dict(config)})])
+        before = self.connector(name)
+        keeps = {_KEEPS_TASKS: True} if before is not None and before.tasks else {}
+        await self._lead([*first, _record(_CONNECTOR + name, {"properties": dict(config), **keeps})])
 
     def _target_first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
         if target is not None:
@@ -193,9 +203,15 @@ class ConfigStore:
         return [(_key(_TARGET + name), None)] if orphaned else []
 
     async def remove_connector(self, name: str) -> None:
-        """Delete a connector's configuration and target state."""
+        """Delete a connector's configuration and target state, and its task configs: readers that find them after the
+        deletion has been compacted away would take them for those of the next connector with this name.
+
+        In a mixed group the configs of single tasks remain, without the commit record that would apply them: for each
+        of their tombstones Apache's workers would log an error."""
         await self._keep_past(name, None)
-        await self._lead([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+        tasks = () if self._mixed else sorted(self._task_numbers.get(name, ()))
+        keys = [_CONNECTOR + name, _TARGET + name, _COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+        await self._lead([(_key(key), None) for key in keys])
 
     async def _keep_past(self, name: str, after: Mapping[str, str] | None) -> None:
         if self._keep is not None:
@@ -285,15 +301,22 @@ class ConfigStore:
                 return handle(self, key[len(prefix) :], value)
         raise MalformedRecord(f"unknown key {key!r}")
 
+    def _exists(self, name: str) -> bool:
+        return self.connector(name) is not None
+
     def _entry(self, name: str) -> _Entry:
         return self._entries.setdefault(name, _Entry())
 
     def _take_connector(self, name: str, value: dict[str, Any] | None) -> str:
+        """Task configs that were committed without a connector are those of a deleted one (KAFKA-16838)."""
         entry = self._entry(name)
         if value is None:
             self._entries[name] = _Entry(target=entry.target)
-        else:
-            entry.config = _properties(value)
+            return name
+        config = _properties(value)
+        if entry.config is None and value.get(_KEEPS_TASKS) is not True:
+            entry.tasks, entry.inconsistent = (), False
+        entry.config = config
         return name
 
     def _take_target(self, name: str, value: dict[str, Any] | None) -> str:
@@ -303,11 +326,22 @@ class ConfigStore:
 
     def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
         name, dash, number = rest.rpartition("-")
-        if not dash or not number.isascii() or not number.isdigit() or value is None:
+        if not dash or not number.isascii() or not number.isdigit() or (value is None and self._exists(name)):
             raise MalformedRecord("not a task's config")
-        self._entry(name).uncommitted[int(number)] = _properties(value)
+        numbers = self._task_numbers.setdefault(name, set())
+        if value is not None:
+            self._entry(name).uncommitted[int(number)] = _properties(value)
+            numbers.add(int(number))
+            return
+        numbers.discard(int(number))
+        if not numbers:
+            del self._task_numbers[name]
 
     def _take_commit(self, name: str, value: dict[str, Any] | None) -> str:
+        if value is None and not self._exists(name):
+            entry = self._entry(name)
+            entry.tasks, entry.inconsistent, entry.uncommitted = (), False, {}
+            return name
         count = _integer(value, "tasks")
         entry = self._entry(name)
         configs, entry.uncommitted = entry.uncommitted, {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.port import LogOpener
 from runtime.storage.records import MalformedRecord, json_object, log_skipped
 
@@ -59,14 +60,14 @@ class Documents:
         found: dict[str, Any] = json.loads(b"".join(part for part in parts if part is not None))
         return found
 
-    async def put(self, key: str, document: dict[str, Any]) -> None:
-        """Write a document, replacing its previous version."""
+    async def put(self, key: str, document: dict[str, Any], writer: TransactionalWriter | None = None) -> None:
+        """Write a document, replacing its previous version. With a writer: in one of its transactions."""
         before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
-        await self._log.write_all([*_records(key, document), *before])
+        await self._log.write_all([*_records(key, document), *before], writer)
 
-    async def remove(self, *keys: str) -> None:
-        """Remove documents; documents that do not exist are ignored."""
-        await self._log.write_all([record for key in keys for record in self._tombstones(key)])
+    async def remove(self, *keys: str, writer: TransactionalWriter | None = None) -> None:
+        """Remove documents; documents that do not exist are ignored. With a writer: in one of its transactions."""
+        await self._log.write_all([record for key in keys for record in self._tombstones(key)], writer)
 
     def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
         return [(key.encode(), None), *((piece, None) for piece in _piece_keys(key, self._heads.get(key, {})))]

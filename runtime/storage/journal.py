@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.kafka.log.log import TopicSpec
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.documents import Documents
 from runtime.storage.port import LogOpener
 
@@ -35,6 +36,7 @@ class OffsetAction(StrEnum):
     RESET = "reset"
     CREATE = "create"  # with initial offsets (KIP-995)
     DELETE = "delete"  # the connector with its offsets
+    HALT = "halt"  # the connector is STOPPED until its deletion begins, and continues as before if that does not happen
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class PlannedChange:
     group: str | None = None  # of a sink; None for sources
     config: Mapping[str, str] | None = None  # of the connector, to create or restore it
     initial_state: str | None = None
+    tasks: tuple[Mapping[str, str], ...] = ()  # task configs before the connector was stopped, to restore them
     origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
@@ -79,8 +82,9 @@ class PastChange:
 class OffsetJournal:
     """Planned changes and history. Event loop only; every method that writes raises BrokerUnavailable."""
 
-    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
-        self._documents = Documents(logs, spec)
+    def __init__(self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None) -> None:
+        """`leader` writes as in ConfigStore, so that Kafka refuses the records of a former leader (WriterFenced)."""
+        self._documents, self._leader = Documents(logs, spec), leader
 
     @property
     def documents(self) -> Documents:
@@ -89,19 +93,19 @@ class OffsetJournal:
 
     async def begin(self, intent: PlannedChange) -> None:
         """Write a planned change: from now on it will be finished, even if the worker dies."""
-        await self._documents.put(_INTENT + intent.connector, asdict(intent))
+        await self._documents.put(_INTENT + intent.connector, asdict(intent), self._leader)
 
     async def done(self, intent: PlannedChange) -> None:
         """Move a completed change to the history; repeated calls add it only once."""
         number = self._last(intent.connector) + 1
         past = PastChange(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
         if not any(replace(past, number=known.number) == known for known in self.history(intent.connector)[:1]):
-            await self._documents.put(_history_key(intent.connector, number), asdict(past))
+            await self._documents.put(_history_key(intent.connector, number), asdict(past), self._leader)
         await self.drop(intent)
 
     async def drop(self, intent: PlannedChange) -> None:
         """Remove a planned change that will not be carried out."""
-        await self._documents.remove(_INTENT + intent.connector)
+        await self._documents.remove(_INTENT + intent.connector, writer=self._leader)
 
     def pending(self, connector: str) -> PlannedChange | None:
         """The unfinished change of a connector, if any."""
@@ -134,7 +138,8 @@ def _history_key(connector: str, number: int) -> str:
 
 def _intent(d: Mapping[str, Any]) -> PlannedChange:
     more = {"action": OffsetAction(d["action"]), "origin": ChangeOrigin(**d["origin"])}
-    return PlannedChange(**{**d, **more, "offsets": _entries(d["offsets"]), "before": _entries(d["before"])})
+    entries = {"offsets": _entries(d["offsets"]), "before": _entries(d["before"])}
+    return PlannedChange(**{**d, **more, **entries, "tasks": tuple(d.get("tasks", ()))})
 
 
 def _past(d: Mapping[str, Any]) -> PastChange:

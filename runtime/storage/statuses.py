@@ -78,8 +78,8 @@ class StatusStore:
     # reading
 
     def connectors(self) -> list[str]:
-        """Connectors that have a status, or whose tasks have one."""
-        return list({**self._connectors, **self._tasks})
+        """Connectors that have a status, or topics, or whose tasks have a status."""
+        return list({**self._connectors, **self._tasks, **self._topics})
 
     def connector_status(self, name: str) -> StatusRecord | None:
         """The status of a connector, if any."""

@@ -145,10 +145,12 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     worker_id = url.partition("://")[2]
     logs = storage.logs
     lease = lease_remaining(storage.member)
-    configs = ConfigStore(logs, _topic(config.configs, "config.storage", single=True), storage.leader)
+    configs = ConfigStore(
+        logs, _topic(config.configs, "config.storage", single=True), storage.leader, config.mixed_group
+    )
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
-    journal = OffsetJournal(logs, _journal(config))
+    journal = OffsetJournal(logs, _journal(config), storage.leader)
     offsets = _offsets(config, configs, worker_offsets)
     groups = Groups(admin_settings(config))
     positions = Positions(admin_settings(config))

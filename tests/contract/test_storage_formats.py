@@ -16,7 +16,7 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.broker import KafkaBroker, unique
 from tests.support.stores import MakeStores
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import WorkerProcess, java_worker
 
 CONNECTOR = {
     "connector.class": "FileStreamSource",
@@ -69,6 +69,8 @@ async def test_config_records_in_order(stores: MakeStores) -> None:
         (b"target-state-ptry1", b'{"state":"PAUSED","state.v2":"STOPPED"}'),
         (b"connector-ptry1", None),
         (b"target-state-ptry1", None),
+        (b"commit-ptry1", None),  # not by Apache's worker, which leaves the records of tasks
+        (b"task-ptry1-0", None),
         (b"target-state-ptry1", b'{"state":"PAUSED","state.v2":"STOPPED"}'),
         CONNECTOR_RECORD,
     ]
@@ -145,6 +147,37 @@ async def test_a_java_cluster_is_read_and_written(
     assert shown == {"offsets": [{"partition": {"filename": str(file)}, "offset": {"position": 4}}]}
     await configs.remove_connector(name)
     await logs.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mixed", [True, False])
+async def test_java_reads_what_our_workers_write_and_delete(broker: KafkaBroker, tmp_path: Path, mixed: bool) -> None:
+    """A connector whose config changed after its tasks, and a deleted one. Apache's worker logs an error for each
+    tombstone of a task, so that a worker in a mixed group writes none."""
+    process = java_worker(tmp_path, broker.bootstrap, {})
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    spec = TopicSpec(process.properties["config.storage.topic"], 1, 1, "config.storage", single=True)
+    configs = ConfigStore(logs, spec, mixed=mixed)
+    await logs.start()
+    config = {**CONNECTOR, "file": str(tmp_path / "in.txt"), "topic": broker.create_topic()}
+    for name in ("kept", "gone"):
+        await configs.put_connector(name, {**config, "name": name})
+        await configs.put_tasks(name, [{**TASK, **config, "name": name}])
+    await configs.put_connector("kept", {**config, "name": "kept", "errors.tolerance": "all"}, TargetState.PAUSED)
+    await configs.remove_connector("gone")
+    await logs.close()
+    await asyncio.to_thread(process.start)
+    try:
+        await _shown(process, "kept", "PAUSED", tasks=1)
+        assert await _ask(process, "GET", "/connectors") == (200, ["kept"])
+        again = {**config, "name": "gone"}
+        assert (await _ask(process, "POST", "/connectors", {"config": again, "name": "gone"}))[0] == 201
+        await _shown(process, "gone", "RUNNING", tasks=1)
+        errors = [line for line in process.log.read_text().splitlines() if "ERROR" in line]
+        tombstones = [line for line in errors if "gone-0 because it is unexpectedly null" in line]
+        assert (len(errors), len(tombstones)) == ((0, 0) if mixed else (1, 1)), errors
+    finally:
+        await asyncio.to_thread(process.stop)
 
 
 async def _ask(worker: WorkerProcess, method: str, path: str, body: Any = None) -> tuple[int, Any]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 from tests.support import offset_change_crasher, plugins, rest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
 PLUGINS = str(Path(plugins.__path__[0]))
@@ -151,6 +152,26 @@ def test_deleting_with_offsets(crashing: CrashingWorker, broker: KafkaBroker, st
     assert "c" not in connect.ask("GET", "/connectors")
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []
+
+
+def test_deleting_a_running_connector_with_offsets(
+    crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """The worker dies in the connector's hook: nothing is deleted, and the connector runs again."""
+    connect, asked = Connect(crashing.whole), tmp_path / "asked"
+    hanging = {"connector.class": "headrace_test_plugins.HangingOffsetsConnector", "asked": str(asked)}
+    connect.create("c", {**_counting(broker.create_topic()), **hanging})
+    connect.wait("c", "RUNNING", ["RUNNING"])
+    wait_until(lambda: connect.offsets("c"))
+    with ThreadPoolExecutor() as pool:
+        deletion = pool.submit(connect.request, "DELETE", "/connectors/c?offsets=true")
+        wait_until(asked.exists)
+        assert connect.states("c") == ("STOPPED", [])
+        crashing.whole.kill()
+        assert isinstance(deletion.exception(), OSError)
+    connect = _restarted(crashing)
+    connect.wait("c", "RUNNING", ["RUNNING"])
+    assert connect.offsets("c") != []
 
 
 @_steps(2, soak=(1, 3))

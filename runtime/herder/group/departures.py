@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from runtime.kafka.errors import KafkaProblem
 from runtime.storage.documents import Documents
@@ -17,25 +18,45 @@ _log = logging.getLogger(__name__)
 _KEY = "departures"
 
 
-class Departures:
-    """Read by every worker, written by the leader. Event loop only."""
+@dataclass(frozen=True, slots=True)
+class _Departure:
+    at: float  # time.time() of the leader that noticed it
+    read: float  # time.monotonic() of this worker when it read the record
 
-    def __init__(self, documents: Documents) -> None:
-        self._documents = documents
+
+class Departures:
+    """Read by every worker, written by the leader. Event loop only.
+
+    The clock of the leader that noticed a departure may differ from this worker's: a departure is never later than the
+    moment at which this worker read of it, so that no clock prolongs the delay."""
+
+    def __init__(self, documents: Documents, clock: Callable[[], float] = time.time) -> None:
+        self._documents, self._clock = documents, clock
         self._noting = asyncio.Lock()
+        self._absent: dict[str, _Departure] = {}
+        documents.follow(_KEY, self._read)
+
+    def _read(self, key: str, exists: bool) -> None:
+        now, before = time.monotonic(), self._absent
+        self._absent = {w: _Departure(at, now) for w, at in self._recorded().items()}
+        self._absent |= {w: d for w, d in before.items() if w in self._absent and self._absent[w].at == d.at}
+
+    def _recorded(self) -> dict[str, float]:
+        found = self._documents.get(_KEY) or {}
+        return {worker: float(at) for worker, at in found.items()}
 
     def times(self) -> Mapping[str, float]:
         """The time (time.time()) at which each absent worker left, by worker id."""
-        found = self._documents.get(_KEY) or {}
-        return {worker: float(at) for worker, at in found.items()}
+        now, elapsed = self._clock(), time.monotonic()
+        return {worker: min(d.at, now - (elapsed - d.read)) for worker, d in self._absent.items()}
 
     async def note(self, known: Collection[str], present: Collection[str], delay: float) -> None:
         """Record the workers that have left since the last rebalance, and remove those that have returned or for which
         no unit waits any longer. `delay` is in seconds."""
-        now = time.time()
+        now = self._clock()
         async with self._noting:  # in the order of the rebalances
-            before = self.times()
-            after = {worker: at for worker, at in before.items() if worker not in present and at + delay > now}
+            before, times = self._recorded(), self.times()
+            after = {w: at for w, at in before.items() if w not in present and times[w] + delay > now}
             after |= {worker: now for worker in known if worker not in present and worker not in before}
             if after != before:
                 try:

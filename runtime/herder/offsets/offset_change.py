@@ -5,13 +5,20 @@
                                    └ Kafka is unavailable, or the worker dies: finish once possible; 409 until then
 
 Every step may be repeated, so finishing a change repeats all of its steps.
+
+A deletion stops the connector before it is planned, since the connector's hook may refuse it:
+
+    journal HALT ─ stop the connector ─ wait for its tasks ─ hook ─ journal DELETE, which replaces HALT ─ …
+                                            └ refused, or the worker dies: the connector continues, HALT is removed
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
 
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.errors import Conflict
@@ -63,6 +70,26 @@ class OffsetChanges:
         except BrokerUnavailable:
             self.finish_later()
             raise
+
+    @asynccontextmanager
+    async def halted(self, intent: PlannedChange) -> AsyncIterator[None]:
+        """While the block runs, the connector is STOPPED. It continues as before unless the block has begun its
+        deletion, also if this worker dies. The caller holds the connector's lock."""
+        if intent.initial_state == TargetState.STOPPED:
+            yield
+            return
+        try:
+            await self._begin(intent)
+            await self._configs.put_tasks(intent.connector, [])
+            await self._configs.put_target_state(intent.connector, TargetState.STOPPED)
+            yield
+        except Exception:
+            if self._is_pending(intent):
+                await self._resume(intent)
+            raise
+        finally:
+            if self._is_pending(intent):  # cancelled, or Kafka is unavailable
+                self.finish_later()
 
     def check_no_pending_change(self, name: str) -> None:
         """Raises Conflict while a change of this connector's offsets is unfinished."""
@@ -133,6 +160,10 @@ class OffsetChanges:
     def _interrupted(self, name: str) -> PlannedChange | None:
         return self._unconfirmed.get(name) or self._journal.pending(name)
 
+    def _is_pending(self, intent: PlannedChange) -> bool:
+        pending = self._interrupted(intent.connector)
+        return pending is not None and pending.id == intent.id
+
     async def _begin(self, intent: PlannedChange) -> None:
         """An unconfirmed write may reach the journal hours later. It is repeated until confirmed, so that a change
         never appears in the journal after newer changes."""
@@ -144,7 +175,9 @@ class OffsetChanges:
         self._unconfirmed.pop(intent.connector, None)
 
     async def _take_steps(self, intent: PlannedChange) -> None:
-        with self._offsets.configured(intent.connector, intent.config):
+        name = intent.connector
+        confirm = partial(self._journal.begin, intent)
+        with self._offsets.configured(name, intent.config), self._offsets.confirmed(name, confirm):
             await self._take_each_step(intent)
 
     async def _take_each_step(self, intent: PlannedChange) -> None:
@@ -159,7 +192,13 @@ class OffsetChanges:
                 await self._roll_back(intent)
                 await self._journal.drop(intent)
                 raise StepRefused(name, e) from None
-        await self._journal.done(intent)
+        await self._end(intent)
+
+    async def _end(self, intent: PlannedChange) -> None:
+        if intent.action is OffsetAction.HALT:
+            await self._journal.drop(intent)
+        else:
+            await self._journal.done(intent)
 
     def _steps(self, intent: PlannedChange) -> list[_Step]:
         wipe: _Step = ("wipe existing offsets", self._wipe)
@@ -173,6 +212,8 @@ class OffsetChanges:
                 return [wipe, write, ("write connector config", self._create)]
             case OffsetAction.DELETE:
                 return [("remove connector", self._remove), wipe]
+            case OffsetAction.HALT:
+                return [("restore tasks and state", self._restore)]
 
     async def _wipe(self, intent: PlannedChange) -> None:
         await self._offsets.wipe(intent.connector, intent.group)
@@ -193,11 +234,24 @@ class OffsetChanges:
         if (reason := await self._settling.unsettled(intent.connector)) is not None:
             raise BrokerUnavailable(reason)
 
+    async def _restore(self, intent: PlannedChange) -> None:
+        """Write the tasks and the target state that the connector had before it was stopped. Tasks are written before
+        the state, so that a connector with tasks needs neither."""
+        stored = self._configs.connector(intent.connector)
+        if stored is None or stored.tasks or intent.initial_state is None:
+            return
+        if (target := TargetState(intent.initial_state)) is not TargetState.STOPPED:
+            await self._configs.put_tasks(intent.connector, intent.tasks)
+            await self._configs.put_target_state(intent.connector, target)
+
     async def _roll_back(self, intent: PlannedChange) -> None:
         """Restore the previous offsets, or remove all offsets of a connector that was not created (KIP-995)."""
         exists = self._configs.connector(intent.connector) is not None
-        if intent.action is OffsetAction.DELETE and not exists:
+        if intent.action is OffsetAction.HALT:
+            return
+        if intent.action is OffsetAction.DELETE:
             await self._create(intent)
+            await self._restore(intent)
         try:
             if intent.action is not OffsetAction.CREATE:
                 await self._offsets.set(intent.connector, intent.group, [*_removals(intent), *intent.before])

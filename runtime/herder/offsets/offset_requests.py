@@ -96,7 +96,9 @@ class OffsetRequests:
             with self._offsets.configured(name, checked):
                 before = tuple(await self._offsets.read(name, group))
             state = initial.value if initial else None
-            intent = PlannedChange(name, OffsetAction.CREATE, tuple(offsets), before, group, checked, state, origin)
+            intent = PlannedChange(
+                name, OffsetAction.CREATE, tuple(offsets), before, group, checked, state, origin=origin
+            )
             try:
                 await self._changes.carry_out(intent)
             except StepRefused as e:
@@ -110,16 +112,12 @@ class OffsetRequests:
         async with self._herder.exclusive(name):
             stored = self._herder.stored(name)
             group = await self.group(name, stored.config)
-            await self._halt(stored)
-            try:
+            async with self._changes.halted(_planned(stored, group, OffsetAction.HALT, origin)):
+                await self._settled(name)
                 await self._fence(name, group)
                 removed = [(partition, None) for partition, _ in await self._offsets.read(name, group)]
                 definite = await self._ask(stored.config, group, removed)
                 await self._change(stored, group, OffsetAction.DELETE, removed, origin)
-            except HerderError:
-                if self._configs.connector(name) is not None:
-                    await self._restore(stored)
-                raise
             return {"message": f"The connector {name} has been deleted. {_verdict(definite, 'reset')['message']}"}
 
     async def _stopped(self, name: str) -> StoredConnector:
@@ -142,22 +140,6 @@ class OffsetRequests:
             await self._fence_tasks(name)
         except BrokerUnavailable as e:
             raise Unavailable(f"{e}; no offsets were changed, try again") from None
-
-    async def _halt(self, stored: StoredConnector) -> None:
-        if stored.target is not TargetState.STOPPED:
-            await self._configs.put_tasks(stored.name, [])
-            await self._configs.put_target_state(stored.name, TargetState.STOPPED)
-        try:
-            await self._settled(stored.name)
-        except Unavailable:
-            await self._restore(stored)
-            raise
-
-    async def _restore(self, stored: StoredConnector) -> None:
-        """Write the tasks and target state that the connector had before it was stopped."""
-        if stored.target is not TargetState.STOPPED:
-            await self._configs.put_tasks(stored.name, stored.tasks)
-            await self._configs.put_target_state(stored.name, stored.target)
 
     async def _checked(self, name: str, group: str | None, offsets: Sequence[OffsetEntry]) -> list[OffsetEntry]:
         """The offsets in the shape in which they are stored; BadRequest if they are invalid. If a partition occurs
@@ -189,8 +171,7 @@ class OffsetRequests:
         origin: ChangeOrigin,
     ) -> None:
         before = tuple(await self._offsets.read(stored.name, group))
-        config, state = stored.config, stored.target.value
-        intent = PlannedChange(stored.name, action, tuple(offsets), before, group, config, state, origin)
+        intent = _planned(stored, group, action, origin, tuple(offsets), before)
         try:
             await self._changes.carry_out(intent)
         except StepRefused as e:
@@ -213,6 +194,14 @@ class OffsetRequests:
         """The configuration of a connector with variables resolved; never to be shown to clients."""
         with _unresolved(name):
             return await self._host.resolve_stored(name, self._herder.stored(name).config)
+
+
+def _planned(
+    stored: StoredConnector, group: str | None, action: OffsetAction, origin: ChangeOrigin,
+    offsets: tuple[OffsetEntry, ...] = (), before: tuple[OffsetEntry, ...] = (),
+) -> PlannedChange:  # fmt: skip
+    config, state = stored.config, stored.target.value
+    return PlannedChange(stored.name, action, offsets, before, group, config, state, stored.tasks, origin)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -30,6 +30,7 @@ class StoredOffsets:
         """`transactions` for offsets of sources; without them offsets are not written in transactions."""
         self._store, self._groups, self._transactions = store, groups, transactions
         self._configs: dict[str, Mapping[str, str] | None] = {}
+        self._confirm: dict[str, Callable[[], Awaitable[None]]] = {}
 
     @contextmanager
     def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
@@ -43,6 +44,18 @@ class StoredOffsets:
             self._configs[name] = before
             if before is None:
                 del self._configs[name]
+
+    @contextmanager
+    def confirmed(self, name: str, confirm: Callable[[], Awaitable[None]]) -> Iterator[None]:
+        """While the block runs, await `confirm` after a transactional writer has been started and before it writes.
+
+        `confirm` raises WriterFenced if another worker leads. Workers that take over the leadership later start a
+        writer with the same transactional id before they allow other changes, which ends this one."""
+        self._confirm[name] = confirm
+        try:
+            yield
+        finally:
+            del self._confirm[name]
 
     async def read(self, name: str, group: str | None) -> list[OffsetEntry]:
         """All offsets of a connector."""
@@ -65,6 +78,8 @@ class StoredOffsets:
         """Set the offsets of these partitions; None removes an offset. If a partition occurs twice, the last wins."""
         if group is None:
             async with self._transaction(name) as writer:  # before reading: it ends an open transaction
+                if writer is not None and name in self._confirm:
+                    await self._confirm[name]()
                 await self._store.read_to_end(name)
                 await self._store.alter(name, list(offsets), writer)
             return

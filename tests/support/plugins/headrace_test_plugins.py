@@ -96,6 +96,20 @@ class PickyOffsetsConnector(CountingConnector):
         return True
 
 
+class HangingOffsetsConnector(CountingConnector):
+    """A source whose first alter_offsets() creates the file `asked` and does not return."""
+
+    config_def = ConfigDef(*CountingConnector.config_def, ConfigKey("asked", ConfigType.STRING, doc="A file."))
+
+    def alter_offsets(
+        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
+    ) -> bool:
+        if not Path(config["asked"]).exists():
+            Path(config["asked"]).touch()
+            time.sleep(600)
+        return True
+
+
 class BrokenStartConnector(CountingConnector):
     """A connector that raises in start()."""
 

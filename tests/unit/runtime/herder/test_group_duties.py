@@ -7,7 +7,7 @@ import asyncio
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.group_duties import GroupDuties
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.model.states import State
+from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord
 from tests.support.herder_rig import HerderRig
 
@@ -43,6 +43,14 @@ async def test_a_leader_removes_the_statuses_of_deleted_connectors() -> None:
     rig = Rig()
     await rig.take_over(deposed=False)
     assert rig.herder.state("new") is None
+
+
+async def test_a_leader_removes_the_topics_of_deleted_connectors() -> None:
+    """A task that was frozen during the deletion has reported them afterwards."""
+    rig = Rig()
+    rig.herder.statuses.put_topic(TaskId("gone", 0), "t")
+    await rig.take_over(deposed=False)
+    assert rig.herder.statuses.topics("gone") == []
 
 
 async def test_a_deposed_leader_removes_no_statuses() -> None:

@@ -127,8 +127,8 @@ async def test_offsets_in_a_topic_that_cannot_be_resolved_are_refused_with_400(r
 
 
 async def test_a_variable_that_is_refused_fails_the_tasks_once(rig: Rig) -> None:
-    await rig.configs.put_tasks("a", [{"task.class": "T"}, {"task.class": "T"}])
     await rig.create("a", offsets_storage_topic="${env:a:b}")
+    await rig.configs.put_tasks("a", [{"task.class": "T"}, {"task.class": "T"}])
     await rig.until(lambda: rig.tasks("a") == dict.fromkeys(range(2), State.FAILED))
     assert rig.state("a") is State.FAILED
     assert await rig.connectors.settled("a")

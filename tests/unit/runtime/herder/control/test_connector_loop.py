@@ -110,8 +110,8 @@ async def test_stored_tasks_run_while_their_connector_starts(rig: HerderRig) -> 
         await asyncio.Event().wait()
 
     rig.plugins.on_start = never
-    await rig.configs.put_tasks("a", [{"task.class": "T"}])
     await rig.create("a")
+    await rig.configs.put_tasks("a", [{"task.class": "T"}])
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
 
 

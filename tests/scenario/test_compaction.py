@@ -1,0 +1,56 @@
+"""A connector with the name of a deleted one, after the broker has compacted the deletion away (KAFKA-16838)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import plugins, topics
+from tests.support.broker import EmbeddedBroker, unique
+from tests.support.compaction import CompactedTopic
+from tests.support.connect import STRINGS, Connect
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+
+@pytest.mark.parametrize("exactly_once", ["disabled", pytest.param("enabled", marks=pytest.mark.soak)])
+def test_the_next_connector_gets_nothing_of_a_deleted_one(
+    worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, exactly_once: str
+) -> None:
+    """Neither from a deletion by this worker, nor from one by Apache's, which leaves the task configs in the topic. A
+    connector whose own record is compacted away from before its tasks keeps them."""
+    configs, topic = CompactedTopic(own_broker, unique("configs")), own_broker.create_topic()
+    properties = {
+        "plugin.path": str(Path(plugins.__path__[0])),
+        "config.storage.topic": configs.name,
+        "exactly.once.source.support": exactly_once,
+        "headrace.slots": "1",
+    }
+    connect = Connect(worker(properties, bootstrap=own_broker.bootstrap))
+    counting = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS}
+    for name in ("ours", "apaches", "living"):
+        connect.create(name, counting)
+        connect.wait(name, "RUNNING", ["RUNNING"])
+    connect.ask("PUT", "/connectors/living/pause")
+    connect.wait("living", "PAUSED", ["PAUSED"])
+    connect.ask("PUT", "/connectors/living/config", {**counting, "headrace.rate.records": "1000"})
+    connect.ask("DELETE", "/connectors/ours")
+    configs.write((b"connector-apaches", None), (b"target-state-apaches", None))
+    wait_until(lambda: connect.ask("GET", "/connectors") == ["living"])
+    configs.wait_without(b"connector-ours", b"connector-apaches", b"task-ours-0", b"commit-ours")
+    assert {b"task-apaches-0", b"commit-apaches"} <= configs.keys()
+
+    broken = {**counting, "connector.class": "headrace_test_plugins.BrokenStartConnector"}
+    for name in ("ours", "apaches"):
+        connect.create(name, broken)
+        connect.wait(name, "FAILED", [])
+    written = topics.count(own_broker.bootstrap, topic)
+    connect.worker.restart()
+    for name in ("ours", "apaches"):
+        assert connect.ask("GET", f"/connectors/{name}/tasks") == []
+        connect.wait(name, "FAILED", [])
+    assert len(connect.ask("GET", "/connectors/living/tasks")) == 1
+    connect.wait("living", "PAUSED", ["PAUSED"])
+    assert topics.count(own_broker.bootstrap, topic) == written

@@ -1,0 +1,142 @@
+"""Workers that read the config topic after compaction see what workers saw that have read every record."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from runtime.kafka.log.log import LogRecord
+from runtime.model.states import TargetState
+from runtime.storage.configs import ConfigStore
+from tests.support.memory_logs import Record, TestLogs, topic
+
+CONFIG = {"name": "c"}
+
+
+class Topic:
+    """A config topic with one live reader, which also writes."""
+
+    def __init__(self, mixed: bool = False) -> None:
+        logs = TestLogs()
+        self.live = ConfigStore(logs, topic("c"), mixed=mixed)
+        self.log = logs.by_topic["c"]
+
+    async def raw(self, *records: Record) -> None:
+        """Writes records as Apache's worker does."""
+        await self.log.write_all(records)
+
+    async def apache_deletes(self, name: str) -> None:
+        await self.raw((b"connector-" + name.encode(), None), (b"target-state-" + name.encode(), None))
+
+    def late(self, compacted: int | None = None, tombstones: bool = False) -> ConfigStore:
+        """A worker that reads the topic after compaction of the first `compacted` records (None: all), with or without
+        `tombstones` that are to be removed later."""
+        head = self.log.written[:compacted]
+        last = {key: at for at, (key, _) in enumerate(head)}
+        kept = [r for at, r in enumerate(head) if last[r[0]] == at and (tombstones or r[1] is not None)]
+        return read([*kept, *self.log.written[len(head) :]])
+
+
+def read(records: Sequence[Record]) -> ConfigStore:
+    store = ConfigStore(TestLogs(), topic("c"))
+    store.apply([LogRecord(key, value, 0, offset, 1) for offset, (key, value) in enumerate(records)])
+    return store
+
+
+def tasks(store: ConfigStore, name: str = "c") -> tuple[dict[str, str], ...]:
+    stored = store.connector(name)
+    assert stored is not None
+    return stored.tasks
+
+
+@pytest.mark.parametrize("tombstones", [False, True])
+async def test_a_connector_of_the_same_name_does_not_get_the_tasks_that_apaches_worker_left(tombstones: bool) -> None:
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    await one.live.put_tasks("c", [{"n": "0"}, {"n": "1"}])
+    await one.apache_deletes("c")
+    assert one.late(tombstones=tombstones).connector("c") is None
+    await one.live.put_connector("c", CONFIG)
+    assert tasks(one.late(tombstones=tombstones)) == tasks(one.live) == ()
+
+
+async def test_task_configs_that_arrive_after_the_deletion_are_dropped() -> None:
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    await one.live.remove_connector("c")
+    await one.live.put_tasks("c", [{"n": "0"}])  # on their way when the connector was deleted
+    await one.live.put_connector("c", CONFIG)
+    assert tasks(one.late()) == tasks(one.live) == ()
+
+
+async def test_a_deletion_leaves_no_task_configs() -> None:
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    for count in (3, 1):
+        await one.live.put_tasks("c", [{"n": str(n)} for n in range(count)])
+    await one.live.remove_connector("c")
+    last = dict(one.log.written)
+    assert {key for key in last if key.startswith((b"task-", b"commit-"))} == {
+        b"task-c-0", b"task-c-1", b"task-c-2", b"commit-c"
+    }  # fmt: skip
+    assert set(last.values()) == {None}
+
+
+async def test_in_a_mixed_group_the_records_of_tasks_remain() -> None:
+    """Apache's worker ignores a commit record without a connector, but logs an error for a task config without a
+    value."""
+    one = Topic(mixed=True)
+    await one.live.put_connector("c", CONFIG)
+    await one.live.put_tasks("c", [{"n": "0"}])
+    await one.live.remove_connector("c")
+    last = dict(one.log.written)
+    assert last[b"task-c-0"] is not None
+    assert last[b"commit-c"] is None
+
+
+@pytest.mark.parametrize("config", [CONFIG, {**CONFIG, "headrace.rate.records": "5"}, {**CONFIG, "new": "value"}])
+async def test_a_new_config_does_not_cost_the_tasks(config: dict[str, str]) -> None:
+    """Compaction removes the connector's record from before its tasks."""
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    await one.live.put_tasks("c", [{"n": "0"}, {"n": "1"}])
+    await one.live.put_connector("c", config)
+    assert tasks(one.late()) == tasks(one.live) == ({"n": "0"}, {"n": "1"})
+
+
+@pytest.mark.parametrize("seed", range(100))
+async def test_late_readers_agree_with_live_readers(seed: int) -> None:
+    chance, one = random.Random(seed), Topic(mixed=seed % 3 == 0)
+    for step in range(40):
+        await _change(one, chance, step)
+    for compacted in (None, *(chance.randrange(len(one.log.written)) for _ in range(5))):
+        late = one.late(compacted, tombstones=chance.random() < 0.5)
+        assert _seen(late) == _seen(one.live), f"after compaction of {compacted} records of {one.log.written}"
+
+
+async def _change(one: Topic, chance: random.Random, step: int) -> None:
+    name = chance.choice("ab")
+    stored = one.live.connector(name)
+    match chance.randrange(6):
+        case 0 | 1 if stored is None:
+            await one.live.put_connector(name, {"name": name}, chance.choice([None, *TargetState]))
+        case 0 if stored is not None:
+            await one.live.put_connector(name, {**stored.config, "step": str(step // 20)})
+        case 1 | 2 if stored is None or stored.target is not TargetState.STOPPED:
+            await one.live.put_tasks(name, [{"at": f"{step}-{n}"} for n in range(chance.randrange(4))])
+        case 3 if stored is not None:
+            target = chance.choice(list(TargetState))
+            if target is TargetState.STOPPED:
+                await one.live.put_tasks(name, [])
+            await one.live.put_target_state(name, target)
+        case 4 if stored is not None:
+            await one.live.remove_connector(name)
+        case 5 if stored is not None:
+            await one.apache_deletes(name)
+
+
+def _seen(store: ConfigStore) -> dict[str, object]:
+    found = {name: store.connector(name) for name in store.names()}
+    return {name: (s.config, s.target, s.tasks, s.inconsistent) for name, s in found.items() if s is not None}
