@@ -129,6 +129,7 @@ class OfflineCluster:
     ) -> None:
         from confluent_kafka import KafkaException
 
+        failure: Any = None
         try:
             producer.init_transactions(_TIMEOUT)
             producer.begin_transaction()
@@ -140,11 +141,13 @@ class OfflineCluster:
                 self._commit_in(producer, group, offsets)
             producer.commit_transaction(_TIMEOUT)
         except KafkaException as e:
-            self._abort(producer)
-            raise ToolError(f"nothing was imported: {e.args[0].str()}") from None
+            failure = e.args[0]
         except BaseException:  # Ctrl-C: otherwise the offsets are locked until the transaction times out
             self._abort(producer)
             raise
+        if failure is not None:  # not in the except block, see _abort()
+            self._abort(producer)
+            raise ToolError(f"nothing was imported: {failure.str()}")
 
     def remove(self, group: str, partitions: Sequence[TopicPartition]) -> None:
         """Removes committed offsets of a group; safe to repeat."""
@@ -184,7 +187,8 @@ class OfflineCluster:
 
         try:
             producer.abort_transaction(_TIMEOUT)
-        except KafkaException:
+        except KafkaException as e:
+            e.__traceback__ = None  # the client leaks this error; its traceback and its context would keep the producer
             producer.purge()  # the coordinator aborts the transaction when it times out
 
     def _ask(self, request: Callable[[Any], Any], group: str = "") -> Any:

@@ -290,6 +290,8 @@ def _run_task(spec: Any) -> None:
     stop.start()
     runner.run()
     stop.cancel()
+    for producer in host.producers._producers.values():  # shared ones, which a slot keeps until its end
+        open_clients.close_later(producer.client)
     if host.trace:
         raise BrokerUnavailable(host.trace.splitlines()[0])
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_REFUSAL_WAIT = 0.5  # seconds
 _DELAYED_SHARE = 0.5  # of transaction.timeout.ms for which the rate limit may keep a transaction open
 
 
@@ -299,10 +300,18 @@ class ExactlyOnceDelivery:
         try:
             committed = outcome()
         except TaskLostError:
-            self._check_acks()
+            self._await_refusal()
             raise
         if committed:
             self._committed()
+
+    def _await_refusal(self) -> None:
+        """Raises the error of a refused record. The commit may fail a moment before the record is reported."""
+        until = time.monotonic() + _REFUSAL_WAIT
+        self._check_acks()
+        while self._acks.pending and time.monotonic() < until:
+            self._producer.poll(REPORTS)
+            self._check_acks()
 
     def _committed(self) -> None:
         self._acks.take()
