@@ -26,7 +26,7 @@ from runtime.connectors.files.formats import FileFormat, compression_of
 from runtime.connectors.files.source.cursor import BlockSpan
 from runtime.connectors.files.source.fingerprint import Fingerprint
 from runtime.connectors.files.source.opened_file import OpenedFile, UnreadableError
-from runtime.connectors.files.source.text_blocks import CsvRows, LineRows, text_blocks
+from runtime.connectors.files.source.text_blocks import CsvEnds, LineEnds, text_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class ReadSettings:
     columns: tuple[str, ...] = ()
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """Rows from number `first`, and the block of the file to which they belong."""
 
     values: ValueBatch
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
     span: BlockSpan
 
 
-def read_rows(opened: OpenedFile, kind: FileFormat, settings: ReadSettings) -> Iterator[Rows]:
+def read_rows(opened: OpenedFile, kind: FileFormat, settings: ReadSettings) -> Iterator[FileRows]:
     """The complete rows of a file that have not been read. Raises FileError, with the file's name."""
     try:
         yield from _READERS[kind](opened, settings)
@@ -66,15 +66,15 @@ _WHOLE = (FileFormat.PARQUET, FileFormat.AVRO)
 
 def _parts(
     opened: OpenedFile, settings: ReadSettings, span: BlockSpan, values: Callable[[int, int], ValueBatch]
-) -> Iterator[Rows]:
+) -> Iterator[FileRows]:
     """The rows of a block that have not been read. `values` gets the numbers, within the block, of a row and of the row
     after the last."""
     count = span.end_row - span.first_row
     for first in range(max(opened.cursor.row - span.first_row, 0), count, settings.rows):
-        yield Rows(values(first, min(first + settings.rows, count)), span.first_row + first, span)
+        yield FileRows(values(first, min(first + settings.rows, count)), span.first_row + first, span)
 
 
-def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     from pyarrow import parquet
 
     cursor = opened.cursor
@@ -101,19 +101,19 @@ def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
 
 def _of_group(
     file: Any, number: int, span: BlockSpan, opened: OpenedFile, settings: ReadSettings, to_values: ArrowValues
-) -> Iterator[Rows]:
+) -> Iterator[FileRows]:
     row = span.first_row
     for batch in file.iter_batches(settings.rows, row_groups=[number], use_threads=False):
         skipped = min(max(opened.cursor.row - row, 0), len(batch))
         row += skipped
         if skipped < len(batch):
-            yield Rows(to_values(batch.slice(skipped)), row, span)
+            yield FileRows(to_values(batch.slice(skipped)), row, span)
         row += len(batch) - skipped
 
 
-def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     row = opened.resume[1]
-    for block in text_blocks(opened, LineRows()):
+    for block in text_blocks(opened, LineEnds()):
         lines = [line for line in block.text.split(b"\n") if line.strip()]
         yield from _parts(opened, settings, block.span(row, len(lines)), _documents(lines, row))
         row += len(lines)
@@ -132,9 +132,9 @@ def _document(line: bytes, row: int) -> Any:
         raise DataError(f"row {row} is not valid JSON: {error}") from None
 
 
-def _csv(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+def _csv(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     delimiter = "\t" if opened.path.partition(".tsv")[1] else settings.delimiter
-    rows, row = CsvRows(delimiter), opened.resume[1]
+    rows, row = CsvEnds(delimiter), opened.resume[1]
     first, complete = rows.first(opened) if settings.header or not settings.columns else (b"", True)
     names = settings.columns or _csv_names(first, settings.header, delimiter)
     if not names or not (complete or opened.is_settled()):
@@ -174,7 +174,7 @@ def _slices(batch: Any, to_values: ArrowValues) -> Callable[[int, int], ValueBat
     return lambda first, end: to_values(batch.slice(first, end - first))
 
 
-def _avro(opened: OpenedFile, settings: ReadSettings) -> Iterator[Rows]:
+def _avro(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     import fastavro
 
     from runtime.converters.avro.read import connect_schema as connect_of_avro
@@ -243,7 +243,7 @@ def _without_uuids(value: Any) -> Any:
     return [_without_uuids(item) for item in value] if isinstance(value, list) else value
 
 
-_READERS: Mapping[FileFormat, Callable[[OpenedFile, ReadSettings], Iterator[Rows]]] = {
+_READERS: Mapping[FileFormat, Callable[[OpenedFile, ReadSettings], Iterator[FileRows]]] = {
     FileFormat.PARQUET: _parquet,
     FileFormat.JSON: _json,
     FileFormat.CSV: _csv,

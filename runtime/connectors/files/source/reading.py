@@ -10,7 +10,7 @@ from runtime.connectors.files.folder_store import FolderStore, ListedFile
 from runtime.connectors.files.formats import format_of
 from runtime.connectors.files.source.cursor import PATH, FileCursor
 from runtime.connectors.files.source.definition import FilesSourceSettings
-from runtime.connectors.files.source.file_readers import ReadSettings, Rows, read_rows
+from runtime.connectors.files.source.file_readers import FileRows, ReadSettings, read_rows
 from runtime.connectors.files.source.opened_file import OpenedFile
 
 
@@ -37,7 +37,7 @@ class FileReading:
         if isinstance(self._rows, Generator):
             self._rows.close()
 
-    def _batch(self, rows: Rows) -> SourceBatch:
+    def _batch(self, rows: FileRows) -> SourceBatch:
         file = self.file
 
         def offset_of(number: int) -> Mapping[str, Any]:

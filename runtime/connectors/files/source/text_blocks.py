@@ -37,15 +37,15 @@ class TextBlock(NamedTuple):
         return BlockSpan(row, self.start, row + count, self.end, self.check, self.last)
 
 
-class LineRows:
-    """A row is a line."""
+class LineEnds:
+    """Finds the ends of rows, each of which is a line."""
 
     def end(self, text: bytes) -> int:
         """The number of bytes of a text, which starts with a row, that belong to complete rows."""
         return text.rfind(b"\n") + 1
 
 
-class CsvRows(LineRows):
+class CsvEnds(LineEnds):
     """A row of CSV may contain line breaks in quotes. As pyarrow does, takes a quote for one that opens a field only at
     the start of the field."""
 
@@ -72,7 +72,7 @@ class CsvRows(LineRows):
         return text, False
 
 
-def text_blocks(opened: OpenedFile, rows: LineRows, skip: int = 0) -> Iterator[TextBlock]:
+def text_blocks(opened: OpenedFile, rows: LineEnds, skip: int = 0) -> Iterator[TextBlock]:
     """The blocks after the bytes that have been read, and after the `skip` bytes of a header. A last row without a line
     break follows only if the file is finished."""
     with ExitStack() as closing:
@@ -82,7 +82,7 @@ def text_blocks(opened: OpenedFile, rows: LineRows, skip: int = 0) -> Iterator[T
             yield from _plain(opened, rows, skip, closing)
 
 
-def _plain(opened: OpenedFile, rows: LineRows, skip: int, closing: ExitStack) -> Iterator[TextBlock]:
+def _plain(opened: OpenedFile, rows: LineEnds, skip: int, closing: ExitStack) -> Iterator[TextBlock]:
     file = closing.enter_context(opened.open())
     read = opened.verified(file)
     if read.ends_within_line and file.read_at(1, read.position) not in (b"", b"\r", b"\n"):
@@ -95,7 +95,7 @@ def _plain(opened: OpenedFile, rows: LineRows, skip: int, closing: ExitStack) ->
         yield TextBlock(text, start, resumed.position, resumed.check, last)
 
 
-def _compressed(opened: OpenedFile, rows: LineRows, skip: int, closing: ExitStack) -> Iterator[TextBlock]:
+def _compressed(opened: OpenedFile, rows: LineEnds, skip: int, closing: ExitStack) -> Iterator[TextBlock]:
     """Reads from the start: positions are those of compressed bytes. The last byte is held back until everything has
     been read, so that a position at the end of the file means that nothing is left."""
     with opened.open() as file:
@@ -115,7 +115,7 @@ def _compressed(opened: OpenedFile, rows: LineRows, skip: int, closing: ExitStac
         yield TextBlock(text, start, read.position, read.check, last)
 
 
-def _cut(stream: Any, rows: LineRows, settled: Callable[[], bool]) -> Iterator[tuple[bytes, bool, bool]]:
+def _cut(stream: Any, rows: LineEnds, settled: Callable[[], bool]) -> Iterator[tuple[bytes, bool, bool]]:
     """Complete rows, whether nothing follows them, and whether they are a last row without a line break."""
     rest, data = b"", stream.read(_CHUNK)
     while data:
