@@ -78,10 +78,10 @@ def test_bidirectional_characters_of_a_server_are_escaped() -> None:
 
 @pytest.mark.parametrize("char", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u3164", "\U000e0041"])
 def test_names_that_differ_in_an_invisible_character_are_shown_differently(char: str) -> None:
-    shown = draw(Table(("NAME",), [(f"a{char}b",)]), wide=False)
+    shown = draw(Table(("NAME",), ((f"a{char}b",),)), wide=False)
     assert char not in shown and f"{ord(char):x}" in shown
 
 
 def test_a_long_cell_is_cut_with_an_ellipsis() -> None:
-    line = draw(Table(("NAME", "STATE"), [("n" * 10**7, "RUNNING")]), wide=False).splitlines()[1]
+    line = draw(Table(("NAME", "STATE"), (("n" * 10**7, "RUNNING"),)), wide=False).splitlines()[1]
     assert line == "n" * 999 + "…  RUNNING"
