@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tui.formatting import joined_lines, one_line
+from tui.formatting import MESSAGE_LENGTH, cut, joined_lines, one_line
 
 DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PENDING = range(9)
 INTERRUPTED = 130
@@ -111,7 +111,7 @@ class MalformedAnswer(ServerError):
 def error_line(error: Exception) -> str:
     """The error on one line. An exception that is not a HeadraceError is reported as an internal error."""
     text = str(error) if isinstance(error, HeadraceError) else f"internal error: {error!r}"
-    return one_line(joined_lines(text))
+    return cut(one_line(joined_lines(text)), MESSAGE_LENGTH)
 
 
 def refusal(status: int, message: str) -> Refused:

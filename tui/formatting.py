@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+CELL_LENGTH, MESSAGE_LENGTH = 1000, 8000  # characters
+# For a character class: characters that take no space, look like a blank, or reorder text.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\U000e0000-\U000e007f"
+)
+
+
+def cut(text: str, length: int = CELL_LENGTH) -> str:
+    """At most `length` characters; a cut text ends with an ellipsis."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
 
 def one_line(text: str) -> str:
     """The text on one line; each run of white space becomes one blank."""

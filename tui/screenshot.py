@@ -9,6 +9,7 @@ from pathlib import Path
 
 from textual.app import App
 
+from tui import private_file
 from tui.errors import HeadraceError
 
 _FONT_FACE = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
@@ -21,8 +22,8 @@ def save(app: App[int], folder: Path, now: datetime) -> Path:
     file = folder / "screenshots" / f"headrace-{now:%Y%m%d-%H%M%S-%f}.svg"
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file.write_text(svg, "utf-8")
-        file.with_suffix(".txt").write_text(text(app), "utf-8")
+        private_file.write(file, svg)
+        private_file.write(file.with_suffix(".txt"), text(app))
     except OSError as error:
         raise HeadraceError(f"cannot write {file}: {os.strerror(error.errno or 0)}") from error
     return file

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui import private_file
 from tui.errors import HeadraceError, UsageError
 from tui.script.shells import HOW, SCRIPTS
 from tui.user_folders import cache_folder
@@ -160,7 +161,7 @@ def _names(before: Sequence[str], kind: str) -> list[str]:
     with suppress(OSError):
         cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = cache.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps(names), "utf-8")
+        private_file.write(draft, json.dumps(names))
         draft.replace(cache)
     return names
 

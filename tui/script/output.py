@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui.commands.result import Cell, Result, Table
+from tui.formatting import INVISIBLE, cut
 
-# Control and bidirectional characters of a server must not affect the terminal; tabs and newlines are kept in text of
-# several lines.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control and bidirectional characters of a server must not affect the terminal, nor may invisible ones make two names
+# look equal; tabs and newlines are kept in text of several lines.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f" + INVISIBLE + "]")
 _COLOURS = {
     "RUNNING": "32",
     "FAILED": "1;31",
@@ -40,7 +41,7 @@ def render(result: Result, form: str, colour: bool = False) -> str:
 
 
 def plain(text: str, lines: bool = False) -> str:
-    """The text with control characters escaped; on one line unless `lines`."""
+    """The text with control and invisible characters escaped; on one line unless `lines`."""
     if text.isascii() and text.isprintable():  # the fast path for nearly all cells
         return text
     shown = text if lines else text.replace("\n", " ").replace("\t", " ")
@@ -49,7 +50,7 @@ def plain(text: str, lines: bool = False) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match.group())
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
 
 
 def _json(value: Any, indent: int | None = None) -> str:
@@ -76,7 +77,7 @@ def draw(table: Table, wide: bool, colour: bool = False) -> str:
 
 
 def _cell(value: Cell) -> str:
-    return "" if value is None else plain(str(value))
+    return "" if value is None else plain(cut(str(value)))
 
 
 def _width(text: str) -> int:

@@ -14,7 +14,7 @@ from tui.client.calls import drive
 from tui.commands.base import Command, CommandContext, execute
 from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError
-from tui.formatting import joined_lines
+from tui.formatting import MESSAGE_LENGTH, cut, joined_lines
 from tui.model import Verdict
 from tui.script.grammar import parse
 from tui.script.output import plain, render
@@ -39,7 +39,7 @@ class Printer:
 
     def say(self, text: str) -> None:
         """Prints a message on one line of standard error."""
-        print(plain(joined_lines(text)), file=sys.stderr, flush=True)
+        print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
 
     def signal(self, sequence: str) -> None:
         """Writes a control sequence, such as a bell, to the terminal of standard error."""
@@ -63,7 +63,7 @@ class Printer:
     def item(self, item: Any, form: str, row: Sequence[str]) -> None:
         """Prints one item of a stream."""
         if form in ("table", "wide"):
-            text = "  ".join(f"{plain(cell):<{width}}" for cell, width in zip(row, _WIDTHS, strict=False))
+            text = "  ".join(f"{plain(cut(cell)):<{width}}" for cell, width in zip(row, _WIDTHS, strict=False))
             sys.stdout.write(text.rstrip() + "\n")
         else:
             sys.stdout.write(render(Result(item, names=(str(item.get("connector", "")),)), _EACH.get(form, form)))

@@ -6,8 +6,10 @@ import re
 
 from rich.cells import cell_len, set_cell_size
 
+from tui.formatting import INVISIBLE
+
 # Control characters, line separators, invisible marks that reorder or join text, and lone surrogates.
-_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f" + INVISIBLE + "\ud800-\udfff]")
 
 
 def visible(text: str) -> str:

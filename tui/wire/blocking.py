@@ -25,6 +25,7 @@ from tui.wire.endpoint import (
     encode,
     tls_context,
 )
+from tui.wire.limits import TooLarge
 
 
 class BlockingTransport:
@@ -63,6 +64,9 @@ class BlockingTransport:
         except TimeoutError as error:
             self._drop()
             raise self.endpoint.no_answer() from error
+        except TooLarge as error:
+            self._drop()
+            raise self.endpoint.too_large(error) from error
         except OSError:
             self._drop()
             raise
@@ -88,6 +92,8 @@ class BlockingTransport:
                 raise NotFound("no event stream", 404)
             while (line := _line(connection, end)) is not None:
                 yield line
+        except TooLarge as error:
+            raise self.endpoint.too_large(error) from error
         except OSError as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
         finally:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from httptools import HttpParserError, HttpResponseParser
 
+from tui.wire import limits
+
 if TYPE_CHECKING:
     import ssl
 
@@ -33,7 +35,7 @@ class Connection:
         self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._answer = _Answer()
+        self._answer, self._room = _Answer(), limits.Room(limits.RESPONSE_BYTES)
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
         """Sets both limits, counted from now."""
@@ -60,7 +62,7 @@ class Connection:
         lines += [f"{name}: {value}" for name, value in {**headers, "Accept-Encoding": "identity", **length}.items()]
         if any("\r" in line or "\n" in line for line in lines):
             raise OSError("a header or the URL's path contains a line break")
-        self._answer = _Answer()
+        self._answer, self._room = _Answer(), limits.Room(limits.RESPONSE_BYTES)
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
 
     def answer(self) -> tuple[int, bytes]:
@@ -78,6 +80,7 @@ class Connection:
         """Reads the head of the answer: status and content type."""
         while not self._answer.headed:
             self._more()
+        self._room = limits.Room(limits.EVENT_BYTES)
         return self._answer.status, self._answer.headers.get("content-type", "")
 
     def line(self) -> bytes:
@@ -88,6 +91,8 @@ class Connection:
             self._more()
         line, newline, rest = b"".join(parts).partition(b"\n")
         parts[:] = [rest] if rest else []
+        if not line.strip():  # the end of an event
+            self._room = limits.Room(limits.EVENT_BYTES)
         return line + newline
 
     def close(self) -> None:
@@ -98,6 +103,7 @@ class Connection:
             raise TimeoutError("timed out")
         self.socket.settimeout(left)
         data = self.socket.recv(READ_BYTES)
+        self._room.take(len(data))
         try:
             if data:
                 self._answer.parser.feed_data(data)

@@ -79,6 +79,9 @@ class Endpoint(NamedTuple):
     def no_connection(self) -> Unreachable:
         return self.unreachable(f"no connection within {self.connect_timeout:g} s")
 
+    def too_large(self, error: OSError) -> MalformedAnswer:
+        return MalformedAnswer(f"{self.shown}: {error}")
+
     def no_answer(self, within: float = 0.0) -> TimedOut:
         return TimedOut(f"{self.shown} gave no answer within {within or self.answer_timeout:g} s")
 

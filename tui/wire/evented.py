@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from ssl import SSLError
 from typing import Any
@@ -16,6 +16,7 @@ import orjson
 from tui.client.calls import ApiCall
 from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
+from tui.wire import limits
 from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
 from tui.wire.list_decoder import ListDecoder
 
@@ -36,7 +37,7 @@ class AsyncTransport:
         self._client = httpx.AsyncClient(
             base_url=endpoint.url.rstrip("/"),
             timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
-            headers=endpoint.identification(),
+            headers={"Accept-Encoding": "gzip, deflate", **endpoint.identification()},
             # Loading the certificates takes 20 ms, and only TLS needs them.
             verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
             limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
@@ -70,7 +71,11 @@ class AsyncTransport:
         """Reads the body here: a response that held it would be in a reference cycle until the next collection."""
         response = await self._client.send(request, stream=True)
         try:
-            return response.status_code, b"".join([part async for part in response.aiter_bytes()])
+            room, parts = limits.Room(limits.RESPONSE_BYTES), []
+            async for part in _decoded(response):
+                room.take(len(part))
+                parts.append(part)
+            return response.status_code, b"".join(parts)
         finally:
             await response.aclose()
 
@@ -89,7 +94,7 @@ class AsyncTransport:
                 if "event-stream" not in response.headers.get("content-type", ""):
                     raise NotFound("no event stream", 404)
                 yield ""
-                lines = response.aiter_lines()
+                lines = _lines(response)
                 if end is None:
                     async for line in lines:
                         yield line
@@ -106,13 +111,15 @@ class AsyncTransport:
     def _our_errors(self, within: float = 0.0) -> Iterator[None]:
         try:
             yield
+        except limits.TooLarge as error:
+            raise self.endpoint.too_large(error) from error
         except httpx.ConnectTimeout as error:
             raise self.endpoint.no_connection() from error
         except (httpx.TimeoutException, TimeoutError) as error:
             raise self.endpoint.no_answer(within) from error
         except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error
-        except httpx.TransportError as error:
+        except (httpx.TransportError, httpx.DecodingError) as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
         except OSError as error:  # such as a TLS alert after the handshake, which httpx does not wrap
             raise self.endpoint.unreachable(_words(error), sent=True) from error
@@ -122,6 +129,28 @@ class AsyncTransport:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _decoded(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The decompressed body. Brotli, zstd or gzip in gzip could grow one read without bound."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in limits.ENCODINGS:
+        raise httpx.DecodingError(f"the response has the Content-Encoding {encoding[:80]!r}, which was not requested")
+    return response.aiter_bytes()
+
+
+async def _lines(response: httpx.Response) -> AsyncGenerator[str, None]:
+    """The complete lines of an event stream."""
+    room, parts = limits.Room(limits.EVENT_BYTES), list[bytes]()
+    async for part in _decoded(response):
+        *ends, start = part.split(b"\n")
+        for end in ends:
+            room.take(len(end))
+            line = b"".join([*parts, end]).decode("utf-8", "replace").removesuffix("\r")
+            room, parts = room if line else limits.Room(limits.EVENT_BYTES), []
+            yield line
+        room.take(len(start))
+        parts.append(start)
 
 
 def _loads(body: bytes) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tui import private_file
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow, SendResult
 from tui.dead_letters.letters import TOPIC, DeadLetter, exported, original_topic
 from tui.errors import HeadraceError, error_line
@@ -283,7 +284,7 @@ class DeadLettersScreen(SplitPage):
         letters = self.chosen if self.marked else list(self.letters.values())
         file = Path.cwd() / f"{_safe(self.topic.topic)}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
         try:
-            file.write_text("".join(exported(self.topic.topic, one) + "\n" for one in letters), "utf-8")
+            private_file.write(file, "".join(exported(self.topic.topic, one) + "\n" for one in letters))
         except OSError as error:
             self.say(f"cannot write {file}: {error.strerror}", "bad")
         else:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tui import private_file
 from tui.contexts.secrets import resolved
 from tui.errors import HeadraceError, UsageError, error_line
 from tui.formatting import counted, one_line
@@ -371,7 +372,7 @@ class RecordsScreen(SplitPage):
         file = Path.cwd() / f"{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
         lines = [json.dumps(self.records[key].as_json(), ensure_ascii=False) + "\n" for key in self.shown_keys]
         try:
-            file.write_text("".join(lines), "utf-8")
+            private_file.write(file, "".join(lines))
         except OSError as error:
             self.say(f"cannot write {file}: {error.strerror}", "bad")
         else:

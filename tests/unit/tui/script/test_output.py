@@ -74,3 +74,14 @@ def test_empty_results() -> None:
 def test_bidirectional_characters_of_a_server_are_escaped() -> None:
     assert plain("a\u202eb\u2066c\u200fd\x9be") == "a\\u202eb\\u2066c\\u200fd\\x9be"
     assert plain("שלום 日本 e\u0301") == "שלום 日本 e\u0301"
+
+
+@pytest.mark.parametrize("char", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u3164", "\U000e0041"])
+def test_names_that_differ_in_an_invisible_character_are_shown_differently(char: str) -> None:
+    shown = draw(Table(("NAME",), ((f"a{char}b",),)), wide=False)
+    assert char not in shown and f"{ord(char):x}" in shown
+
+
+def test_a_long_cell_is_cut_with_an_ellipsis() -> None:
+    line = draw(Table(("NAME", "STATE"), (("n" * 10**7, "RUNNING"),)), wide=False).splitlines()[1]
+    assert line == "n" * 999 + "…  RUNNING"

@@ -1,0 +1,36 @@
+"""Exported files can be read by their user only."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tui import private_file
+from tui.screens.dead_letters.dead_letters import DeadLettersScreen
+from tui.screens.topics.records_screen import RecordsScreen
+
+
+def test_a_file_that_others_could_read(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("longer than the new text")
+    file.chmod(0o666)
+    private_file.write(file, "new")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o600)
+
+
+@pytest.mark.parametrize("screen", [RecordsScreen, DeadLettersScreen])
+def test_exports(screen: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    topic = SimpleNamespace(topic="t")
+    page = SimpleNamespace(source=topic, topic=topic, records={}, shown_keys=[], marked=(), letters={}, say=print)
+    before = os.umask(0)
+    try:
+        screen.action_export(cast(Any, page))
+    finally:
+        os.umask(before)
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,28 @@
+"""How much of a response the console keeps in memory."""
+
+from __future__ import annotations
+
+# 1,000 connectors with their configs and statuses need 1 MB, so this is 26 times what 10,000 connectors need.
+RESPONSE_BYTES = 1 << 28
+EVENT_BYTES = 1 << 24  # for an event of an event stream
+ENCODINGS = ("", "identity", "gzip", "deflate")  # each at most once, so that a read grows at most a thousandfold
+
+
+class TooLarge(OSError):
+    """More bytes than the limit."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the response is larger than {limit / (1 << 20):g} MiB")
+
+
+class Room:
+    """Counts bytes up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = self.left = limit
+
+    def take(self, size: int) -> None:
+        """Raises TooLarge."""
+        self.left -= size
+        if self.left < 0:
+            raise TooLarge(self.limit)
