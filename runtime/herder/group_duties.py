@@ -97,7 +97,13 @@ class GroupDuties:
         if not await self._changes.finish() and self._leads:
             self._changes.finish_later()
         if is_read and self._leads:
-            self._connectors.remove_deleted()
+            await self._remove_deleted()
+
+    async def _remove_deleted(self) -> None:
+        try:
+            await self._connectors.remove_deleted()
+        except KafkaProblem as e:  # the next leader removes them
+            _log.warning("Cannot remove the task configs of deleted connectors: %s", e)
 
     def close(self) -> None:
         """The worker ends."""

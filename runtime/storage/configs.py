@@ -191,8 +191,10 @@ class ConfigStore:
         await self._keep_past(name, config)
         first = self._target_first(name, target)
         before = self.connector(name)
-        keeps = {_KEEPS_TASKS: True} if before is not None and before.tasks else {}
-        await self._lead([*first, _record(_CONNECTOR + name, {"properties": dict(config), **keeps})])
+        # After any other change new task configs are stored, with a commit record behind this one.
+        keeps = before is not None and before.tasks and before.start_config == without_live_keys(dict(config))
+        value = {"properties": dict(config), **({_KEEPS_TASKS: True} if keeps else {})}
+        await self._lead([*first, _record(_CONNECTOR + name, value)])
 
     def _target_first(self, name: str, target: TargetState | None) -> list[tuple[bytes, bytes | None]]:
         if target is not None:
@@ -203,15 +205,22 @@ class ConfigStore:
         return [(_key(_TARGET + name), None)] if orphaned else []
 
     async def remove_connector(self, name: str) -> None:
-        """Delete a connector's configuration and target state, and its task configs: readers that find them after the
-        deletion has been compacted away would take them for those of the next connector with this name.
+        """Delete a connector's configuration and target state, as Connect does; see remove_remains()."""
+        await self._keep_past(name, None)
+        await self._lead([(_key(_CONNECTOR + name), None), (_key(_TARGET + name), None)])
+
+    async def remove_remains(self) -> None:
+        """Remove the task configs of deleted connectors, which would otherwise stay in the topic for ever. Call only
+        after the topic has been read.
 
         In a mixed group the configs of single tasks remain, without the commit record that would apply them: for each
         of their tombstones Apache's workers would log an error."""
-        await self._keep_past(name, None)
-        tasks = () if self._mixed else sorted(self._task_numbers.get(name, ()))
-        keys = [_CONNECTOR + name, _TARGET + name, _COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
-        await self._lead([(_key(key), None) for key in keys])
+        for name, numbers in list(self._task_numbers.items()):
+            if self._exists(name):
+                continue
+            tasks = () if self._mixed else sorted(numbers)
+            keys = [_COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+            await self._lead([(_key(key), None) for key in keys])
 
     async def _keep_past(self, name: str, after: Mapping[str, str] | None) -> None:
         if self._keep is not None:

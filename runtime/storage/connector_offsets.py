@@ -92,16 +92,23 @@ class ConnectorOffsets:
         """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
         this connector, for `within` seconds or as long as transactions can last. BrokerUnavailable if Kafka does not
         answer, TransactionOpen if such a transaction does not end, OffsetTopicUnusable if waiting would not help."""
+        wanted = await self.open(name)
+        await asyncio.gather(
+            self._worker.read_to_end(name, within),
+            *(self._read_own(topic, self._own[topic], name, within) for topic in wanted),
+        )
+
+    async def open(self, name: str | None = None) -> set[_OwnTopic]:
+        """Open and create the offset topics of its own that a connector has, or all connectors have: the topics. A
+        producer that asks for a missing one would have the broker create it with other settings. Errors as of
+        read_to_end()."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
         async with self._opening:
             for topic in wanted - set(self._own):
                 self._own[topic] = await self._open(topic)
             if self._own:
                 await self._close_unused(self._all_topics())
-        await asyncio.gather(
-            self._worker.read_to_end(name, within),
-            *(self._read_own(topic, self._own[topic], name, within) for topic in wanted),
-        )
+        return wanted
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""

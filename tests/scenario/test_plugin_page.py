@@ -93,6 +93,8 @@ def test_from_nothing_to_a_wheel_that_runs(connect: Connect, broker: KafkaBroker
     wait_until(lambda: len(numbers(broker)) >= TOTAL + 500, 30, "the measurements from 500 on")
     assert sorted(numbers(broker)[TOTAL:]) == list(range(500, TOTAL))
 
+    committed = [{"partition": {"station": "north"}, "offset": {"next": TOTAL}}]  # otherwise they are sent once more
+    wait_until(lambda: connect.offsets(NAME) == committed, 30, "the commit of the last offset")
     config = connect.ask("GET", f"/connectors/{NAME}/config")
     for slot in slots(connect):
         os.kill(slot.pid, signal.SIGKILL)

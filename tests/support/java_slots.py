@@ -230,6 +230,9 @@ class _Herder(Recorder):
         super().task_lost(task, epoch, member_id, reason)
         self._rig.restart(task, epoch)
 
+    async def confirm_start(self, task: TaskId, epoch: int) -> list[SourceOffset]:
+        return await self._rig.offsets(task)
+
 
 class JavaSlots:
     """An engine on an event loop of its own thread. Names of tasks are those of their connectors."""
@@ -269,13 +272,14 @@ class JavaSlots:
 
     async def _start_again(self, spec: TaskSpec) -> None:
         if spec.type == ConnectorType.SOURCE:
-            spec = replace(spec, offsets=await asyncio.to_thread(self._offsets, spec))
+            spec = replace(spec, offsets=await self.offsets(spec.id))
         if self._specs.get(spec.id) is not None:
             self._specs[spec.id] = spec
             self.engine.start_task(spec)
 
-    def _offsets(self, spec: TaskSpec) -> list[SourceOffset]:
-        return source_offsets(self._broker, spec)
+    async def offsets(self, task: TaskId) -> list[SourceOffset]:
+        """The committed offsets of a source task."""
+        return await asyncio.to_thread(source_offsets, self._broker, self._specs[task])
 
     def stop(self, name: str, graceful: float = 10.0) -> bool:
         del self._specs[TaskId(name, 0)]

@@ -20,6 +20,7 @@ TopicPartition = tuple[str, int]  # topic, partition
 ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
 _CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
 _COORDINATOR_MOVES = (14, 15, 16)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+_TIMED_OUT, _ATTEMPT = -185, 1.0  # librdkafka's own error, and seconds of one attempt
 _RETRY_DELAY = 0.2  # seconds between two attempts while the coordinator of a group moves
 
 
@@ -88,9 +89,15 @@ class Brokers:
             asked = [At(*at) for at in places]
             while (left := deadline - time.monotonic()) > 0:
                 try:
-                    return _offsets_of(consumer.committed(asked, timeout=left))
+                    return _offsets_of(consumer.committed(asked, timeout=min(left, _ATTEMPT)))
                 except KafkaException as error:
                     cause = error.args[0]
+                    if cause.code() == _TIMED_OUT:  # a refusal of the group is an event of the consumer
+                        event = consumer.poll(0)
+                        refusal = None if event is None else event.error()
+                        if refusal is not None and refusal.code() > 0 and refusal.code() not in _COORDINATOR_MOVES:
+                            raise self._error(refusal) from None
+                        continue
                     if cause.code() not in _COORDINATOR_MOVES:
                         raise self._error(cause) from None
                 time.sleep(min(_RETRY_DELAY, left))

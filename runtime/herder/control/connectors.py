@@ -80,11 +80,13 @@ class Connectors:
         for name in {*self._group.owned(), *self._loops}:
             self.config_changed(name)
 
-    def remove_deleted(self) -> None:
-        """Remove the statuses of connectors that are no longer stored: their owners have ended."""
+    async def remove_deleted(self) -> None:
+        """Remove the statuses and the task configs of connectors that are no longer stored: their owners have ended.
+        KafkaProblem if the config topic cannot be written."""
         for name in self._statuses.connectors():
             if self._configs.connector(name) is None and name not in self._loops:
                 self._board.remove_connector(name)
+        await self._configs.remove_remains()
 
     def config_changed(self, name: str) -> None:
         """The config topic has new records of this connector, or this worker's part in it has changed."""

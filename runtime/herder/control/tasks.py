@@ -273,6 +273,7 @@ class Tasks:
             if self._services.fencing is not None:
                 owned = [task for task in tasks if self._group.owns(self._name, task)]
                 await self._services.fencing.before_start(self._name, order.connector_config, owned)
+                await self._services.offsets.open(self._name)
                 return []
             return await self._offsets()
         await self._evict(order, tasks)
