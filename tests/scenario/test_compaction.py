@@ -17,10 +17,10 @@ from tests.support.workers import WorkerProcess
 
 @pytest.mark.parametrize("exactly_once", ["disabled", pytest.param("enabled", marks=pytest.mark.soak)])
 def test_the_next_connector_gets_nothing_of_a_deleted_one(
-    worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, exactly_once: str
+    own_broker: EmbeddedBroker, worker: Callable[..., WorkerProcess], exactly_once: str
 ) -> None:
-    """Neither from a deletion by this worker, nor from one by Apache's, which leaves the task configs in the topic. A
-    connector whose own record is compacted away from before its tasks keeps them."""
+    """Neither from a deletion by this worker, nor from one by Apache's; the next leader removes the task configs of
+    deleted connectors. A connector whose own record is compacted away from before its tasks keeps them."""
     configs, topic = CompactedTopic(own_broker, unique("configs")), own_broker.create_topic()
     properties = {
         "plugin.path": str(Path(plugins.__path__[0])),
@@ -30,17 +30,18 @@ def test_the_next_connector_gets_nothing_of_a_deleted_one(
     }
     connect = Connect(worker(properties, bootstrap=own_broker.bootstrap))
     counting = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS}
-    for name in ("ours", "apaches", "living"):
+    for name in ("ours", "apaches", "gone", "living"):
         connect.create(name, counting)
         connect.wait(name, "RUNNING", ["RUNNING"])
     connect.ask("PUT", "/connectors/living/pause")
     connect.wait("living", "PAUSED", ["PAUSED"])
     connect.ask("PUT", "/connectors/living/config", {**counting, "headrace.rate.records": "1000"})
-    connect.ask("DELETE", "/connectors/ours")
+    for name in ("ours", "gone"):
+        connect.ask("DELETE", f"/connectors/{name}")
     configs.write((b"connector-apaches", None), (b"target-state-apaches", None))
     wait_until(lambda: connect.ask("GET", "/connectors") == ["living"])
-    configs.wait_without(b"connector-ours", b"connector-apaches", b"task-ours-0", b"commit-ours")
-    assert {b"task-apaches-0", b"commit-apaches"} <= configs.keys()
+    configs.wait_without(b"connector-ours", b"connector-apaches", b"connector-gone")
+    assert {b"task-ours-0", b"task-apaches-0", b"task-gone-0"} <= configs.keys()
 
     broken = {**counting, "connector.class": "headrace_test_plugins.BrokenStartConnector"}
     for name in ("ours", "apaches"):
@@ -54,3 +55,4 @@ def test_the_next_connector_gets_nothing_of_a_deleted_one(
     assert len(connect.ask("GET", "/connectors/living/tasks")) == 1
     connect.wait("living", "PAUSED", ["PAUSED"])
     assert topics.count(own_broker.bootstrap, topic) == written
+    configs.wait_without(b"task-gone-0", b"commit-gone")
