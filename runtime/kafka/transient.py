@@ -17,4 +17,10 @@ _NAMES = (
 
 def is_transient(error: KafkaError) -> bool:
     """Whether the same request may succeed later: a broker, leader, coordinator or controller is away or moves."""
-    return bool(error.retriable()) or error.name() in _NAMES
+    return bool(error.retriable()) or error.name() in _NAMES or _all_fenced(error)
+
+
+def _all_fenced(error: KafkaError) -> bool:
+    """Brokers that have just started, or that a busy controller has not heard of for a while, count as fenced: KRaft
+    then refuses to create topics, with the error code of a replication factor that is too high."""
+    return error.name() == "INVALID_REPLICATION_FACTOR" and "fenced" in error.str()

@@ -362,6 +362,18 @@ class JavaSlots:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(90)
 
 
+def jvms_of(worker: int) -> list[int]:
+    """The task hosts of slots. That of the plugin host is a child of another process."""
+    return [jvm for slot in slots_of(worker) for jvm in children(slot) if is_jvm(jvm)]
+
+
+def slots_of(worker: int) -> list[int]:
+    """The slots with a JVM first."""
+    found = [pid for pid in children(worker) if "runtime.engine.driver.daemon" in command_line(pid)]
+    leaves = [pid for pid in found if not any(child in found for child in children(pid))]
+    return sorted(leaves, key=lambda pid: not any(map(is_jvm, children(pid))))
+
+
 def is_jvm(pid: int) -> bool:
     """Whether the process is a task host JVM that runs."""
     return alive(pid) and "headrace.Main" in command_line(pid)

@@ -99,9 +99,23 @@ class JavaSinkTask(StartedPlugin, SinkTask):
             return self._reports.is_done(argument)
         elif name == "report_result":
             return self._reports.is_settled(*argument)
+        elif name in ("group_metadata", "committed", "position"):
+            return self._consumer_call(name, argument)
         else:
             raise ConnectError(f"{name} is not available to a sink task")
         return None
+
+    def _consumer_call(self, name: str, argument: Any) -> Any:
+        """A call of SinkConsumer."""
+        group = getattr(self.context, "group", None)
+        if group is None:
+            raise ConnectError(f"{name} needs the consumer of a worker's sink task")
+        if name == "group_metadata":
+            return list(group.metadata())
+        partitions = [TopicPartition(*pair) for pair in argument]
+        if name == "position":
+            return self.context.positions[partitions[0]]
+        return [[*tp, int(offset), offset.metadata] for tp, offset in group.committed(partitions).items()]
 
     def _report(self, batch: int | list[Any], place: int | None, error: list[Any]) -> int:
         """`batch` and `place` of a record, or its position in Kafka if the task has created it."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.task import ErrantRecordReporter
 from runtime.pipeline.sink.convert_sink import Positions
+
+if TYPE_CHECKING:
+    from runtime.pipeline.sink.consumer_group import ConsumerGroup
 
 
 class SinkContext:
@@ -28,6 +32,7 @@ class SinkContext:
         self.settle: Callable[[float], bool] = lambda timeout: True  # waits for dead letters
         self.collect_put: Callable[[], None] = lambda: None  # waits for a put that is under way
         self.ownership: Callable[[], None] = lambda: None
+        self.group: ConsumerGroup | None = None  # without a consumer
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:

@@ -27,6 +27,7 @@ from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within
+from runtime.pipeline.sink.consumer_group import ConsumerGroup
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
 from runtime.pipeline.sink.empty_puts import EmptyPuts
@@ -84,6 +85,7 @@ class SinkWorker:
         except BaseException:
             slot_budget.give_back(self._share)
             raise
+        self._context.group = ConsumerGroup(self._consumer)
         self._puts = PutAhead(task, self._put_once, self._was_put)
         self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)

@@ -13,8 +13,7 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.java_connectors import FILE, PREFER_FILE, plugin_path
-from tests.support.java_slots import is_jvm
-from tests.support.processes import children, command_line
+from tests.support.java_slots import is_jvm, jvms_of, slots_of
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -55,7 +54,7 @@ def test_no_line_is_lost(
     for number, victim in enumerate(victims):
         for name in (source, sink):
             connect.wait(name, "RUNNING", ["RUNNING"], 120)
-        known |= set(_jvms(process.pid))
+        known |= set(jvms_of(process.pid))
         size = written.stat().st_size
         _append(read, number * part, part)
         wait_until(lambda size=size: written.stat().st_size > size, 60, every=0.005)  # type: ignore[misc] # bound per turn
@@ -65,7 +64,7 @@ def test_no_line_is_lost(
     print(f"\n{len(victims)} kills: {len(found) - lines:,} of {lines:,} lines were written twice")
     for name in (source, sink):
         connect.wait(name, "RUNNING", ["RUNNING"], 60)
-    known |= set(_jvms(process.pid))
+    known |= set(jvms_of(process.pid))
     process.stop()
     wait_until(lambda: not any(map(is_jvm, known)), 10)
 
@@ -81,22 +80,10 @@ def _all_of(file: Path, lines: int) -> list[bytes]:
     return found if len(set(found)) == lines else []
 
 
-def _jvms(worker: int) -> list[int]:
-    """The task hosts of slots. That of the plugin host is a child of another process."""
-    return [jvm for slot in _slots(worker) for jvm in children(slot) if is_jvm(jvm)]
-
-
-def _slots(worker: int) -> list[int]:
-    """The slots with a JVM first."""
-    found = [pid for pid in children(worker) if "runtime.engine.driver.daemon" in command_line(pid)]
-    leaves = [pid for pid in found if not any(child in found for child in children(pid))]
-    return sorted(leaves, key=lambda pid: not any(map(is_jvm, children(pid))))
-
-
 def _kill(victim: str, worker: WorkerProcess, number: int) -> None:
     if victim == "worker":
         worker.kill()
         worker.start()
     else:
-        found = _jvms(worker.pid) if victim == "jvm" else _slots(worker.pid)
+        found = jvms_of(worker.pid) if victim == "jvm" else slots_of(worker.pid)
         os.kill(found[number % min(len(found), 2)], signal.SIGKILL)
