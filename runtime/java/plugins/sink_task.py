@@ -114,7 +114,7 @@ class JavaSinkTask(StartedPlugin, SinkTask):
             return list(group.metadata())
         partitions = [TopicPartition(*pair) for pair in argument]
         if name == "position":
-            return self.context.positions[partitions[0]]
+            return group.position(partitions[0])
         return [[*tp, int(offset), offset.metadata] for tp, offset in group.committed(partitions).items()]
 
     def _report(self, batch: int | list[Any], place: int | None, error: list[Any]) -> int:

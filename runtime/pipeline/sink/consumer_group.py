@@ -4,7 +4,7 @@ offsets in transactions of their own, which takes the group's metadata."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.api.data.record import TopicPartition
@@ -31,8 +31,9 @@ class GroupMetadata(NamedTuple):
 class ConsumerGroup:
     """The group of a consumer. On any thread."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, position: Callable[[TopicPartition], int]) -> None:
         self._consumer = consumer
+        self.position = position
 
     def metadata(self) -> GroupMetadata:
         """The current membership. ConnectError if the client has another format than expected."""

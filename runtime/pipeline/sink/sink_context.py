@@ -39,6 +39,10 @@ class SinkContext:
         """The assigned partitions."""
         return frozenset(self.positions)
 
+    def position(self, partition: TopicPartition) -> int:
+        """The offset after the last record that the task was given. KeyError if the partition is not assigned."""
+        return self.positions[partition]
+
     @property
     def requested(self) -> bool:
         """Whether the task has sought, paused or resumed, which has not taken effect yet."""

@@ -85,7 +85,7 @@ class SinkWorker:
         except BaseException:
             slot_budget.give_back(self._share)
             raise
-        self._context.group = ConsumerGroup(self._consumer)
+        self._context.group = ConsumerGroup(self._consumer, self._context.position)
         self._puts = PutAhead(task, self._put_once, self._was_put)
         self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)

@@ -9,13 +9,16 @@ from confluent_kafka import Consumer
 
 from runtime.api.errors import ConnectError
 from runtime.pipeline.sink.consumer_group import ConsumerGroup, GroupMetadata, read_metadata
+from runtime.pipeline.sink.sink_context import SinkContext
 
 
 @pytest.mark.parametrize("instance", [None, "instance-1"])
 def test_the_client_s_format_is_read(instance: str | None) -> None:
     settings: dict[str, Any] = {"bootstrap.servers": "127.0.0.1:1", "group.id": "connect-sink", "log_level": 0}
     consumer = Consumer(settings | ({"group.instance.id": instance} if instance else {}))
-    assert ConsumerGroup(consumer).metadata() == GroupMetadata("connect-sink", -1, "", instance)
+    assert ConsumerGroup(consumer, SinkContext({}).position).metadata() == GroupMetadata(
+        "connect-sink", -1, "", instance
+    )
     consumer.close()
 
 
