@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.faulty_broker import API_VERSIONS, Damage, Fault, FaultyBroker, error_codes
+from tests.support.faulty_broker import API_VERSIONS, Damage, Fault, FaultyBroker, code_levels, error_codes
 from tests.support.kafka_calls import CALLS
 
 _LONG, _SHORT = 20.0, 1.0  # seconds for each request: without faults, and with faults
@@ -105,13 +105,14 @@ class FaultCases:
 
 
 def faults(requests: Iterable[int], codes: Iterable[int] | None = None, times: int = 0) -> list[Fault]:
-    """All damages of these requests; error codes in both positions, all unless given."""
+    """All damages of these requests; error codes in each position that the response has, all codes unless given."""
     chosen = list(error_codes()) if codes is None else list(codes)
     coded = (Damage.CODE, Damage.INNER_CODE)
+    others = [damage for damage in Damage if damage not in coded]
     found = []
     for api in sorted(requests):
-        found += [Fault(api, damage, code, times) for damage in coded for code in chosen]
-        others = [damage for damage in Damage if damage not in coded]
+        positions = coded[: code_levels(api)]
+        found += [Fault(api, damage, code, times) for damage in positions for code in chosen]
         found += [
             Fault(api, damage, 0, times) for damage in others if api != API_VERSIONS or damage is not Damage.UNSUPPORTED
         ]

@@ -286,6 +286,17 @@ RESPONSES: Mapping[int, Any] = _responses()
 """Responses by API key."""
 
 
+def code_levels(api: int) -> int:
+    """The number of levels of a response that have an error code: more than 1 if its parts have codes of their own."""
+    return _levels(RESPONSES[api].fields, RESPONSES[api].max_version)
+
+
+def _levels(fields: Mapping[str, Any], version: int) -> int:
+    present = {name: item for name, item in fields.items() if item.for_version_q(version)}
+    inside = [_levels(item.fields, version) for item in present.values() if item.is_struct_array()]
+    return ("error_code" in present) + max(inside, default=0)
+
+
 def error_codes() -> Iterable[int]:
     """All error codes of the protocol."""
     from kafka import errors
