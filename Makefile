@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench bench-console soak soak-order clean
+.PHONY: setup run test test-fast check bench bench-console attacks soak soak-order clean
 
 # Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
@@ -34,8 +34,11 @@ bench: setup
 bench-console: setup
 	@$(BIN)/python -m tests.bench.console $(BENCH)
 
-soak: setup
-	@$(BIN)/python -m pytest -m soak
+attacks: setup
+	@$(BIN)/python -m pytest tests/attacks -m 'soak or not soak' $(ATTACKS)
+
+soak: attacks
+	@$(BIN)/python -m pytest -m soak --ignore=tests/attacks
 	@$(BIN)/python -m tests.soak $(SOAK)
 
 soak-order: setup

@@ -1,4 +1,4 @@
-"""A validation as text runs nothing, opens nothing and resolves nothing, whatever the configuration names."""
+"""READ: a validation as text runs nothing, opens nothing and resolves nothing, whatever the configuration names."""
 
 from __future__ import annotations
 
