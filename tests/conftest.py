@@ -13,8 +13,8 @@ import pytest
 
 from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker
-from tests.support.postgres import Postgres, started_postgres
-from tests.support.stores import MakeStores, opened_stores
+from tests.support.kafka.stores import MakeStores, opened_stores
+from tests.support.servers.postgres import Postgres, started_postgres
 from tests.support.time_limit import TimeLimit
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 

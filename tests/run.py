@@ -39,7 +39,7 @@ def main(options: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="headrace-test-run-") as folder:
         report, second = Path(folder, "first.xml"), Path(folder, "second.xml")
         busy, total = processor_time()
-        with subprocess.Popen([sys.executable, "-m", "tests.support.downloads"]) as downloads:
+        with subprocess.Popen([sys.executable, "-m", "tests.support.packages.downloads"]) as downloads:
             try:
                 code = _pytest(*DISTRIBUTION, f"--junitxml={report}", *options)
             finally:

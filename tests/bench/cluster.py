@@ -14,8 +14,8 @@ from pathlib import Path
 from tests.bench import report
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import SOURCE, STRINGS, Connect
-from tests.support.spark_cluster import SparkCluster, spark_cluster
-from tests.support.topic_ends import TopicEnds
+from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 

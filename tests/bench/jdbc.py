@@ -17,10 +17,10 @@ from runtime.java.install.errors import InstallError
 from tests.bench.sides import JAVA, Bench, Refused, create, median
 from tests.support.broker import unique
 from tests.support.connect import Connect
-from tests.support.debian import PackageMissing
-from tests.support.java_connectors import DEBEZIUM_JDBC, DEBEZIUM_POSTGRES, plugin_path
-from tests.support.postgres import PASSWORD, USER, Postgres
+from tests.support.java.connectors import DEBEZIUM_JDBC, DEBEZIUM_POSTGRES, plugin_path
+from tests.support.packages.debian import PackageMissing
 from tests.support.process_usage import usage
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
 
 _WARM = 2_000  # rows before the measurement

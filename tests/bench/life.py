@@ -6,8 +6,8 @@ import time
 
 from runtime.engine.driver.archive import archive_path
 from tests.bench.sides import Bench, create, median, wait_running
-from tests.support import rest
 from tests.support.broker import unique
+from tests.support.clusters import rest
 from tests.support.connect import SOURCE, STRINGS, Connect
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until

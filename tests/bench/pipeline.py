@@ -16,7 +16,7 @@ from typing import Any
 
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.runner import TaskRunner
-from tests.support.slot_host import RecordingHost
+from tests.support.tasks.slot_host import RecordingHost
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"

@@ -24,7 +24,7 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from tests.support.transforms import tolerance, transformation
+from tests.support.tasks.transforms import tolerance, transformation
 
 _BATCH = 2000
 _FORMAT, _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSX", b"2023-11-05T10:11:12.123Z"

@@ -7,8 +7,8 @@ import time
 from tests.bench.life import config
 from tests.bench.sides import JAVA, Bench
 from tests.support.broker import unique
+from tests.support.clusters.worker_group import WorkerGroup, worker_group
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_group
 from tests.support.workers import WorkerProcess
 
 CONNECTORS = 20

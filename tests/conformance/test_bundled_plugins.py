@@ -15,8 +15,8 @@ def test_conformance(check: Check) -> None:
 
 
 IN_WORKERS = {
-    "headrace.SparkSinkConnector": "tests/scenario/test_spark_sink.py",
-    "headrace.SparkSourceConnector": "tests/scenario/test_spark_source.py",
+    "headrace.SparkSinkConnector": "tests/scenario/spark/test_spark_sink.py",
+    "headrace.SparkSourceConnector": "tests/scenario/spark/test_spark_source.py",
 }
 """Plugins that need a worker, such as its Spark session, and their tests."""
 

@@ -14,9 +14,9 @@ from runtime.definitions.common import common_keys
 from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
 from tests.contract.java_configs import Config, further, large, small
-from tests.support import rest
 from tests.support.broker import KafkaBroker
-from tests.support.java_connectors import (
+from tests.support.clusters import rest
+from tests.support.java.connectors import (
     DEBEZIUM_MONGO,
     DEBEZIUM_MYSQL,
     DEBEZIUM_SQL_SERVER,

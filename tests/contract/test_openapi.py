@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.api_fuzzing import run_schemathesis
+from tests.support.clusters.api_fuzzing import run_schemathesis
 from tests.support.workers import WorkerProcess
 
 SECONDS = int(os.environ.get("HEADRACE_SCHEMATHESIS_SECONDS", "12"))

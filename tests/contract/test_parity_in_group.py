@@ -8,8 +8,8 @@ import pytest
 
 from tests.contract.test_parity import GROUPS, compare, scenarios
 from tests.support.broker import KafkaBroker
-from tests.support.round_robin import round_robin
-from tests.support.worker_group import worker_group
+from tests.support.clusters.worker_group import worker_group
+from tests.support.servers.round_robin import round_robin
 
 SCENARIOS = (
     *("create_basic", "put_config", "tasks", "lifecycle_sink", "restart_failed", "topics"),

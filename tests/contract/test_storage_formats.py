@@ -14,7 +14,7 @@ from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.broker import KafkaBroker, unique
-from tests.support.stores import MakeStores
+from tests.support.kafka.stores import MakeStores
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
 

@@ -22,9 +22,9 @@ from confluent_kafka import KafkaException
 
 from tests.soak.feeder import Feeder
 from tests.support.broker import EmbeddedBroker, unique
-from tests.support.committed import committed
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
-from tests.support.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.kafka.committed import committed
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 

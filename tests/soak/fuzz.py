@@ -21,9 +21,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.soak.http_fuzzer import Answers, fuzz
-from tests.support import rest
-from tests.support.api_fuzzing import STATELESS_CHECKS, run_schemathesis
 from tests.support.broker import EmbeddedBroker
+from tests.support.clusters import rest
+from tests.support.clusters.api_fuzzing import STATELESS_CHECKS, run_schemathesis
 from tests.support.workers import WorkerProcess, our_worker
 
 CLIENTS = 4  # threads that send raw requests

@@ -19,10 +19,10 @@ from runtime.embedded.processes.logs import last_error
 from runtime.embedded.processes.process import spawn
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
-from tests.support import rest
 from tests.support.broker import unique
-from tests.support.connect_jars import connect_jars
+from tests.support.clusters import rest
 from tests.support.free_ports import free_port
+from tests.support.java.connect_jars import connect_jars
 from tests.support.waiting import wait_until
 
 JVM_TERMINATED = 128 + signal.SIGTERM

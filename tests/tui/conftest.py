@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support import rest
 from tests.support.broker import unique
+from tests.support.clusters import rest
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.tui.console import Console
-from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
+from tests.support.console.console import Console
+from tests.support.console.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
 from tests.tui.test_page_snapshots import validated
 from tui import session
 from tui.contexts.contexts_file import ContextsFile

@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from tests.tui.console import Console
-from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, scripted_topic, still, with_answers
+from tests.support.console.console import Console
+from tests.support.console.snapshot import NOON, RECORDING, SIZES, recorded, same, scripted_topic, still, with_answers
 from tui.dead_letters.brokers import DeadLetterWindow, SendResult
 from tui.dead_letters.letters import PREFIX, TOPIC, DeadLetter
 from tui.screens.clusters.worker_units import WorkerUnitsScreen

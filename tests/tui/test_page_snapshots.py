@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tui.snapshot import RECORDING, SIZES, recorded, same, still
+from tests.support.console.snapshot import RECORDING, SIZES, recorded, same, still
 from tui.screens.create.review import ReviewScreen
 
 __all__ = ["still"]

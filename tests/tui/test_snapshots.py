@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.snapshot import SIZES, recorded, same, still
+from tests.support.console.snapshot import SIZES, recorded, same, still
 from tui.screens.connector.pages import PAGES
 
 __all__ = ["still"]

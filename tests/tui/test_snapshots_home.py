@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_transports import InMemory
-from tests.tui.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
+from tests.support.console.console_transports import InMemory
+from tests.support.console.snapshot import NOON, RECORDING, SIZES, recorded, same, still, with_answers
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.cluster.cluster_overview import ClusterSummary

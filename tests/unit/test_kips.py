@@ -26,5 +26,6 @@ def test_every_row_names_a_test_or_a_reason() -> None:
 
 
 def _text(file: str) -> str:
-    path = ROOT / "tests" / file if "/" in file else ROOT / "tests" / "scenario" / file
-    return path.read_text() if path.exists() else ""
+    """The text of a test file: in a folder below tests/, or anywhere in tests/scenario."""
+    paths = [ROOT / "tests" / file] if "/" in file else ROOT.glob(f"tests/scenario/**/{file}")
+    return "".join(path.read_text("utf-8") for path in paths if path.exists())

@@ -11,10 +11,10 @@ from tests.bench import throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, create, median, records_archive, wait_running
 from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
-from tests.support.debian import PackageMissing
-from tests.support.java_connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, plugin_path
-from tests.support.postgres import PASSWORD, USER, Postgres
+from tests.support.java.connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, plugin_path
+from tests.support.packages.debian import PackageMissing
 from tests.support.process_usage import usage
+from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
 
 _CHANGES, _WARM = 200_000, 2_000

@@ -10,7 +10,7 @@ from runtime.connectors.http.sink import HttpSinkConnector
 from runtime.connectors.http.source import HttpSourceConnector
 from runtime.plugin_kit import Case, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.case import Config
-from tests.support.http_endpoint import Answer, HttpTestServer, Received, http_server
+from tests.support.servers.http_endpoint import Answer, HttpTestServer, Received, http_server
 
 _PAGE = 30
 _SERVERS: dict[str, HttpTestServer] = {}  # by URL

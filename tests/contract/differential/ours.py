@@ -30,7 +30,7 @@ from tests.contract.differential.encoding import (
     write_schema,
     write_value,
 )
-from tests.support.python_messages import Message
+from tests.support.tasks.python_messages import Message
 
 _KINDS = {
     **dict.fromkeys(("to_connect", "from_connect"), "converter"),

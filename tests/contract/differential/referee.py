@@ -15,7 +15,7 @@ from typing import IO, Any
 from runtime.embedded.broker import coordinates
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
-from tests.support.connect_jars import connect_jars
+from tests.support.java.connect_jars import connect_jars
 
 _SOURCE = Path(__file__).with_name("Referee.java")
 

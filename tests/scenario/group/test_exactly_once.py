@@ -13,9 +13,9 @@ from confluent_kafka import KafkaException, Producer
 
 from runtime.config.exactly_once import leader_transactional_id
 from tests.support.broker import KafkaBroker, unique
-from tests.support.topics import pairs
+from tests.support.clusters.worker_group import WorkerGroup, worker_group
+from tests.support.kafka.topics import pairs
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_group
 
 ENABLED = {"exactly.once.source.support": "enabled", "headrace.slots": "1"}
 SOON = 45.0

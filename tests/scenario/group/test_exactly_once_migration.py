@@ -13,8 +13,8 @@ import pytest
 
 from tests.scenario.group.test_exactly_once import ENABLED, Source
 from tests.support.broker import KafkaBroker
+from tests.support.clusters.worker_group import WorkerGroup, worker_group
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_group
 from tests.support.workers import WorkerProcess
 
 SUPPORT = "exactly.once.source.support"

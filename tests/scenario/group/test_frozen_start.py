@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.clusters.lives import PLUGINS
+from tests.support.clusters.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.connect import STRINGS
-from tests.support.lives import PLUGINS
-from tests.support.topics import contents, pairs
+from tests.support.kafka.topics import contents, pairs
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.workers import WorkerProcess
 
 SETTINGS = {

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.retrying_client import RetryingClient
-from tests.support.topics import count, pairs
+from tests.support.clusters.retrying_client import RetryingClient
+from tests.support.clusters.worker_group import WorkerGroup, worker_group
+from tests.support.kafka.topics import count, pairs
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_group
 from tests.support.workers import WorkerProcess
 
 LANES = 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.lives import HANDED_OVER, Pipelines
-from tests.support.retrying_client import RetryingClient
-from tests.support.worker_group import WorkerGroup
+from tests.support.clusters.lives import HANDED_OVER, Pipelines
+from tests.support.clusters.retrying_client import RetryingClient
+from tests.support.clusters.worker_group import WorkerGroup
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ import pytest
 
 from tests.bench.takeover import take_over
 from tests.support.broker import KafkaBroker
+from tests.support.clusters.worker_group import worker_group
 from tests.support.waiting import allowed
-from tests.support.worker_group import worker_group
 
 SESSION = 60  # seconds
 

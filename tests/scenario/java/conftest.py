@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
-from tests.support.java_connectors import MAIN, PREFER_FILE, plugin_path
-from tests.support.java_journal import journal_plugins
+from tests.support.java.connectors import MAIN, PREFER_FILE, plugin_path
+from tests.support.java.journal import journal_plugins
 from tests.support.workers import java_worker, our_worker
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.java.host.archive import with_archive
-from tests.support.java_host import own_host, probe, settings
+from tests.support.java.host import own_host, probe, settings
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -17,8 +17,8 @@ from runtime.java.discovery.scan import PluginDiscovery, scan
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.installer import install
 from tests.support.broker import KafkaBroker
-from tests.support.connect_jars import connect_jars
-from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.java.connect_jars import connect_jars
+from tests.support.java.sources.edge_cases import edge_case_jar
 from tests.support.workers import java_worker
 
 _CONNECTORS = (

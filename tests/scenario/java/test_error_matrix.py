@@ -16,9 +16,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.committed import committed
 from tests.support.connect import Connect
-from tests.support.java_failures import failures
+from tests.support.java.failures import failures
+from tests.support.kafka.committed import committed
 from tests.support.waiting import wait_until
 from tests.support.workers import java_worker, our_worker
 

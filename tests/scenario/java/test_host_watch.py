@@ -15,7 +15,7 @@ from runtime.java.host.process import JvmEnd
 from runtime.java.host.watch import IDLE_TIMEOUT, LEAK_TIMEOUT, MOVE_TIMEOUT, HostWatch
 from runtime.java.plugins.converters import JavaConverter
 from runtime.java.plugins.sink_task import JavaSinkTask
-from tests.support.java_host import probe, settings, sink_record
+from tests.support.java.host import probe, settings, sink_record
 from tests.support.processes import freeze
 from tests.support.waiting import wait_until
 

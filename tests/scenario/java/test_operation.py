@@ -14,8 +14,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
-from tests.support.pipeline import produce
 from tests.support.processes import alive, children, command_line
+from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

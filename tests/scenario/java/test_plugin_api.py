@@ -28,8 +28,8 @@ from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.transforms.bundled import TRANSFORMATIONS
-from tests.support.java_host import own_host, probe, probes, settings, shared_host
-from tests.support.task_contexts import StoredOffsets, TaskSourceContext
+from tests.support.java.host import own_host, probe, probes, settings, shared_host
+from tests.support.tasks.task_contexts import StoredOffsets, TaskSourceContext
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

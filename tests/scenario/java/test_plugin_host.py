@@ -15,8 +15,8 @@ import pytest
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HOST_DIED, HostError
 from runtime.host.settings import HostSettings
-from tests.support.java_host import probes
-from tests.support.java_wild_connector import CLASS, wild_plugins, wild_plugins_of_two_versions
+from tests.support.java.host import probes
+from tests.support.java.wild_connector import CLASS, wild_plugins, wild_plugins_of_two_versions
 from tests.support.processes import children, freeze
 from tests.support.waiting import soon
 

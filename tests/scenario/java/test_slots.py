@@ -19,10 +19,10 @@ from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.java_slots import LEASE, JavaSlots, file_task, is_jvm, order_plugin
-from tests.support.pipeline import file_sink, file_source, group_offsets, messages, produce, source_offsets
+from tests.support.java.slots import LEASE, JavaSlots, file_task, is_jvm, order_plugin
+from tests.support.kafka.topics import committed_end, count
 from tests.support.processes import freeze
-from tests.support.topics import committed_end, count
+from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, messages, produce, source_offsets
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
-from tests.support.java_journal import SOURCE, Journal
-from tests.support.topics import pairs
+from tests.support.java.journal import SOURCE, Journal
+from tests.support.kafka.topics import pairs
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

@@ -19,8 +19,8 @@ from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.host.process import JvmSettings
 from runtime.java.plugins.worker_plugins import JavaConfigProvider
 from runtime.worker.java_plugins import WorkerJava
-from tests.support.java_host import settings
-from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.java.host import settings
+from tests.support.java.sources.edge_cases import edge_case_jar
 from tests.support.processes import freeze
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess

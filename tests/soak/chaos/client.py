@@ -9,8 +9,8 @@ from collections import Counter
 from http.client import HTTPException
 from typing import Any
 
+from tests.support.clusters.worker_group import WorkerGroup, is_transient
 from tests.support.connect import Connect
-from tests.support.worker_group import WorkerGroup, is_transient
 
 PATIENCE = 120.0
 """Seconds within which every change must succeed, and everything must run as requested after the last fault."""

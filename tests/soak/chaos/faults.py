@@ -18,9 +18,9 @@ from tests.soak.chaos.client import PATIENCE, PatientConnect
 from tests.soak.chaos.connectors import SLOW, Source
 from tests.soak.chaos.plan import Fault
 from tests.support.broker import EmbeddedBroker
-from tests.support.broker_cluster import BrokerCluster
+from tests.support.clusters.worker_group import SESSION, WorkerGroup, worker_id
+from tests.support.kafka.broker_cluster import BrokerCluster
 from tests.support.processes import children, command_line, is_slot
-from tests.support.worker_group import SESSION, WorkerGroup, worker_id
 from tests.support.workers import WorkerProcess
 
 T = TypeVar("T")

@@ -19,12 +19,12 @@ from tests.soak.chaos.faults import Chaos
 from tests.soak.chaos.plan import FAULTS, rounds
 from tests.soak.chaos.records import Reader
 from tests.soak.feeder import Feeder
-from tests.support.broker_cluster import BrokerCluster
-from tests.support.committed import committed
-from tests.support.java_connectors import FILE, PREFER_FILE, plugin_path
-from tests.support.lives import PLUGINS
+from tests.support.clusters.lives import PLUGINS
+from tests.support.clusters.worker_group import WorkerGroup, worker_id
+from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
+from tests.support.kafka.broker_cluster import BrokerCluster
+from tests.support.kafka.committed import committed
 from tests.support.waiting import wait_until
-from tests.support.worker_group import WorkerGroup, worker_id
 
 _COMPACTED = {
     "cleanup_policy": "compact", "segment_ms": "500", "min_cleanable_dirty_ratio": "0.0",

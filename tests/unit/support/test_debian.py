@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.system.locks import exclusive
-from tests.support import debian
+from tests.support.packages import debian
 
 
 def test_programs_of_an_installation_under_way_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.lives import HANDED_OVER, alternations, late_records, lives, overlaps
+from tests.support.clusters.lives import HANDED_OVER, alternations, late_records, lives, overlaps
 
 
 def mark(life: str, event: str, at: float, task: int = 0) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
 
 

@@ -16,7 +16,7 @@ from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, Field, Schema, Type
 from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
-from tests.support.schema_strategies import TYPED
+from tests.support.tasks.schema_strategies import TYPED
 
 LINES = st.text(st.sampled_from('ab\n\r\x7f\x01"\\ü€😀\udc80'), max_size=5)
 JSON = st.recursive(

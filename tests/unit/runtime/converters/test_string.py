@@ -7,7 +7,7 @@ import pytest
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConfigError
 from runtime.converters.string import StringConverter
-from tests.support.schemas import LINE
+from tests.support.tasks.schemas import LINE
 
 
 def test_string() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.doctor.java_plugins import check_java_plugins
-from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.java.sources.edge_cases import edge_case_jar
 
 
 def _found(folder: Path, properties: str) -> list[str]:

@@ -9,7 +9,7 @@ from runtime.herder.group_duties import GroupDuties
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 
 class Rig:

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.herder.errors import Conflict
 from runtime.model.states import TargetState
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 
 async def test_a_request_writes_nothing_after_the_leadership_is_lost() -> None:

@@ -19,7 +19,7 @@ from runtime.herder.offsets.seek import SeekResolver
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.app import application
 from runtime.storage.journal import ChangeOrigin
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 GROUP = "connect-elsewhere"
 VARIABLE = "${env:HEADRACE_TEST_VALUE}"

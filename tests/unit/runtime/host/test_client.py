@@ -18,8 +18,8 @@ from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
 from runtime.system.scheduling import Delay
+from tests.support.engine.starvation import Starved
 from tests.support.processes import freeze
-from tests.support.starvation import Starved
 from tests.support.waiting import soon, wait_until
 
 PLUGINS = '''

@@ -13,8 +13,8 @@ from runtime.api.errors import ConfigError
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from tests.support.packages.wheels import build_wheel
 from tests.support.waiting import wait_until
-from tests.support.wheels import build_wheel
 
 CONNECTOR = """
 import os

@@ -34,7 +34,7 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.sink_batches import SinkBatches, in_order
 from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.task.meter import Meter
-from tests.support.python_messages import Message
+from tests.support.tasks.python_messages import Message
 
 _UTC = dt.UTC
 _INNER = struct_schema({"s": OPTIONAL_STRING_SCHEMA, "d": DATE_SCHEMA})

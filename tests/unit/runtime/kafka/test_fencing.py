@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Producer
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.fencing import fence
 from tests.support.broker import KafkaBroker, unique
-from tests.support.topics import committed_end
+from tests.support.kafka.topics import committed_end
 
 
 def producer_in_transaction(broker: KafkaBroker, transactional_id: str, topic: str) -> Producer:

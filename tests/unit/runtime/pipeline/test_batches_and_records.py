@@ -27,8 +27,8 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Tolerance
-from tests.support.python_messages import Message
-from tests.support.transforms import predicate, tolerance, transformation
+from tests.support.tasks.python_messages import Message
+from tests.support.tasks.transforms import predicate, tolerance, transformation
 
 INNER = Schema(Type.STRUCT, optional=True, fields=(Field("d", Schema(Type.INT32, optional=True, default=5)),))
 LINE = Schema(

@@ -10,9 +10,9 @@ import pytest
 
 from runtime.model.states import State
 from tests.support.broker import EmbeddedBroker
-from tests.support.pipeline import file_sink, file_source, group_offsets, records, source_offsets
-from tests.support.slot_host import RunningTask
-from tests.support.topics import count
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, records, source_offsets
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow

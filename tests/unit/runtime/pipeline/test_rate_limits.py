@@ -19,7 +19,9 @@ from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import (
+from tests.support.kafka.topic_ends import TopicEnds
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import (
     file_sink,
     file_source,
     group_offsets,
@@ -28,9 +30,7 @@ from tests.support.pipeline import (
     records,
     source_offsets,
 )
-from tests.support.slot_host import RunningTask
-from tests.support.topic_ends import TopicEnds
-from tests.support.topics import count
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import soon, wait_until
 
 LINES = 12_000

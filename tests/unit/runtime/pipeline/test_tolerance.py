@@ -16,9 +16,9 @@ from runtime.api.task import SinkTask, SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, group_offsets, messages, task_spec
-from tests.support.slot_host import RunningTask
-from tests.support.topics import count
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import file_sink, group_offsets, messages, task_spec
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.test_tolerance"

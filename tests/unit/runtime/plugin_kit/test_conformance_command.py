@@ -9,7 +9,7 @@ import pytest
 
 from runtime.plugin_kit.cli import main
 from runtime.plugin_kit.conformance_command import example_module
-from tests.support.faulty_connectors import LinesConnector, NumbersConnector
+from tests.support.tasks.faulty_connectors import LinesConnector, NumbersConnector
 
 MODULE = '''
 from runtime.api import ConfigDef, ConfigKey, ConfigType, DataError, Predicate, Transformation
@@ -60,8 +60,8 @@ def test_a_plugin_without_a_case_fails_with_the_case_to_add(tmp_path: Path, caps
 def test_one_module_with_the_cases_of_all_plugins_is_suggested() -> None:
     assert example_module([NumbersConnector, LinesConnector]) == (
         "from runtime.plugin_kit import Case, SinkCase, SourceCase\n"
-        "from tests.support.faulty_connectors import NumbersConnector\n"
-        "from tests.support.faulty_connectors import LinesConnector\n\n"
+        "from tests.support.tasks.faulty_connectors import NumbersConnector\n"
+        "from tests.support.tasks.faulty_connectors import LinesConnector\n\n"
         "CASES: list[Case] = [\n"
         '    SourceCase(connector=NumbersConnector, config={"topic": "…"}),\n'
         '    SinkCase(connector=LinesConnector, config={"file": "…"}, value=lambda number: …, '

@@ -11,7 +11,7 @@ import pytest
 from runtime.api import SinkConnector, SourceConnector
 from runtime.plugin_kit import Case, Outcome, Result, SinkCase, SourceCase, checks
 from runtime.plugin_kit.conformance.case import Config
-from tests.support import faulty_connectors as faulty
+from tests.support.tasks import faulty_connectors as faulty
 
 SOURCE_FAULTS: list[tuple[type[SourceConnector], str, str]] = [
     (faulty.Undocumented, "documentation", "No documentation for topic"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.plugin_kit.cli import main
-from tests.support.connect_jars import connect_jars
+from tests.support.java.connect_jars import connect_jars
 
 _COORDINATE = "org.apache.kafka:connect-file:4.3.0"
 

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.plugin_kit.cli import main
 from runtime.plugin_kit.project.new import new_project
-from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.java.sources.edge_cases import edge_case_jar
 
 
 def test_plugins_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

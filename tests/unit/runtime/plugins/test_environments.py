@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runtime.model.environment import Environment
 from runtime.plugins.environments import archive, prepare
-from tests.support.wheels import build_wheel
+from tests.support.packages.wheels import build_wheel
 
 
 def _environment(folder: Path, version: str = "1.0") -> Path:

@@ -13,7 +13,7 @@ import pytest
 from runtime.plugins.plugin import Plugin
 from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import PluginRegistry, entries
-from tests.support.wheels import build_wheel
+from tests.support.packages.wheels import build_wheel
 
 CONNECTOR = """
 from runtime.api import SourceConnector

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtime.plugins.wheels import LOCK, BrokenEnvironmentError, check, digest, publish, unpack
-from tests.support.wheels import build_wheel
+from tests.support.packages.wheels import build_wheel
 
 FILES = {"hr_w.py": "", "hr_w-1.0.data/purelib/hr_pure.py": "", "hr_w-1.0.data/scripts/run": ""}
 

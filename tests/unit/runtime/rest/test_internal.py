@@ -23,7 +23,7 @@ from runtime.rest.app import application
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
 from runtime.rest.resource import Resource
 from runtime.storage.configs import ConfigStore
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 KEY, NEW_KEY = b"0123456789abcdef", b"fedcba9876543210"
 TASKS = [{"task.class": "T", "n": "7"}]

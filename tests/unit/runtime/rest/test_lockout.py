@@ -21,7 +21,7 @@ import pytest
 
 from runtime.rest.events import MAX_STREAMS_PER_ADDRESS
 from runtime.rest.http.connections import DEFAULT_LIMITS
-from tests.support.certificates import make_stores
+from tests.support.servers.certificates import make_stores
 from tests.support.waiting import soon
 
 ATTACKERS = 600
@@ -70,7 +70,7 @@ def _send(s: socket.socket, data: bytes) -> None:
 
 def _serve(folder: Path, *users: str) -> Iterator[Served]:
     stores = make_stores(folder)
-    command = [sys.executable, "-m", "tests.support.rest_server", str(stores.pem), *users]
+    command = [sys.executable, "-m", "tests.support.servers.rest_server", str(stores.pem), *users]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

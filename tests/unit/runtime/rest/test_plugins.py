@@ -7,7 +7,7 @@ from typing import Any, cast
 from runtime.herder.errors import NotFound
 from runtime.herder.plugin_reload import PluginReload
 from runtime.rest.plugins import plugin_routes
-from tests.support.worker_rig import ServingWorker, worker_group
+from tests.support.herder.worker_rig import ServingWorker, worker_group
 
 PATH = "/connector-plugins/reload"
 

@@ -27,9 +27,9 @@ from runtime.rest.security.access import Role
 from runtime.rest.workers import worker_routes
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.herder.scripted_group import ScriptedGroup, info
 from tests.support.never_called import NEVER_CALLED
-from tests.support.scripted_group import ScriptedGroup, info
 
 A, B, C = "a:8083", "b:8083", "c:8083"
 SLOTS = (SlotInfo(0, 1, 10, (), 100), SlotInfo(1, 1, 11, (), 200, 40, 30))

@@ -22,8 +22,8 @@ from runtime.spark.options import SparkOptions
 from runtime.spark.sink import writers
 from runtime.spark.sink.sink_run import SinkTaskRun
 from runtime.spark.sink.writers import SinkPlan, first_offset
-from tests.support.mock_kafka import MockKafka
-from tests.support.topics import values
+from tests.support.kafka.mock_kafka import MockKafka
+from tests.support.kafka.topics import values
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 TRANSFORMS = "org.apache.kafka.connect.transforms"

@@ -11,7 +11,7 @@ from runtime.storage.config_history import REQUEST_ORIGIN, ConfigAction, ConfigH
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
 from runtime.storage.journal import MAX_HISTORY, ChangeOrigin
-from tests.support.memory_logs import TestLogs
+from tests.support.herder.memory_logs import TestLogs
 
 
 class Stores:

@@ -9,8 +9,8 @@ import pytest
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore, RestartRequest, TaskConfigsChanged
-from tests.support.memory_logs import TestLogs, topic
-from tests.support.stores import MakeStores
+from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.kafka.stores import MakeStores
 
 CONFIG = {"connector.class": "FileStreamSource", "name": "c"}
 

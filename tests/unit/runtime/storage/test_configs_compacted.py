@@ -10,7 +10,7 @@ import pytest
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore
-from tests.support.memory_logs import Record, TestLogs, topic
+from tests.support.herder.memory_logs import Record, TestLogs, topic
 
 CONFIG = {"name": "c"}
 

@@ -1,4 +1,4 @@
-"""Java's serialized map, written and read. tests/scenario/test_standalone.py reads it with Java."""
+"""Java's serialized map, written and read. tests/scenario/worker/test_standalone.py reads it with Java."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.stores import MakeStores
+from tests.support.kafka.stores import MakeStores
 
 RECORDS, KEYS = 100_000, 1_000
 

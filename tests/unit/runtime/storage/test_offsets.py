@@ -9,10 +9,10 @@ import pytest
 
 from runtime.kafka.log.log import LogRecord
 from runtime.storage.offsets import OffsetStore
-from tests.support import transactions
 from tests.support.broker import KafkaBroker, unique
-from tests.support.memory_logs import TestLogs, topic
-from tests.support.stores import MakeStores, Stores
+from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.kafka import transactions
+from tests.support.kafka.stores import MakeStores, Stores
 
 FILE = {"filename": "/tmp/grün"}
 

@@ -9,7 +9,7 @@ import pytest
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 
 TASK = TaskId("c", 0)
 OURS, THEIRS = "here:8083", "there:8083"

@@ -13,7 +13,7 @@ from runtime.kafka.log.log import LogRecord, Written
 from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import OptimisticWrites
 from runtime.storage.statuses import StatusRecord
-from tests.support.stores import MakeStores
+from tests.support.kafka.stores import MakeStores
 
 RUNNING = StatusRecord(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
 FAILED = StatusRecord(State.FAILED, "a trace\n\tat x", "127.0.0.1:8083", 3, None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.system.scheduling import MAX_STRETCH, ProcessTree, RunLimit, within
-from tests.support.starvation import Starved
+from tests.support.engine.starvation import Starved
 from tests.support.waiting import wait_until
 
 SECONDS = 10.0

@@ -13,7 +13,7 @@ from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, 
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import Record, RecordT, Transformation
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.transforms import chain, predicate, tolerance, transformation
+from tests.support.tasks.transforms import chain, predicate, tolerance, transformation
 
 LINE = Schema(Type.STRUCT, fields=(Field("a", INT32_SCHEMA), Field("b", STRING_SCHEMA)))
 

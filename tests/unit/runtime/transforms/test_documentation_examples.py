@@ -8,7 +8,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.converters.json.json import JsonConverter
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.transforms import chain, predicate, transformation
+from tests.support.tasks.transforms import chain, predicate, transformation
 
 
 def _json(record: Any) -> str:

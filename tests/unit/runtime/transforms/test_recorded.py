@@ -13,7 +13,7 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import ConnectError
 from runtime.api.literals.literals import header_text, parse_literal
 from runtime.converters.json.json import JsonConverter
-from tests.support.transforms import transformation
+from tests.support.tasks.transforms import transformation
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_answers.jsonl").read_text("utf-8").splitlines()]
 

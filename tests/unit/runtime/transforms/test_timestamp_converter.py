@@ -10,7 +10,7 @@ from runtime.api.data.logical import TIMESTAMP_SCHEMA, time_millis
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA
 from runtime.api.errors import DataError
-from tests.support.transforms import transformation
+from tests.support.tasks.transforms import transformation
 
 EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))
 STEPS = {

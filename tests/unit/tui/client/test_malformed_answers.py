@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect

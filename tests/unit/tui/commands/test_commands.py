@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.config.applying import ChangedMeanwhile, ConfigEdit, ConfigNotApplied, apply

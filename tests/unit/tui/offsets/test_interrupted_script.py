@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stub_worker import HANG, stub_worker
+from tests.support.servers.stub_worker import HANG, stub_worker
 from tests.unit.tui.offsets.test_operation import REQUESTS, Worker
 from tests.unit.tui.scripted import status
 from tui.client.calls import drive

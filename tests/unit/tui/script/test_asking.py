@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.support.stub_worker import Raw, StubWorker, stub_worker
+from tests.support.servers.stub_worker import Raw, StubWorker, stub_worker
 
 DELETE = ("DELETE", "/connectors/x")
 REDIRECTED = ["", "2>err", ">out", ">out 2>err", "</dev/null", "</dev/null 2>err", "2>&-", "<&- 2>err"]

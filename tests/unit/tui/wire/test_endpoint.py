@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.certificates import Stores, make_stores
+from tests.support.servers.certificates import Stores, make_stores
 from tui import session
 from tui.client.calls import ApiCall, Transport
 from tui.contexts.profiles import Profile

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, Unreachable, UsageError

@@ -8,7 +8,7 @@ import pytest
 
 from runtime.api.data.java_text import java_text
 from runtime.api.data.schema import Schema, Type
-from tests.support.schemas import LINE
+from tests.support.tasks.schemas import LINE
 
 
 @pytest.mark.parametrize(

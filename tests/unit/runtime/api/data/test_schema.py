@@ -9,7 +9,7 @@ from runtime.api.data.schema import (
     Type,
 )
 from runtime.api.data.schema_builder import SchemaBuilder
-from tests.support.schemas import PERSON
+from tests.support.tasks.schemas import PERSON
 
 
 def test_schemas_are_equal_by_value() -> None:

@@ -11,7 +11,7 @@ from runtime.api.data.schema import (
 from runtime.api.data.schema_builder import SchemaBuilder
 from runtime.api.data.struct import Struct, field_value
 from runtime.api.errors import DataError, SchemaBuilderError
-from tests.support.schemas import PERSON
+from tests.support.tasks.schemas import PERSON
 
 
 def test_builder_and_struct_of_the_developer_guide() -> None:

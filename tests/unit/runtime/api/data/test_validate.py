@@ -16,7 +16,7 @@ from runtime.api.data.schema import (
 )
 from runtime.api.data.validate import validate_value
 from runtime.api.errors import DataError
-from tests.support.schemas import PERSON
+from tests.support.tasks.schemas import PERSON
 
 
 def test_validation_of_values() -> None:

@@ -20,7 +20,7 @@ from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.data_source.source import DataSourceConnector
 from runtime.connectors.data_source.source_task import DataSourceTask
-from tests.support.task_contexts import StoredOffsets, started
+from tests.support.tasks.task_contexts import StoredOffsets, started
 from tests.support.waiting import wait_until
 
 NUMBERS, LETTERS = "tests.support.data_sources.Numbers", "tests.support.data_sources.Letters"

@@ -17,7 +17,7 @@ from runtime.api.errors import ConfigError, ConnectError, DataError
 from runtime.connectors.data_source.sink import DataSourceSinkConnector
 from runtime.connectors.data_source.sink_task import DataSourceSinkTask
 from tests.support.data_sources import row_files
-from tests.support.task_contexts import DeadLetterList, TaskSinkContext
+from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext
 
 ROW_FILES = "tests.support.data_sources.RowFiles"
 NUMBER = SchemaBuilder.struct().field("n", INT64_SCHEMA).field("text", OPTIONAL_STRING_SCHEMA).build()

@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError
 from runtime.connectors.data_source.shared_batches import SharedBatch, ShareProgress, position_of
 from runtime.connectors.data_source.source import DataSourceConnector
 from runtime.kafka.formats import canonical
-from tests.support.shared_source import SharedSource
+from tests.support.tasks.shared_source import SharedSource
 from tests.unit.runtime.connectors.data_source.test_data_source import LETTERS, NUMBERS, PARTITION, config_of
 
 PLAN = SharedBatch({"n": 40}, {"n": 80}, 7, 6, 2)

@@ -15,7 +15,7 @@ from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.datagen.source import DatagenSourceConnector, DatagenSourceTask
 from runtime.connectors.datagen.templates import TEMPLATES
-from tests.support.task_contexts import StoredOffsets, started
+from tests.support.tasks.task_contexts import StoredOffsets, started
 
 UNLIMITED = {"topic": "t", "template": "orders", "rate": "0"}
 FIELDS = {

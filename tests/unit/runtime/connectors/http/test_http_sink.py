@@ -27,9 +27,9 @@ from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.connectors.http.failures import seconds_of
 from runtime.connectors.http.sink import HttpSinkConnector
 from runtime.connectors.http.sink_task import HttpSinkTask
-from tests.support.certificates import make_stores
-from tests.support.http_endpoint import Answer, Received, http_server
-from tests.support.task_contexts import DeadLetterList, TaskSinkContext
+from tests.support.servers.certificates import make_stores
+from tests.support.servers.http_endpoint import Answer, Received, http_server
+from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext
 from tests.support.waiting import wait_until
 
 FAST = {"http.retry.backoff.ms": "10"}

@@ -15,8 +15,8 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.http.source import HttpSourceConnector
 from runtime.connectors.http.source_task import HttpSourceTask
-from tests.support.http_endpoint import Answer, Received, http_server
-from tests.support.task_contexts import StoredOffsets, started
+from tests.support.servers.http_endpoint import Answer, Received, http_server
+from tests.support.tasks.task_contexts import StoredOffsets, started
 from tests.support.waiting import wait_until
 
 COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": "10"}

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.jdbc import Query
-from tests.support.mariadb import MariaDb, started_mariadb
-from tests.support.postgres import Postgres
+from tests.support.servers.mariadb import MariaDb, started_mariadb
+from tests.support.servers.postgres import Postgres
+from tests.support.tasks.jdbc import Query
 
 _numbers = count(1)
 

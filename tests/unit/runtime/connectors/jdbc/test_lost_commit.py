@@ -13,7 +13,7 @@ import pytest
 
 from runtime.api.data.schema import INT64_SCHEMA, struct_schema
 from runtime.api.errors import RetriableError
-from tests.support.jdbc import SinkRun
+from tests.support.tasks.jdbc import SinkRun
 from tests.support.waiting import wait_until
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 

@@ -13,8 +13,8 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, TIMESTAMP_S
 from runtime.api.data.schema import BYTES_SCHEMA, INT32_SCHEMA, STRING_SCHEMA, Schema, Type, struct_schema
 from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConnectError
-from tests.support.jdbc import SinkRun, SourceRun, SourceTestContext, read_once
-from tests.support.mariadb import MariaDb
+from tests.support.servers.mariadb import MariaDb
+from tests.support.tasks.jdbc import SinkRun, SourceRun, SourceTestContext, read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
 NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456, tzinfo=dt.UTC)

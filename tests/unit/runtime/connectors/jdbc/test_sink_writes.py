@@ -28,7 +28,7 @@ from runtime.api.errors import ConnectError, RetriableError
 from runtime.connectors.jdbc.sink.statements import StatementWriter
 from runtime.connectors.jdbc.sink_config import InsertMode
 from runtime.connectors.jdbc.tables import TableId
-from tests.support.jdbc import SinkRun
+from tests.support.tasks.jdbc import SinkRun
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
 KEY = struct_schema({"id": INT32_SCHEMA})

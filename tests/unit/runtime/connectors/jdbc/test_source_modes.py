@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConnectError, RetriableError
-from tests.support.jdbc import SourceRun, SourceTestContext, read_once
+from tests.support.tasks.jdbc import SourceRun, SourceTestContext, read_once
 from tests.support.waiting import wait_until
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 

@@ -12,7 +12,7 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.schema import Type
 from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConnectError
-from tests.support.jdbc import read_once
+from tests.support.tasks.jdbc import read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
 UUID = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"

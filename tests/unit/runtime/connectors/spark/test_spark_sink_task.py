@@ -9,8 +9,8 @@ from runtime.api import ConnectError, DataError, OffsetAndMetadata
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.sink.task import NO_BATCH
 from runtime.model.task_errors import TaskLostError
-from tests.support.spark_sink import ONE, ZERO, SparkSinkRig
-from tests.support.task_contexts import DeadLetterList
+from tests.support.tasks.spark_sink import ONE, ZERO, SparkSinkRig
+from tests.support.tasks.task_contexts import DeadLetterList
 
 ROW = {"id": 1, "name": "a"}
 

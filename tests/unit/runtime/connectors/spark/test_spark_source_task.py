@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api import ConnectError
-from tests.support.spark_source import PARTITION, SparkSourceRig
+from tests.support.tasks.spark_source import PARTITION, SparkSourceRig
 
 
 def _rows(*ids: int) -> list[dict[str, Any]]:

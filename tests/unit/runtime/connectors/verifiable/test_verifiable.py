@@ -13,7 +13,7 @@ from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConnectError
 from runtime.connectors.verifiable.sink import VerifiableSinkConnector, VerifiableSinkTask
 from runtime.connectors.verifiable.source import COMPLETE_SCHEMA, VerifiableSourceConnector, VerifiableSourceTask
-from tests.support.task_contexts import StoredOffsets, started
+from tests.support.tasks.task_contexts import StoredOffsets, started
 
 CONFIG = {"name": "c", "topic": "t", "throughput": "50", "id": "1"}
 

@@ -1,4 +1,4 @@
-"""AvroConverter with a stub of the schema registry (tests.support.schema_registry)."""
+"""AvroConverter with a stub of the schema registry (tests.support.servers.schema_registry)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from runtime.api.data.schema import (
 from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.avro import MISSING, AvroConverter
 from runtime.plugins.registry import load, registry
-from tests.support.schema_registry import StubRegistry
+from tests.support.servers.schema_registry import StubRegistry
 
 
 @pytest.fixture

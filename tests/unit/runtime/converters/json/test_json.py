@@ -12,7 +12,7 @@ import pytest
 from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import ConfigError, DataError
 from runtime.converters.json.json import JsonConverter
-from tests.support.schemas import LINE
+from tests.support.tasks.schemas import LINE
 
 
 def _json(**config: str) -> JsonConverter:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.converters.json.json import JsonConverter
-from tests.support.schema_strategies import TYPED
+from tests.support.tasks.schema_strategies import TYPED
 
 
 @settings(max_examples=400, deadline=None)

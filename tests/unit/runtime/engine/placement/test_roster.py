@@ -16,7 +16,7 @@ from runtime.model.environment import Environment
 from runtime.model.executor_size import ExecutorSize
 from runtime.model.states import TaskId
 from runtime.system.scheduling import Delay
-from tests.support.engine_recorder import slot_link, task_spec
+from tests.support.engine.engine_recorder import slot_link, task_spec
 
 
 class Clock:

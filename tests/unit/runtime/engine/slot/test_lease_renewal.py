@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.engine_rig import ROOT
+from tests.support.engine.engine_rig import ROOT
 
 TTL = 1.0
 

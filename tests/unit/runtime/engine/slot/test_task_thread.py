@@ -10,8 +10,8 @@ from runtime.engine.slot.task_thread import TaskThread
 from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
-from tests.support.engine_recorder import task_spec
-from tests.support.slot_host import RecordingHost
+from tests.support.engine.engine_recorder import task_spec
+from tests.support.tasks.slot_host import RecordingHost
 
 
 class Runner:

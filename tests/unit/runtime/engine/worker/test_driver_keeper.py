@@ -11,7 +11,7 @@ import pytest
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.driver_keeper import DriverKeeper
 from runtime.system.scheduling import MAX_STRETCH, Delay
-from tests.support.starvation import Starved
+from tests.support.engine.starvation import Starved
 
 TIMEOUT = 0.4
 

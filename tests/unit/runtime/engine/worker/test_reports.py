@@ -10,7 +10,7 @@ from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
 from runtime.engine.worker.stacks import Stacks
 from runtime.model.states import State
-from tests.support.engine_recorder import Recorder, ignore, slot_link, task_spec
+from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
 
 
 def running() -> tuple[Roster, SlotLink, TaskRun, Recorder, TaskReports]:

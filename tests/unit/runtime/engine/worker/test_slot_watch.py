@@ -11,8 +11,8 @@ from runtime.engine.placement.roster import Roster, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits
-from tests.support.engine_recorder import slot_link, task_spec
-from tests.support.starvation import Starved
+from tests.support.engine.engine_recorder import slot_link, task_spec
+from tests.support.engine.starvation import Starved
 
 TTL = 6.0
 

@@ -24,7 +24,7 @@ from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.slots import Slots
 from runtime.model.states import TaskId
-from tests.support.engine_recorder import Recorder, ignore, slot_link, task_spec
+from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
 
 TTL = 6.0
 

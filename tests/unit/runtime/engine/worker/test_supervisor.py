@@ -8,7 +8,7 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine_recorder import Recorder, slot_link, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, slot_link, task_spec, until
 
 
 async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_next_slot() -> None:

@@ -14,7 +14,7 @@ from runtime.host.port import HOST_ABSENT, HostError
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.statuses import StatusRecord
-from tests.support.herder_rig import HerderRig, died
+from tests.support.herder.herder_rig import HerderRig, died
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from runtime.herder.control.crash_loop import LIMIT, CrashLoopGuard, Timing
 from runtime.host.port import HostError
 from runtime.storage.documents import Documents
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 
 KILLER, CALM = {"connector.class": "Killer"}, {"connector.class": "Calm"}
 TIMING = Timing(linger=0.02, quiet=0.1, write=0.5)

@@ -9,7 +9,7 @@ import pytest
 from runtime.herder.control.start_control import StartTimes
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import State, TaskId
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 FIRST, SECOND = TaskId("a", 0), TaskId("a", 1)
 RECORDS, BYTES = "headrace.rate.records", "headrace.rate.bytes"

@@ -10,7 +10,7 @@ import pytest
 from runtime.herder.errors import BadRequest, Conflict, HerderError, NotFound
 from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TaskId
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from runtime.herder.errors import HerderError, Unavailable
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TargetState
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 CHANGE = [({"file": "f"}, {"position": 1})]
 

@@ -10,7 +10,7 @@ from runtime.api.errors import ConfigError
 from runtime.engine.port import StartRefused
 from runtime.model.states import TaskId
 from runtime.model.task_spec import TaskSpec
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 FIRST = TaskId("a", 0)
 REPLACED = "another run of the task has replaced it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.group import WorkerState
 from runtime.storage.documents import Documents
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 
 
 async def test_states_are_read_from_the_journal() -> None:

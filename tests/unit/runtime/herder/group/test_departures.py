@@ -11,7 +11,7 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.leader import GroupView, lead
 from runtime.storage.documents import Documents
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 from tests.unit.runtime.herder.group.test_leader import WEIGHTS, ours
 
 DELAY, GONE = 300.0, "127.0.0.1:3"

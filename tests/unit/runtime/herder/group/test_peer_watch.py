@@ -11,7 +11,7 @@ import pytest
 from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.worker_group import WorkerGroup
-from tests.support.scripted_group import info
+from tests.support.herder.scripted_group import info
 
 
 class Leader:

@@ -19,8 +19,8 @@ from runtime.herder.errors import Forbidden, Unavailable
 from runtime.herder.group.session_keys import CHECK_INTERVAL, PREVIOUS_KEY_TIME, SessionKeys
 from runtime.kafka.log.log import Awaited
 from runtime.storage.configs import ConfigStore
-from tests.support.herder_rig import WORKER
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.herder_rig import WORKER
+from tests.support.herder.memory_logs import TestLogs, topic
 
 
 class Worker:

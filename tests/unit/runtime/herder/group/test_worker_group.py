@@ -23,7 +23,7 @@ from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, AssignmentError, Details, WorkerMetadata
 from runtime.model.states import State
 from runtime.storage.statuses import StatusRecord
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 URL = "http://w:1/"
 OTHER = "http://w:2/"

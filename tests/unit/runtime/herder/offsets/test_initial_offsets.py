@@ -9,7 +9,7 @@ import pytest
 
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.model.states import TaskId
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 CONFIG = {"name": "a", "connector.class": "Source", "tasks.max": "1"}
 

@@ -13,7 +13,7 @@ from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.model.states import State, TargetState
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 
 class Rig(HerderRig):

@@ -18,7 +18,7 @@ from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
 from runtime.storage.offsets import OffsetStore
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.never_called import NEVER_CALLED
 
 

@@ -12,7 +12,7 @@ from runtime.herder.control.start_control import StartTimes
 from runtime.host.port import REFUSED, HostError
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
-from tests.support.herder_rig import HerderRig
+from tests.support.herder.herder_rig import HerderRig
 
 OUTAGE = "org.apache.kafka.connect.errors.ConnectException: no connection\n"
 TASK = TaskId("a", 0)

@@ -14,7 +14,7 @@ from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 
 WRAPPED = """a.ConnectException: Tolerance exceeded
     at x

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.java_plugins.edge_cases import edge_case_jar
+from tests.support.java.sources.edge_cases import edge_case_jar
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.java.discovery.archives import Archive, UnreadableArchiveError
 from runtime.java.discovery.class_file import ClassFile, ClassFormatError
-from tests.support.connect_jars import connect_jars
+from tests.support.java.connect_jars import connect_jars
 
 _CONNECT = "org/apache/kafka/connect/"
 

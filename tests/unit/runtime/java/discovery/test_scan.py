@@ -10,7 +10,7 @@ import pytest
 
 from runtime.java.discovery.java_plugin import JavaPluginType
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
-from tests.support.connect_jars import connect_jars
+from tests.support.java.connect_jars import connect_jars
 
 _SCAN = PluginDiscovery.ONLY_SCAN
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.java.host.link import receive_frame
 from runtime.system.scheduling import Delay, RunLimit
-from tests.support.starvation import Starved
+from tests.support.engine.starvation import Starved
 
 LIMIT = 0.2  # seconds
 

@@ -13,8 +13,8 @@ from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
 from runtime.java.install.installer import Installed, install
 from runtime.java.install.resolver import Repositories
-from tests.support.connect_jars import connect_jars
-from tests.support.maven_repository import MavenRepository, dependencies, dependency, tar_gz
+from tests.support.java.connect_jars import connect_jars
+from tests.support.java.maven_repository import MavenRepository, dependencies, dependency, tar_gz
 
 _MANAGED = "<dependencyManagement>{}</dependencyManagement>"
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.java.install.errors import InstallError
 from runtime.java.install.unpack import unpack
-from tests.support.maven_repository import tar_gz
+from tests.support.java.maven_repository import tar_gz
 
 
 def test_the_single_folder_of_an_archive_is_removed(tmp_path: Path) -> None:

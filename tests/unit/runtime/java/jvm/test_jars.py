@@ -13,7 +13,7 @@ from runtime.embedded.broker import coordinates
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError
 from runtime.java.jvm.java import find_java
-from tests.support.connect_jars import JAVA_CONNECT
+from tests.support.java.connect_jars import JAVA_CONNECT
 from tests.support.waiting import wait_until
 
 SMALL = ("org.slf4j:slf4j-simple:1.7.36",)

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from runtime.kafka.clients import open_clients
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.positions import Positions
-from tests.support.mock_kafka import LIST_OFFSETS, MockKafka
+from tests.support.kafka.mock_kafka import LIST_OFFSETS, MockKafka
 from tests.support.waiting import wait_until
 from tui import kafka_clients
 

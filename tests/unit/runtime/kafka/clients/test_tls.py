@@ -12,7 +12,7 @@ import pytest
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.rest.security.tls import server_context
-from tests.support.certificates import Stores, make_stores
+from tests.support.servers.certificates import Stores, make_stores
 
 
 @pytest.fixture(scope="module")

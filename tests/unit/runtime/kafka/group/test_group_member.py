@@ -15,7 +15,7 @@ from runtime.kafka.errors import GroupOccupied
 from runtime.kafka.group.group_member import Times
 from runtime.kafka.groups import Groups
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
-from tests.support.group_members import Participant
+from tests.support.herder.group_members import Participant
 from tests.support.workers import WorkerProcess
 
 Make = Callable[..., Participant]
@@ -24,7 +24,7 @@ QUICK = Times(session_timeout=6.0, heartbeat_interval=0.3)
 _OTHER = """
 import asyncio, sys
 from runtime.kafka.group.group_member import Times
-from tests.support.group_members import Participant
+from tests.support.herder.group_members import Participant
 
 async def main():
     times = Times(session_timeout=60.0)

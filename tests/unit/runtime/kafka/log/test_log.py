@@ -14,8 +14,8 @@ from confluent_kafka.admin._config import ConfigResource
 
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
 from runtime.kafka.log.log import TopicLogs, TopicSpec
-from tests.support import transactions
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
+from tests.support.kafka import transactions
 from tests.unit.runtime.kafka.log.conftest import Recorder
 
 Make = Callable[..., Recorder]

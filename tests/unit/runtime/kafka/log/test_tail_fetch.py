@@ -8,9 +8,9 @@ from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.open_tail import Awaited, Marker, OpenTail
 from runtime.kafka.log.reader import Position
 from runtime.kafka.log.tail_fetch import TailFetcher
-from tests.support import transactions
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import produce
+from tests.support.kafka import transactions
+from tests.support.tasks.pipeline import produce
 
 ANY = Awaited("records", lambda record: True)
 

@@ -8,7 +8,7 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
 from runtime.kafka.fencing import fence
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from tests.support.broker import KafkaBroker, unique
-from tests.support.topics import pairs
+from tests.support.kafka.topics import pairs
 from tests.unit.runtime.kafka.test_fencing import producer_in_transaction
 
 

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.log.writer import Writer
-from tests.support.mock_kafka import PRODUCE, MockKafka
+from tests.support.kafka.mock_kafka import PRODUCE, MockKafka
 
 
 def test_a_fatal_error_is_reported_and_the_next_record_gets_another_producer() -> None:

@@ -12,8 +12,8 @@ from runtime.api.data.columns import MixedBatchError, ValueBatch
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
-from tests.support.python_messages import Message
-from tests.support.transforms import predicate, tolerance, transformation
+from tests.support.tasks.python_messages import Message
+from tests.support.tasks.transforms import predicate, tolerance, transformation
 
 SCHEMA = Schema(
     Type.STRUCT,

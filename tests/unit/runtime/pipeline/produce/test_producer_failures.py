@@ -24,11 +24,11 @@ from runtime.pipeline.produce.queue_share import SendQueue, Share
 from runtime.pipeline.produce.send import size_of
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets, OffsetWriter
-from tests.support.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
-from tests.support.pipeline import file_source, records, source_offsets
-from tests.support.slot_host import RecordingHost, RunningTask
-from tests.support.topics import count
-from tests.support.transforms import tolerance
+from tests.support.kafka.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import file_source, records, source_offsets
+from tests.support.tasks.slot_host import RecordingHost, RunningTask
+from tests.support.tasks.transforms import tolerance
 from tests.support.waiting import wait_until
 
 

@@ -15,7 +15,7 @@ from runtime.pipeline.produce.producers import Producers, Purpose
 from runtime.pipeline.produce.send import Sender
 from runtime.pipeline.task.control import Control
 from tests.support.broker import KafkaBroker
-from tests.support.topics import messages
+from tests.support.kafka.topics import messages
 from tests.support.waiting import wait_until
 
 _TOO_LARGE = b"x" * 2_000

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.pipeline.produce.transactions import Transactions
 from runtime.pipeline.task.control import Control, StoppedError
-from tests.support.mock_kafka import END_TXN, MockKafka
+from tests.support.kafka.mock_kafka import END_TXN, MockKafka
 from tests.support.waiting import wait_until
 
 _LOADING = 14  # COORDINATOR_LOAD_IN_PROGRESS

@@ -15,8 +15,8 @@ from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import Control, StoppedError
 from runtime.pipeline.task.errors import RevokedError
-from tests.support.pipeline import task_spec
-from tests.support.slot_host import RecordingHost
+from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.slot_host import RecordingHost
 
 
 class IdleSink(SinkTask):

@@ -13,8 +13,8 @@ import pytest
 from runtime.api import AsyncSinkTask, RetriableError, SinkRecord, TopicPartition
 from runtime.model.states import State
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import file_sink, group_offsets, produce, records
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce, records
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_async_sink"

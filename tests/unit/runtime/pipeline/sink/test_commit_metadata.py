@@ -12,8 +12,8 @@ from runtime.api import OffsetAndMetadata, SinkRecord, SinkTask, TopicPartition
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import Control
-from tests.support.pipeline import task_spec
-from tests.support.slot_host import RecordingHost
+from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.slot_host import RecordingHost
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
 

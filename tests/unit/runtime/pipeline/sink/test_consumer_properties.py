@@ -16,8 +16,8 @@ from runtime.kafka.clients.settings import client_config
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_consumer_properties"

@@ -23,11 +23,11 @@ from runtime.pipeline.task.control import Control, StoppedError
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
-from tests.support.mock_kafka import PRODUCE, MockKafka
-from tests.support.pipeline import file_sink, group_offsets, produce, task_spec
-from tests.support.python_messages import Message
-from tests.support.slot_host import RunningTask
-from tests.support.topics import count
+from tests.support.kafka.mock_kafka import PRODUCE, MockKafka
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce, task_spec
+from tests.support.tasks.python_messages import Message
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_dead_letters"

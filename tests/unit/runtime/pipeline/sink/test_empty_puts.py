@@ -15,8 +15,8 @@ from runtime.model.states import State
 from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.sink_context import SinkContext
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_empty_puts"

@@ -16,11 +16,11 @@ from runtime.pipeline.task.control import Control
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.tolerance import Policy, Tolerance
 from tests.support.broker import KafkaBroker
-from tests.support.mock_kafka import MockKafka
-from tests.support.pipeline import task_spec
-from tests.support.python_messages import Message
-from tests.support.slot_host import RecordingHost
-from tests.support.topics import count
+from tests.support.kafka.mock_kafka import MockKafka
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.python_messages import Message
+from tests.support.tasks.slot_host import RecordingHost
 from tests.support.waiting import wait_until
 
 

@@ -10,8 +10,8 @@ import pytest
 from runtime.model.states import State
 from runtime.pipeline.sink.fetch_budget import FetchBudget, slot_budget
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import file_sink
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink
+from tests.support.tasks.slot_host import RunningTask
 
 
 def test_consumers_get_decreasing_shares_of_the_budget() -> None:

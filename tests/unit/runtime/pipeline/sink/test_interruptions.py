@@ -18,8 +18,8 @@ from runtime.api.task import SinkTask
 from runtime.model.states import State
 from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 PLUGINS = [str(Path(plugins.__path__[0]))]

@@ -23,8 +23,8 @@ from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
 from runtime.pipeline.sink.put_thread import PutThread
 from runtime.pipeline.task.control import StoppedError
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_put_ahead"

@@ -18,8 +18,8 @@ from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.sink import sink_task
 from runtime.pipeline.sink.consumer import fetch
 from tests.support.broker import KafkaBroker, unique
-from tests.support.pipeline import file_sink, group_offsets, produce
-from tests.support.slot_host import RunningTask
+from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 JSON = ConverterSpec("JsonConverter", {"schemas.enable": "false"})

@@ -18,9 +18,9 @@ from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.task.async_adapter import is_async
 from tests.support.broker import KafkaBroker, unique
-from tests.support.committed import committed_offsets
-from tests.support.pipeline import records, source_offsets, task_spec
-from tests.support.slot_host import RecordingHost, RunningTask
+from tests.support.kafka.committed import committed_offsets
+from tests.support.tasks.pipeline import records, source_offsets, task_spec
+from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import soon, wait_until
 
 HERE = "tests.unit.runtime.pipeline.source.test_async_source"

@@ -15,9 +15,9 @@ from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.task.async_adapter import implements
 from tests.support.broker import KafkaBroker, unique
-from tests.support.committed import committed
-from tests.support.pipeline import task_spec
-from tests.support.slot_host import RunningTask
+from tests.support.kafka.committed import committed
+from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.source.test_commit_record"

@@ -12,9 +12,9 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.model.task_spec import TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.committed import committed
-from tests.support.pipeline import task_spec
-from tests.support.slot_host import RunningTask
+from tests.support.kafka.committed import committed
+from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 PARTITION = {"p": 1}

@@ -20,10 +20,10 @@ from runtime.model.states import State
 from runtime.model.task_errors import TaskLostError
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.committed import committed, committed_offsets, values
-from tests.support.pipeline import file_source, produce
-from tests.support.slot_host import RecordingHost, RunningTask
-from tests.support.topics import count
+from tests.support.kafka.committed import committed, committed_offsets, values
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import file_source, produce
+from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.source.test_exactly_once"

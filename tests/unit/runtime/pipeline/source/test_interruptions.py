@@ -14,10 +14,11 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import RetriableError
 from runtime.api.task import SourceTask
 from runtime.model.states import State
-from tests.support import plugins, topics
+from tests.support import plugins
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import file_source, source_offsets
-from tests.support.slot_host import RunningTask
+from tests.support.kafka import topics
+from tests.support.tasks.pipeline import file_source, source_offsets
+from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 PLUGINS = [str(Path(plugins.__path__[0]))]

@@ -16,7 +16,7 @@ from runtime.pipeline.port import OffsetsRead
 from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.control import Control
-from tests.support.pipeline import task_spec
+from tests.support.tasks.pipeline import task_spec
 
 AT_START = [SourceOffset({"p": 1}, {"n": 1}, '["c",{"p":1}]')]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtime.pipeline.produce.producers import Purpose, SlotProducer
 from runtime.pipeline.source.source_offsets import OffsetWriter
 from tests.support.broker import KafkaBroker
-from tests.support.pipeline import records
+from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 
 

@@ -26,7 +26,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.control import Control
 from runtime.pipeline.tolerance import Policy, Tolerance
-from tests.support.python_messages import Message
+from tests.support.tasks.python_messages import Message
 
 FAULT = ZeroDivisionError("batch code")
 

@@ -27,8 +27,8 @@ from runtime.rest.security.access import PRINCIPAL, ROLE
 from runtime.rest.security.jaas import MODULE
 from runtime.rest.security.security import BASIC_AUTH
 from runtime.rest.security.tls import client_context
-from tests.support.certificates import make_stores
-from tests.support.worker_rig import ServingWorker, new_worker, worker_group
+from tests.support.herder.worker_rig import ServingWorker, new_worker, worker_group
+from tests.support.servers.certificates import make_stores
 
 
 def routes(worker: ServingWorker, answer: Callable[[Request], Response] | None = None) -> list[Route]:

@@ -18,7 +18,7 @@ from runtime.rest.forwarding.peer_events import PeerEvents
 from runtime.rest.http.answers import json_answer
 from runtime.rest.resource import Resource, parameter
 from runtime.rest.security.callers import check_from_worker
-from tests.support.worker_rig import ServingWorker, worker_group
+from tests.support.herder.worker_rig import ServingWorker, worker_group
 
 IDLE: ProgressAnswer = {
     "read": 0,

@@ -26,11 +26,11 @@ from runtime.rest.http.answers import json_answer
 from runtime.rest.internal import InternalHandlers
 from runtime.rest.resource import Handler, Resource
 from runtime.storage.statuses import StatusRecord, StatusStore
-from tests.support.herder_rig import HerderRig
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.herder_rig import HerderRig
+from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.herder.scripted_group import info
+from tests.support.herder.worker_rig import ServingWorker, worker_group
 from tests.support.never_called import NEVER_CALLED
-from tests.support.scripted_group import info
-from tests.support.worker_rig import ServingWorker, worker_group
 
 TASKS = [{"task.class": "T", "n": "0"}]
 

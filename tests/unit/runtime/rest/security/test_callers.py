@@ -22,7 +22,7 @@ from runtime.rest.security.access import PRINCIPAL, ROLE, Access, Role
 from runtime.rest.security.callers import HEADER, MAX_AGE, Caller, SignedCallers, check_from_worker
 from runtime.rest.security.security import Protection, protection
 from runtime.storage.configs import ConfigStore
-from tests.support.memory_logs import TestLogs, topic
+from tests.support.herder.memory_logs import TestLogs, topic
 
 ANN = Caller("w:1", "ann", Role.OPERATE, "10.1.1.1")
 

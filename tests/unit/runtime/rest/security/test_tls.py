@@ -13,7 +13,7 @@ import pytest
 
 from runtime.config.listeners import ListenerError
 from runtime.rest.security.tls import server_context
-from tests.support.certificates import Stores, make_stores
+from tests.support.servers.certificates import Stores, make_stores
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import drive
 from tui.client.client import Connect
 from tui.commands.base import CommandContext, execute

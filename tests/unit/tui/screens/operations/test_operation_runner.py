@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_transports import InMemory
+from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
 from tui.config.secrets import MASK
 from tui.contexts.profiles import Profile

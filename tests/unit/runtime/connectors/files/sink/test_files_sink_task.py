@@ -23,8 +23,8 @@ from runtime.api.data.schema import (
     struct_schema,
 )
 from runtime.api.errors import ConnectError, DataError
-from tests.support.files_sink import EPOCH, TP, SinkDriver, files, records
-from tests.support.task_contexts import DeadLetterList
+from tests.support.tasks.files_sink import EPOCH, TP, SinkDriver, files, records
+from tests.support.tasks.task_contexts import DeadLetterList
 
 JSON = {"format": "json"}
 

@@ -16,7 +16,7 @@ from runtime.api.errors import ConnectError
 from runtime.connectors.files.folder_store import FileError, FolderStore
 from runtime.connectors.files.location import FileLocation
 from runtime.connectors.files.sink.ownership import PartitionOwner
-from tests.support.files_sink import TP, SinkDriver, files, records
+from tests.support.tasks.files_sink import TP, SinkDriver, files, records
 
 NAME = "orders/orders+0+000000000000.json"
 ROWS = [{"n": n, "text": f"text {n}"} for n in range(100)]
@@ -25,7 +25,7 @@ CONFIG = {"format": "parquet", "flush.size": str(len(ROWS))}
 FROZEN = """
 import signal, sys, threading
 from pathlib import Path
-from tests.support.files_sink import SeekingContext, SinkDriver, records
+from tests.support.tasks.files_sink import SeekingContext, SinkDriver, records
 from tests.unit.runtime.connectors.files.sink.test_ownership import CONFIG, ROWS
 class Freezing(SeekingContext):
     attempts = 0

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.files_sink import SinkDriver, files, records
+from tests.support.tasks.files_sink import SinkDriver, files, records
 
 _SCALARS = st.one_of(
     st.none(),

@@ -18,9 +18,9 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import Type
 from runtime.api.errors import ConnectError
-from tests.support.files_sink import SinkDriver, records
-from tests.support.files_source import SourceDriver
-from tests.support.task_contexts import StoredOffsets
+from tests.support.tasks.files_sink import SinkDriver, records
+from tests.support.tasks.files_source import SourceDriver
+from tests.support.tasks.task_contexts import StoredOffsets
 
 
 def write_lines(file: Path, rows: list[Any]) -> None:

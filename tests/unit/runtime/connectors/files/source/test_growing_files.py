@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConnectError
-from tests.support.files_source import SourceDriver
-from tests.support.task_contexts import StoredOffsets
+from tests.support.tasks.files_source import SourceDriver
+from tests.support.tasks.task_contexts import StoredOffsets
 
 Numbers = Sequence[int]
 

@@ -1,0 +1,116 @@
+"""HttpSource, HttpSink, DataSource and VerifiableSink in slots: records, dead letters and altered offsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.broker import KafkaBroker
+from tests.support.connect import Connect
+from tests.support.kafka.topics import values
+from tests.support.servers.http_endpoint import Answer, Received, http_server
+from tests.support.waiting import wait_until
+
+NUMBERS = "tests.support.data_sources.Numbers"
+JSON = {
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+    "tasks.max": "1",
+}
+UNLUCKY = 13
+
+
+class Api:
+    """Items with ids from 1 on, in pages, and an endpoint that refuses one of them."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.accepted = count, list[int]()
+
+    def __call__(self, request: Received) -> Answer:
+        if request.method == "GET":
+            start = int(request.query.get("since", "0")) + int(request.query.get("offset", "0"))
+            return 200, {}, [{"id": n} for n in range(start + 1, min(start + 50, self.count) + 1)]
+        found = [item["id"] for item in request.json]
+        if UNLUCKY in found:
+            return 422, {}, "unlucky"
+        self.accepted += found
+        return 200, {}, ""
+
+
+def test_records_pass_through_kafka_and_offsets_can_be_altered(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    items, numbers, letters = broker.create_topic(), broker.create_topic(), broker.create_topic()
+    api, commits = Api(200), tmp_path / "commits"
+    commits.touch()
+    with http_server(api) as server:
+        connect.create("http-source", _http_source(server.url, items))
+        connect.create("http-sink", _http_sink(server.url, items, letters))
+        connect.create("data-source", _data_source(numbers, commits))
+        connect.create("verifiable-sink", {"connector.class": "VerifiableSink", "topics": numbers, **JSON})
+        expected = sorted({*range(1, 201)} - {UNLUCKY})
+        wait_until(lambda: sorted(api.accepted) == expected, 60, "all items but one")
+        assert b'{"id":13}' in (values(broker.bootstrap, letters, 1)[0] or b"")
+        assert len(values(broker.bootstrap, numbers, 1000)) == 1000
+
+        _offset(connect, "data-source", {"offset": '{"n":1000}'})
+        wait_until(lambda: '{"n": 1000}' in commits.read_text(), 20, "the reader's commit")
+        wait_until(lambda: '"flushed":true' in str(connect.logs("verifiable-sink")), 20, "lines of committed records")
+
+        position = _offset(connect, "http-source", None)
+        assert position["offset"].get("next_cursor", position["offset"].get("cursor")) == 200
+        connect.stop("http-source")
+        connect.stop("data-source")
+        connect.alter("http-source", (position["partition"], {"cursor": 190}))
+        connect.alter("data-source", ({"data.source": NUMBERS}, {"offset": '{"n": 990}'}))
+        connect.resume("http-source")
+        connect.resume("data-source", tasks=2)
+        wait_until(lambda: sorted(api.accepted) == sorted([*expected, *range(191, 201)]), 30, "the last items again")
+        assert len(values(broker.bootstrap, numbers, 1010)) == 1010
+        assert connect.states("http-sink") == ("RUNNING", ["RUNNING"])
+
+
+def _http_source(url: str, topic: str) -> dict[str, str]:
+    return JSON | {
+        "connector.class": "HttpSource",
+        "topic": topic,
+        "http.url": f"{url}/items",
+        "http.pagination": "offset",
+        "http.cursor.pointer": "/id",
+        "http.parameter.since": "${cursor}",
+        "http.poll.interval.ms": "100",
+    }
+
+
+def _http_sink(url: str, topic: str, letters: str) -> dict[str, str]:
+    return JSON | {
+        "connector.class": "HttpSink",
+        "topics": topic,
+        "http.url": f"{url}/in",
+        "http.batch.size": "30",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+
+
+def _data_source(topic: str, commits: Path) -> dict[str, str]:
+    return JSON | {
+        "connector.class": "DataSource",
+        "tasks.max": "2",
+        "topic": topic,
+        "data.source": NUMBERS,
+        "data.source.option.total": "1000",
+        "data.source.option.step": "300",
+        "data.source.option.commits": str(commits),
+        "data.source.threads": "2",
+    }
+
+
+def _offset(connect: Connect, name: str, expected: dict[str, Any] | None) -> dict[str, Any]:
+    """The connector's only offset, once it has one, and that one if it is given."""
+    wait_until(
+        lambda: any(expected is None or entry["offset"] == expected for entry in connect.offsets(name)),
+        20, f"the offset of {name}",
+    )  # fmt: skip
+    return connect.offsets(name)[0]

@@ -1,0 +1,177 @@
+"""Delta and Iceberg tables: each record is in the table once, and each row of the table in a topic once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRING, Connect
+from tests.support.engine.engine_recorder import driver_of
+from tests.support.packages.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_sql
+from tests.support.processes import children, command_line
+from tests.support.tasks.pipeline import records
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
+
+
+@pytest.mark.parametrize("count", [20_000, 1_000_000])
+@pytest.mark.parametrize("section", ["Delta", "Iceberg"])
+def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back(
+    section: str,
+    count: int,
+    worker: Callable[..., WorkerProcess],
+    broker: KafkaBroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
+    recipe = lake_recipe(section, tmp_path)
+    topic = broker.create_topic(partitions=2)
+    _fill(broker, topic, range(count))
+    process = worker({**recipe.worker, "exactly.once.source.support": "enabled"})
+    connect, name = Connect(process), unique("lake")
+    connect.create(
+        name,
+        {
+            **recipe.sink,
+            "topics": topic,
+            "spark.trigger": "200 ms",
+            "spark.batch.records": str(count // 10),
+            "consumer.override.max.poll.records": "500",
+            "key.converter": STRING,
+        },
+    )
+    for number, victim in enumerate(["slot", "driver", "slot", "worker"]):
+        done = _committed(connect, name)
+        wait_until(partial(_has_committed, connect, name, done), 300, f"batch {number}", every=0.01)
+        if victim == "worker":
+            process.kill()
+            process.start()
+        else:
+            os.kill(_slot_of(connect, name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
+    wait_until(lambda: _committed(connect, name) == count, 600, "all offsets committed", every=0.2)
+
+    connect.stop(name)
+    back = count // 2 - 100
+    connect.alter(name, ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": back}))
+    connect.resume(name)
+    again = range(back * 2, count, 2)
+    wait_until(lambda: _committed(connect, name) == count, 300, "the records that are written again", every=0.2)
+    _fill(broker, topic, range(count, count + 10), ',"note":"new"')
+    wait_until(lambda: _committed(connect, name) == count + 10, 300, "records with another column", every=0.2)
+
+    expected = Counter(range(count + 10)) + Counter(again)
+    rows = _rows_of(connect, broker, recipe, expected.total())
+    assert Counter(row["id"] for row in rows) == expected
+    assert all(row["shop"] == f"shop {row['id'] % 3}" for row in rows)
+    assert sorted(row["id"] for row in rows if row["note"] == "new") == list(range(count, count + 10))
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+EXPIRED = "CALL lake.system.expire_snapshots(table => 'shop.orders', older_than => now(), retain_last => 1)"
+
+
+def test_an_iceberg_table_that_others_change_and_drop(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
+    recipe = lake_recipe("Iceberg", tmp_path)
+    topic, copy = broker.create_topic(partitions=1), broker.create_topic(partitions=1)
+    connect = Connect(worker({**recipe.worker, "exactly.once.source.support": "enabled"}))
+    name, follower = unique("lake"), unique("follow")
+    connect.create(name, {**recipe.sink, "topics": topic, "spark.trigger": "200 ms", "key.converter": STRING})
+
+    def write(numbers: range, more: str = "") -> None:
+        _fill(broker, topic, numbers, more, partitions=1)
+        wait_until(lambda: _committed(connect, name) == numbers.stop, 600, "the records in the table", every=0.2)
+
+    def rows(start: int, count: int) -> list[dict[str, Any]]:
+        """The rows that the follower has read, from number `start`."""
+        wait_until(lambda: len(records(broker, copy)) >= start + count, 600, f"{count} rows", every=1)
+        return [json.loads(value or b"") for _, value in records(broker, copy)[start:]]
+
+    def failure() -> str:
+        connect.wait(follower, "RUNNING", ["FAILED"], 600)
+        return str(connect.status(follower)["tasks"][0]["trace"])
+
+    def reset() -> None:
+        connect.stop(follower)
+        connect.ask("DELETE", f"/connectors/{follower}/offsets")
+        connect.resume(follower)
+
+    write(range(100))
+    connect.create(follower, {**recipe.source, "topic": copy, "spark.trigger": "500 ms", "key.converter": STRING})
+    assert [row["id"] for row in sorted(rows(0, 100), key=itemgetter("id"))] == list(range(100))
+
+    write(range(100, 110), ',"note":"new"')
+    assert sorted(row["id"] for row in rows(100, 10)) == list(range(100, 110))
+
+    connect.stop(follower)
+    write(range(110, 120))
+    write(range(120, 130))
+    run_sql(recipe, EXPIRED)  # with the snapshot up to which the follower has read
+    connect.put(follower, "resume")
+    assert "the snapshot was expired or removed" in failure()
+    reset()
+    assert sorted(row["id"] for row in rows(110, 10)) == list(range(120, 130))
+
+    run_sql(recipe, "DROP TABLE lake.shop.orders PURGE")
+    assert "TABLE_OR_VIEW_NOT_FOUND" in failure()
+    write(range(130, 140))  # the sink creates the table again
+    reset()
+    assert sorted(row["id"] for row in rows(120, 10)) == list(range(130, 140))
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+
+
+def _rows_of(connect: Connect, broker: KafkaBroker, recipe: LakeRecipe, count: int) -> list[dict[str, Any]]:
+    """The rows of the table, which a SparkSource follows."""
+    topic, name = broker.create_topic(partitions=1), unique("follow")
+    connect.create(name, {**recipe.source, "topic": topic, "spark.trigger": "1 second", "key.converter": STRING})
+    wait_until(lambda: len(records(broker, topic)) >= count, 600, "the rows of the table", every=1)
+    connect.stop(name)
+    return [json.loads(value or b"") for _, value in records(broker, topic)]
+
+
+def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", partitions: int = 2) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer(
+        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
+    )
+    for number in numbers:
+        producer.produce(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
+        if number % 10_000 == 0:
+            producer.poll(0)
+    assert producer.flush(300) == 0
+
+
+def _committed(connect: Connect, name: str) -> int:
+    return sum(one["offset"]["kafka_offset"] for one in connect.offsets(name))
+
+
+def _has_committed(connect: Connect, name: str, done: int) -> bool:
+    return _committed(connect, name) > done
+
+
+def _slot_of(connect: Connect, name: str) -> int:
+    def stack() -> Any:
+        status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
+        return answer if status == 200 else None
+
+    return int(wait_until(stack, 120, "the task's slot")["pid"])
+
+
+def _driver_of(worker: int) -> int:
+    return driver_of({pid: command_line(pid) for pid in children(worker)})

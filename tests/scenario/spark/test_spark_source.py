@@ -1,0 +1,204 @@
+"""SparkSource in a worker: each row is in the topic once, also after kills, and altered offsets skip nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRING, Connect
+from tests.support.engine.engine_recorder import driver_of
+from tests.support.processes import children, command_line
+from tests.support.tasks.pipeline import records
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess, our_worker
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
+    return {
+        "connector.class": "SparkSource",
+        "topic": topic,
+        "spark.checkpoint": str(folder / "checkpoints"),
+        "spark.trigger": "100 ms",
+        "key.converter": STRING,
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+        **more,
+    }
+
+
+def _write_file(folder: Path, start: int, end: int) -> None:
+    """A file with these numbers appears in the folder as a whole."""
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{start}.json"
+    hidden.write_text("".join(f'{{"id":{number},"name":"n{number % 3}"}}\n' for number in range(start, end)))
+    hidden.rename(folder / f"{start:09}.json")
+
+
+def _ids(broker: KafkaBroker, topic: str) -> list[int]:
+    return [json.loads(value)["id"] for _, value in records(broker, topic) if value is not None]
+
+
+def _slot_of(connect: Connect, name: str) -> int:
+    """The pid of the slot of the task."""
+
+    def stack() -> Any:
+        status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
+        return answer if status == 200 else None
+
+    return int(wait_until(stack, 600, "the task's slot")["pid"])
+
+
+def _commands(worker: int) -> dict[int, str]:
+    return {pid: command_line(pid) for pid in children(worker)}
+
+
+def _offset(connect: Connect, name: str) -> dict[str, Any]:
+    found = connect.offsets(name)
+    return dict(found[0]["offset"]) if found else {}
+
+
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    """A worker with exactly-once support, whose Spark knows the folder of all tests as viewfs://tests/all."""
+    properties = {
+        "exactly.once.source.support": "enabled",
+        "spark.hadoop.fs.viewfs.mounttable.tests.link./all": f"file://{tmp_path_factory.getbasetemp()}",
+    }
+    worker = our_worker(tmp_path_factory.mktemp("spark-source"), broker.bootstrap, properties)
+    worker.start()
+    yield worker
+    worker.stop()
+
+
+@pytest.mark.parametrize(
+    ("size", "kills"),
+    [(4_000, ["slot"]), pytest.param(50_000, ["slot", "worker", "driver"] * 2, marks=pytest.mark.soak)],
+)
+def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
+    size: int, kills: list[str], process: WorkerProcess, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic, source = broker.create_topic(partitions=1), tmp_path / "in"
+    last = len(kills) + 2
+    for number in range(last + 1):
+        _write_file(source, number * size, (number + 1) * size)
+    connect, name = Connect(process), unique("source")
+    config = _config(
+        topic, tmp_path, **{
+            "spark.path": str(source), "spark.format": "json", "spark.schema": "id BIGINT, name STRING",
+            "spark.option.maxFilesPerTrigger": "1", "spark.key": "name", "batch.size": "500",
+        },
+    )  # fmt: skip
+    connect.create(name, config)
+    for batch, victim in enumerate(kills):
+        wait_until(partial(_has_sent, connect, name, batch), 600, f"batch {batch}", every=0.01)
+        time.sleep(batch % 3 * 0.2)  # another step of the next batch
+        if victim == "worker":
+            process.kill()
+            process.start()
+        else:
+            os.kill(_slot_of(connect, name) if victim == "slot" else driver_of(_commands(process.pid)), signal.SIGKILL)
+    wait_until(lambda: _is_done(connect, name, last), 600, "all batches committed")
+    everything = list(range((last + 1) * size))
+    assert _ids(broker, topic) == everything
+    keys = Counter(key for key, _ in records(broker, topic))
+    assert keys == Counter(b"n%d" % (number % 3) for number in everything)
+
+    connect.stop(name)
+    offset = _offset(connect, name)
+    connect.alter(name, ({"spark.source": f"json {source}"}, {**offset, "batch": last - 2}))
+    _write_file(source, len(everything), len(everything) + 100)
+    connect.resume(name)
+    again = [*everything, *range((last - 1) * size, len(everything) + 100)]
+    wait_until(lambda: len(_ids(broker, topic)) >= len(again), 600, "the rows that are read again and the new ones")
+    assert _ids(broker, topic) == again
+    wait_until(lambda: not _spooled(tmp_path), 600, "no spooled batches")
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+def _has_sent(connect: Connect, name: str, batch: int) -> bool:
+    return bool(_offset(connect, name).get("batch", -1) >= batch)
+
+
+def _is_done(connect: Connect, name: str, batch: int) -> bool:
+    offset = _offset(connect, name)
+    return offset.get("batch") == batch and "rows" not in offset
+
+
+def _spooled(folder: Path) -> list[Path]:
+    return [path for path in folder.glob("checkpoints/*/*/spool/*") if path.name.isdigit()]
+
+
+QUERY = """
+    SELECT id, CAST(id AS DECIMAL(10, 2)) AS price, TIMESTAMP '2026-01-02 03:04:05.678' AS at,
+        TIMESTAMP_NTZ '2026-01-02 03:04:05' AS local, DATE '2026-01-02' AS day, array(1, NULL) AS list,
+        map('a', 1.5D) AS map, named_struct('x', 1S, 'y', NULL::STRING) AS struct, X'FF' AS raw
+    FROM record ORDER BY id
+"""
+ROW = {
+    "price": "ZA==", "at": 1767323045678, "local": 1767323045000, "day": 20455, "list": [1, None], "map": {"a": 1.5},
+    "struct": {"x": 1, "y": None}, "raw": "/w==",
+}  # fmt: skip
+TYPES = {
+    "id": "int64", "price": "org.apache.kafka.connect.data.Decimal", "at": "org.apache.kafka.connect.data.Timestamp",
+    "local": "org.apache.kafka.connect.data.Timestamp", "day": "org.apache.kafka.connect.data.Date", "list": "array",
+    "map": "map", "struct": "struct", "raw": "bytes",
+}  # fmt: skip
+
+
+def test_tables_queries_types_and_errors(
+    process: WorkerProcess, broker: KafkaBroker, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    connect, here = Connect(process), tmp_path.relative_to(tmp_path_factory.getbasetemp())
+    source = tmp_path / "typed"
+    source.mkdir()
+    parquet.write_table(pa.table({"id": [1, 2]}), source / "a.parquet")
+    once, again, broken = unique("once"), unique("again"), unique("broken")
+    first, second = broker.create_topic(), broker.create_topic()
+    typed = {"spark.path": str(source), "spark.mode": "once", "value.converter.schemas.enable": "true"}
+    remote = {
+        "spark.checkpoint": f"viewfs://tests/all/{here}/checkpoints"
+    }  # another file system than that of the machine
+    connect.create(once, _config(first, tmp_path, **typed, **remote, **{"spark.sql": QUERY, "spark.key": "id,price"}))
+    connect.create(again, _config(second, tmp_path, **{"spark.sql": "SELECT 7 AS id", "spark.mode": "interval"}))
+    connect.create(broken, _config(second, tmp_path, **typed, **{"spark.sql": "SELECT nothing FROM record"}))
+
+    wait_until(lambda: _offset(connect, once).get("batch") == 0, 600, "the batch")
+    found = [json.loads(value or b"") for _, value in records(broker, first)]
+    assert [row["payload"] for row in found] == [{"id": 1, **ROW}, {"id": 2, **ROW, "price": "AMg="}]
+    fields = found[0]["schema"]["fields"]
+    assert {field["field"]: field.get("name", field["type"]) for field in fields} == TYPES
+    assert [field["field"] for field in fields if field["optional"]] == ["id", "price"]
+    assert records(broker, first)[0][0] == b"Struct{id=1,price=1.00}"
+
+    wait_until(lambda: len(records(broker, second)) >= 3, 600, "the rows of three reads")
+    connect.wait(broken, "RUNNING", ["FAILED"], 180)
+    trace = connect.status(broken)["tasks"][0]["trace"]
+    assert f"Spark could not read parquet {source}: [UNRESOLVED_COLUMN" in trace
+
+    connect.stop(again)
+    partition, offset = {"spark.source": "query"}, _offset(connect, again)
+    status, answer = connect.request(
+        "PATCH", f"/connectors/{again}/offsets", {"offsets": [{"partition": partition, "offset": {"batch": 1}}]}
+    )
+    assert (status, "'checkpoint' must be the checkpoint" in answer["message"]) == (400, True)
+    connect.alter(again, (partition, {**offset, "checkpoint": "other"}))
+    connect.put(again, "resume")
+    connect.wait(again, "RUNNING", ["FAILED"], 180)
+    assert "other of the committed offset does not exist" in connect.status(again)["tasks"][0]["trace"]

@@ -1,0 +1,117 @@
+"""Calls to Kafka when a broker answers with errors, damaged, late or not at all: each ends in time with an error that
+names its cause, leaves no client behind, and never ends the process."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.broker import KafkaBroker
+from tests.support.kafka.fault_cases import ALL_CALLS, FaultCases, Outcome, Run, faults
+from tests.support.kafka.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, Damage, Fault
+
+pytestmark = pytest.mark.slow
+
+COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16  # in a rolling restart
+NOT_CONTROLLER = 41
+_QUICK = (
+    "positions", "end_offsets", "group_requests", "group_changes", "fence", "tail", "membership",
+    "transactional_writer", "console_brokers", "console_lag",
+)  # fmt: skip
+_QUICK_LIMIT = 30.0  # seconds; these calls make up to five requests with timeouts of one second
+_LIMIT = 60.0  # seconds; the longest of the other calls makes several requests with timeouts of 15 and 30 seconds
+_DAMAGES = (Damage.CODE, Damage.TRUNCATED, Damage.CLOSED, Damage.LATE)
+_EXPECTED = ("KafkaProblem", "HeadraceError", "ToolError", "ConnectError", "TaskLostError")
+_BATCH = 200  # cases in one process
+_PROCESSES = 4  # at a time; the cases mostly wait
+_IN_USE = ("exactly_once_task", "offsets_tool")
+"""Calls whose producer may outlive them: a commit under way when the task ends, and errors that the client leaks."""
+
+
+@pytest.fixture(scope="module")
+def cases(broker: KafkaBroker) -> Iterator[FaultCases]:
+    found = FaultCases(broker)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("call", ["console_lag", "group_requests"])
+def test_a_coordinator_that_moves_does_not_end_the_process(cases: FaultCases, call: str) -> None:
+    """librdkafka's admin client reads the group of such a response without a check (issue 5040)."""
+    codes = COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+    run = cases.run([(call, Fault(OFFSET_FETCH, Damage.CODE, code)) for code in codes])
+    _check(run, _QUICK_LIMIT)
+    assert all("group" in found.error or "committed offsets" in found.error for found in run.outcomes), run.outcomes
+
+
+@pytest.mark.parametrize("call", ["console_lag", "group_requests"])
+def test_offsets_are_read_when_the_coordinator_has_moved(cases: FaultCases, call: str) -> None:
+    run = cases.run([(call, Fault(OFFSET_FETCH, Damage.CODE, NOT_COORDINATOR, times=1))])
+    _check(run, _QUICK_LIMIT)
+    assert [found.error for found in run.outcomes] == ["ok"]
+
+
+@pytest.mark.parametrize("call", ["topic_creation", "storage"])
+def test_topics_are_created_when_the_controller_has_moved(cases: FaultCases, call: str) -> None:
+    run = cases.run([(call, Fault(CREATE_TOPICS, Damage.CODE, NOT_CONTROLLER, times=1))])
+    _check(run, _QUICK_LIMIT)
+    assert [found.error for found in run.outcomes] == ["ok"]
+
+
+def test_faults_end_in_errors_that_name_the_cause(cases: FaultCases) -> None:
+    """One error code and the ways in which a broker breaks off, for all requests of calls with short timeouts."""
+    chosen = [
+        (call, fault)
+        for call, requests in cases.requests(_QUICK).items()
+        for fault in faults(requests, [NOT_COORDINATOR])
+        if fault.damage in _DAMAGES
+    ]
+    run = cases.run(chosen)
+    _check(run, _QUICK_LIMIT)
+    failed = [found for found in run.outcomes if found.error != "ok"]
+    assert failed and all(found.error.split(": ", 1)[1] for found in failed), failed
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(4 * 3600)
+def test_every_call_with_every_error_code(cases: FaultCases) -> None:
+    """In random order; each process must be as small at its end as at its start."""
+    chosen = [(call, f) for call, requests in cases.requests(ALL_CALLS).items() for f in faults(requests)]
+    chosen = [(call, fault) for call, fault in chosen if fault.damage not in _FOREIGN]
+    random.Random(1).shuffle(chosen)
+    chosen.sort(key=lambda case: case[0] in _IN_USE)
+    batches = [chosen[start : start + _BATCH] for start in range(0, len(chosen), _BATCH)]
+    wrong: list[object] = []
+    with ThreadPoolExecutor(_PROCESSES) as processes:
+        for number, run in enumerate(processes.map(cases.run, batches), 1):
+            wrong += _problems(run, _LIMIT)
+            print(f"{number} of {len(batches)} batches, {len(wrong)} problem(s)", flush=True)
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+_FOREIGN = (Damage.WRONG_VERSION, Damage.NOISE)
+"""Bodies that no broker sends: librdkafka allocates memory for lengths that it reads from them, and aborts."""
+
+
+def _check(run: Run, limit: float) -> None:
+    assert not _problems(run, limit)
+
+
+def _problems(run: Run, limit: float) -> list[object]:
+    """A crash, outcomes that name no cause or came late, and what was not closed."""
+    found: list[object] = [run.crash] if run.crash else []
+    found += [outcome for outcome in run.outcomes if not _is_expected(outcome) or outcome.seconds > limit]
+    if not run.crash and not _any_in_use(run.outcomes) and any(run.left):
+        found.append(f"clients, threads and descriptors left: {run.left}")
+    return found
+
+
+def _any_in_use(outcomes: Sequence[Outcome]) -> bool:
+    return any(found.call in _IN_USE for found in outcomes)
+
+
+def _is_expected(found: Outcome) -> bool:
+    return found.error == "ok" or bool(set(_EXPECTED) & set(found.error.split(":")[0].split("/")))

@@ -1,0 +1,78 @@
+"""The worker as a service: its log, the last log lines of a connector, and a graceful end within its time limit."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.kafka.topics import count
+from tests.support.processes import alive, children
+from tests.support.waiting import soon, wait_until
+from tests.support.workers import WorkerProcess
+
+StartWorker = Callable[..., WorkerProcess]
+
+
+def test_a_json_log_and_the_last_lines_of_a_connector(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
+    process = worker({"headrace.log.format": "json", "headrace.slots": "1"})
+    connect = Connect(process)
+    name, topic = unique("sink|odd"), broker.create_topic()
+    config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
+    connect.create(name, config)
+    connect.wait(name, "RUNNING", ["RUNNING"])
+
+    def subscribed() -> bool:
+        return any(line["message"].startswith("Assigned") for line in connect.ask("GET", f"/connectors/{name}/logs"))
+
+    wait_until(subscribed, what="the slot's lines reach the worker")
+    lines = connect.ask("GET", f"/connectors/{name}/logs")
+    assert [line["time"] for line in lines] == sorted(line["time"] for line in lines)
+    assert {line["task"] for line in lines} == {None, 0}
+    assert lines[0].keys() == {"time", "level", "task", "logger", "message"}
+    assert connect.ask("GET", f"/connectors/{name}/logs?lines=1") == lines[-1:]
+    assert {line["task"] for line in connect.ask("GET", f"/connectors/{name}/logs?task=0")} == {0}
+    assert process.request("GET", f"/connectors/{name}/logs?lines=many")[0] == 400
+    assert process.request("GET", "/connectors/nobody/logs")[0] == 404
+
+    assert process.stop() == 0
+    logged = [json.loads(line) for line in process.log.read_text().splitlines()]
+    of_task = [line for line in logged if line.get("connector") == name and line.get("task") == 0]
+    assert any(line["message"] == f"{name}-0 is RUNNING" for line in of_task)
+    assert any(line["message"].startswith("Assigned") for line in of_task)
+
+
+def test_text_lines_contain_connects_contexts(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    log, name = connect.worker.log, unique("lines")
+    connect.sink(name, str(tmp_path / "out"), broker.create_topic())
+    wait_until(lambda: f"] INFO [{name}|task-0] Assigned" in log.read_text())
+    assert f"] INFO [{name}|worker] {name} is RUNNING (runtime.herder.status.status_board)" in log.read_text()
+
+
+def test_sigterm_commits_and_ends_within_the_graceful_time(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Under load, no record is lost, and none arrives twice, since all offsets were committed."""
+    graceful, lines = 5.0, 1_000_000
+    properties = {"task.shutdown.graceful.timeout.ms": "5000", "offset.flush.interval.ms": "60000"}
+    process = worker(properties)
+    connect, topic, file = Connect(process), broker.create_topic(), tmp_path / "in.txt"
+    file.write_text("".join(f"line {i}\n" for i in range(lines)))
+    connect.source("drained", str(file), topic)
+    wait_until(lambda: count(broker.bootstrap, topic) > 10_000)
+    family = children(process.pid)
+    started = time.monotonic()
+    assert process.stop() == 0
+    print(f"\nended within {time.monotonic() - started:.1f} s, {count(broker.bootstrap, topic)} lines in the topic")
+    assert time.monotonic() - started < graceful + soon(5)
+    assert count(broker.bootstrap, topic) < lines
+    wait_until(lambda: not any(alive(pid) for pid in family), 30, "no process remains")
+
+    process.start()
+    wait_until(lambda: count(broker.bootstrap, topic) >= lines, 60)
+    connect.stop("drained")
+    assert connect.offsets("drained")[0]["offset"] == {"position": file.stat().st_size}
+    assert count(broker.bootstrap, topic) == lines

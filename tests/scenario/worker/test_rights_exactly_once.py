@@ -1,0 +1,146 @@
+"""The rights that exactly-once sources need (Connect's documentation, "Exactly-once support"), with a worker on a
+broker with ACLs.
+
+Each right is missing once; the task is FAILED with an error that names the right. Two properties of brokers limit
+this: WRITE and READ include DESCRIBE, and since Kafka 2.8 IDEMPOTENT_WRITE on the cluster is not needed, so that
+nothing here grants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.support.broker import unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.kafka.secured_broker import CONNECTOR, SecuredBroker
+from tests.support.waiting import wait_until
+from tests.support.workers import our_worker
+
+KINDS = ("admin", "consumer", "producer")
+
+
+@dataclass
+class Cluster:
+    """A worker with the principal User:connect, whose connectors have the principal User:connector."""
+
+    broker: SecuredBroker
+    connect: Connect
+    refusals: list[str] = field(default_factory=list)
+    """What the worker reported while a right was missing at its start."""
+
+    @property
+    def group(self) -> str:
+        return self.connect.worker.properties["group.id"]
+
+    @property
+    def offsets_topic(self) -> str:
+        return self.connect.worker.properties["offset.storage.topic"]
+
+    def reported(self, right: str) -> str:
+        """Waits until the worker's log names a right."""
+        wait_until(lambda: right in self.connect.worker.log.read_text(), 60, right)
+        return right
+
+    def source(self, name: str, **more: str) -> str:
+        """Creates a source with the rights to write its records; returns its topic."""
+        topic = self.broker.create_topic(f"{name}-records")
+        self.broker.grant([("TOPIC", topic, "WRITE")], CONNECTOR)
+        overrides = {f"{kind}.override.{k}": v for kind in KINDS for k, v in self.broker.client(CONNECTOR).items()}
+        del overrides["producer.override.bootstrap.servers"]
+        config = {
+            "connector.class": "FileStreamSource",
+            "file": __file__,
+            "topic": topic,
+            **STRINGS,
+            **overrides,
+            **more,
+        }
+        self.connect.create(name, config)
+        return topic
+
+    def failed(self, name: str, right: str) -> None:
+        """Waits until the task of a source is FAILED for the lack of a right."""
+
+        def trace() -> bool:
+            tasks = self.connect.status(name)["tasks"]
+            return any(task["state"] == "FAILED" and right in task["trace"] for task in tasks)
+
+        wait_until(trace, 60, right)
+
+    def grant(self, name: str, kind: str, resource: str, operation: str) -> None:
+        """Grants a right to connectors, and restarts the task."""
+        self.broker.grant([(kind, resource, operation)], CONNECTOR)
+        self.connect.ask("POST", f"/connectors/{name}/tasks/0/restart")
+
+    def runs(self, name: str) -> None:
+        """Waits until a source has committed its offsets; stops it, and alters and resets them."""
+        self.connect.wait(name, "RUNNING", ["RUNNING"], 60)
+        wait_until(lambda: self.connect.offsets(name), 60)
+        self.connect.stop(name)
+        partition = {"filename": __file__}
+        self.connect.alter(name, (partition, {"position": 3}))
+        assert self.connect.offsets(name) == [{"partition": partition, "offset": {"position": 3}}]
+        self.connect.ask("DELETE", f"/connectors/{name}/offsets")
+        assert self.connect.offsets(name) == []
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
+    client = {k: v.replace("\n", "\\n") for k, v in broker.client().items()}
+    properties = {f"{prefix}{k}": v for prefix in ("", *(f"{kind}." for kind in KINDS)) for k, v in client.items()}
+    properties["exactly.once.source.support"] = "enabled"
+    worker = our_worker(tmp_path_factory.mktemp("worker"), broker.secured, properties)
+    found = Cluster(broker, Connect(worker))
+    try:
+        broker.start()
+        operations = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
+        broker.grant([("GROUP", found.group, "READ"), *(("TOPIC", found.group, operation) for operation in operations)])
+        worker.start(wait=False)
+        leader = f"connect-cluster-{found.group}"
+        for operation in ("DESCRIBE", "WRITE"):
+            right = f"User:connect is not authorized to {operation} transactional id {leader}"
+            found.refusals.append(found.reported(right))
+            broker.grant([("TRANSACTIONAL_ID", leader, operation)])
+        worker.wait_healthy()
+        yield found
+    finally:
+        worker.stop()
+        broker.stop()
+
+
+def test_the_worker_needs_the_transactional_id_of_the_leader(cluster: Cluster) -> None:
+    assert len(cluster.refusals) == 2
+    name = unique("c")
+    cluster.connect.create(name, {"connector.class": "FileStreamSource", "topic": name}, initial_state="STOPPED")
+    assert name in cluster.connect.ask("GET", "/connectors")
+
+
+def test_a_source_needs_its_transactional_ids_and_the_offset_topic_of_the_worker(cluster: Cluster) -> None:
+    """READ, DESCRIBE and CREATE on this topic are needed by the worker's principal only, which reads it."""
+    name = unique("c")
+    task = f"{cluster.group}-{name}-0"
+    cluster.source(name)
+    for operation in ("DESCRIBE", "WRITE"):
+        cluster.failed(name, f"User:connector is not authorized to {operation} transactional id {task}")
+        cluster.grant(name, "TRANSACTIONAL_ID", task, operation)
+    cluster.failed(name, f"WRITE on topic {cluster.offsets_topic} is not granted to User:connector")
+    cluster.grant(name, "TOPIC", cluster.offsets_topic, "WRITE")
+    cluster.runs(name)
+
+
+def test_a_source_needs_its_own_offset_topic(cluster: Cluster) -> None:
+    name = unique("c")
+    own = f"{name}-offsets"
+    cluster.broker.grant(
+        [("TRANSACTIONAL_ID", f"{cluster.group}-{name}", operation) for operation in ("DESCRIBE", "WRITE")], CONNECTOR
+    )
+    cluster.source(name, **{"offsets.storage.topic": own})
+    for operation in ("CREATE", "DESCRIBE", "READ"):
+        cluster.failed(name, f"User:connector is not authorized to {operation} topic {own}")
+        cluster.grant(name, "TOPIC", own, operation)
+    cluster.failed(name, f"WRITE on topic {own} is not granted to User:connector")
+    cluster.grant(name, "TOPIC", own, "WRITE")
+    cluster.runs(name)

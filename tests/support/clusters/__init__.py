@@ -1,0 +1,1 @@
+"""Whole workers and groups of them as processes, and clients of their REST API."""

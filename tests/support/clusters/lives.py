@@ -1,0 +1,200 @@
+"""Pipelines of `headrace_life_plugins`, and the proof from their traces: no task with two owners, no record lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from tests.support import plugins
+from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import STRINGS, Connect
+from tests.support.kafka.topics import contents
+from tests.support.waiting import wait_until
+
+PLUGINS = str(Path(plugins.__path__[0]))
+"""The `plugin.path` of workers that run pipelines."""
+
+HANDED_OVER = ("start", "alive", "end")
+TAKEN_OVER = ("start", "alive")
+"""Marks that belong to a life: the stop() of a task that has lost its lease may come late, and does no harm."""
+
+
+@dataclass(slots=True)
+class Life:
+    """The marks of one task object; times are seconds of the machine's CLOCK_MONOTONIC."""
+
+    task: str
+    """`connector-task`."""
+    id: str
+    pid: int
+    marks: list[tuple[str, float]] = field(default_factory=list)
+
+    def start(self) -> float:
+        return self.marks[0][1]
+
+    def last(self, events: Sequence[str]) -> float:
+        return max(at for event, at in self.marks if event in events)
+
+
+def lives(lines: Iterable[str]) -> list[Life]:
+    """The lives in a file of marks, in order of their starts."""
+    found: dict[str, Life] = {}
+    for line in lines:
+        connector, task, life, pid, event, at = line.split()
+        found.setdefault(life, Life(f"{connector}-{task}", life, int(pid))).marks.append((event, float(at)))
+    return sorted(found.values(), key=Life.start)
+
+
+def overlaps(all_lives: Iterable[Life], events: Sequence[str] = TAKEN_OVER) -> list[str]:
+    """Descriptions of overlapping lives of the same task."""
+    by_task: dict[str, list[Life]] = defaultdict(list)
+    for life in all_lives:
+        by_task[life.task].append(life)
+    return [
+        f"{task}: {after.id} of process {after.pid} started {until - after.start():.3f} s before the last mark of "
+        f"{before.id} of process {before.pid}"
+        for task, of_task in by_task.items()
+        for number, after in enumerate(of_task)
+        for before in of_task[:number]
+        if (until := before.last(events)) >= after.start()
+    ]
+
+
+def alternations(ids: Iterable[str]) -> list[str]:
+    """Ids of lives that continued to write after another life had started to write."""
+    runs = [life for life, _ in groupby(ids)]
+    return sorted({life for number, life in enumerate(runs) if life in runs[:number]})
+
+
+def late_records(values: Iterable[str], starts: Mapping[str, float]) -> list[str]:
+    """Records in a topic that a life polled after a later life had started. Records that the Kafka client of a frozen
+    process had queued before may arrive late: without transactions, they cannot be recalled."""
+    found, newest = [], ""
+    for value in values:
+        life, number, polled = value.split()
+        if starts[life] >= starts.get(newest, 0.0):
+            newest = life
+        elif float(polled) >= starts[newest]:
+            found.append(f"record {number} was polled by {life} after its successor {newest} had started")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A counting source, its topic, and a sink into a file; one task each."""
+
+    source: str
+    sink: str
+    topic: str
+    out: Path
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.source, self.sink
+
+
+class Pipelines:
+    """Pipelines that share a file of marks, and their checks at the end."""
+
+    def __init__(self, folder: Path, broker: KafkaBroker, count: int) -> None:
+        self._broker = broker
+        self._values: dict[str, list[str]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        prefix = unique("life")
+        self.marks, self._done = folder / f"{prefix}.marks", folder / f"{prefix}.done"
+        self.all = [
+            Pipeline(
+                f"{prefix}-source-{number}",
+                f"{prefix}-sink-{number}",
+                broker.create_topic(f"{prefix}-{number}"),
+                folder / f"{prefix}-{number}.out",
+            )
+            for number in range(count)
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        return [name for pipeline in self.all for name in pipeline.names]
+
+    def source_config(self, pipeline: Pipeline, **more: str) -> dict[str, str]:
+        return {
+            "connector.class": "headrace_life_plugins.LifeSourceConnector",
+            "tasks.max": "1",
+            "topic": pipeline.topic,
+            "marks": str(self.marks),
+            "done": str(self._done),
+            **STRINGS,
+            **more,
+        }
+
+    def sink_config(self, pipeline: Pipeline, **more: str) -> dict[str, str]:
+        return {
+            "connector.class": "headrace_life_plugins.LifeSinkConnector",
+            "tasks.max": "1",
+            "topics": pipeline.topic,
+            "file": str(pipeline.out),
+            "marks": str(self.marks),
+            "consumer.override.session.timeout.ms": "6000",
+            **STRINGS,
+            **more,
+        }
+
+    def create(self, connect: Connect) -> None:
+        for pipeline in self.all:
+            connect.create(pipeline.source, self.source_config(pipeline))
+            connect.create(pipeline.sink, self.sink_config(pipeline))
+
+    def delete(self, connect: Connect) -> None:
+        for name in self.names:
+            connect.ask("DELETE", f"/connectors/{name}")
+
+    # Checks of the traces
+
+    def lives(self) -> list[Life]:
+        return lives(self.marks.read_text().splitlines())
+
+    def finish(self, timeout: float = 60.0) -> int:
+        """Ends the counting and waits until the sinks have written all records of the topics; returns the number of
+        records."""
+        self._done.touch()
+        self._values = contents(self._broker.bootstrap, [pipeline.topic for pipeline in self.all])
+        for pipeline in self.all:
+            wait_until(
+                partial(self._is_written, pipeline),
+                timeout,
+                f"{pipeline.sink} has written everything in {pipeline.topic}",
+                every=0.5,
+            )
+        return sum(len(values) for values in self._values.values())
+
+    def faults(self, events: Sequence[str] = TAKEN_OVER) -> list[str]:
+        """Everything that contradicts one owner at a time and no record lost; call after `finish()`."""
+        return [*overlaps(self.lives(), events), *self._write_faults()]
+
+    def _write_faults(self) -> Iterator[str]:
+        starts = {life.id: life.start() for life in self.lives()}
+        for pipeline in self.all:
+            values = self._values[pipeline.topic]
+            yield from (f"{pipeline.source}: {late}" for late in late_records(values, starts))
+            numbers = {int(value.split()[1]) for value in values}
+            if lost := set(range(max(numbers, default=-1) + 1)) - numbers:
+                yield f"{pipeline.source}: {len(lost)} records were not produced, the first is {min(lost)}"
+            if not numbers:
+                yield f"{pipeline.source}: produced nothing"
+            for life in alternations(line.split()[0] for line in self._lines(pipeline)):
+                yield f"{pipeline.sink}: {life} continued to write after its successor"
+            if lost_values := self._unwritten(pipeline):
+                yield f"{pipeline.sink}: {len(lost_values)} records were not written, such as {min(lost_values)}"
+
+    def _is_written(self, pipeline: Pipeline) -> bool:
+        return not self._unwritten(pipeline)
+
+    def _unwritten(self, pipeline: Pipeline) -> set[str]:
+        return set(self._values[pipeline.topic]) - {line.partition(" ")[2] for line in self._lines(pipeline)}
+
+    def _lines(self, pipeline: Pipeline) -> list[str]:
+        return pipeline.out.read_text().splitlines() if pipeline.out.exists() else []

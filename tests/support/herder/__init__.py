@@ -1,0 +1,1 @@
+"""Rigs of a herder and of worker groups without processes."""

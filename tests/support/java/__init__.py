@@ -1,0 +1,1 @@
+"""Java plugins for tests, and the JVMs and slots that run them."""

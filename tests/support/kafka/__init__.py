@@ -1,0 +1,1 @@
+"""Brokers, their faults, and their topics as tests read and write them."""

@@ -1,0 +1,109 @@
+"""A broker with TLS, passwords and ACLs: superusers on its plain listener, USERS on the authenticated listener."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.service import wait_ready
+from runtime.java.jvm.java import find_java
+from tests.support.broker import KafkaBroker
+from tests.support.free_ports import free_port
+from tests.support.servers.certificates import Stores, make_stores
+
+Right = tuple[str, str, str]
+"""Kind of resource (TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER), its name or prefix, operation."""
+
+CONNECT, CONNECTOR = USERS = ("connect", "connector")
+"""The principal of workers, and one for single connectors; a user's password is the name and `-secret`."""
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+class SecuredBroker(KafkaBroker):
+    """Clients need a certificate and a password."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stores = make_stores(folder / "stores")
+        plain, self.secured = (f"{ports.HOST}:{free_port()}" for _ in range(2))
+        port, controller = int(plain.rpartition(":")[2]), free_port()
+        settings = _secured(plain, self.secured, controller, self.stores)
+        self._broker = Broker(BrokerConfig(folder, port, controller, settings), find_java())
+        super().__init__(plain)
+
+    def start(self) -> None:
+        self._broker.start()
+        wait_ready((self._broker,), 60)
+
+    def stop(self) -> None:
+        self._broker.stop()
+
+    def client(self, user: str = CONNECT) -> dict[str, str]:
+        """Java client properties of a user, with a PKCS12 store and inline trusted certificates."""
+        return {
+            "bootstrap.servers": self.secured,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.jaas.config": f'{_PLAIN} username="{user}" password="{user}-secret";',
+            "ssl.truststore.certificates": self.stores.trust.read_text(),
+            "ssl.truststore.type": "PEM",
+            "ssl.keystore.location": str(self.stores.p12),
+            "ssl.keystore.password": self.stores.password,
+            "ssl.keystore.type": "PKCS12",
+        }
+
+    def grant(self, rights: Iterable[Right], user: str = CONNECT) -> None:
+        """Grants rights by prefix of resource names."""
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.admin._acl import AclBinding
+
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.create_acls([AclBinding(*right) for right in _entries(rights, user)]).values():
+            future.result(20)
+
+    def withdraw(self, rights: Iterable[Right], user: str = CONNECT) -> None:
+        """Withdraws rights that grant() has granted."""
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.admin._acl import AclBindingFilter
+
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for future in admin.delete_acls([AclBindingFilter(*right) for right in _entries(rights, user)]).values():
+            assert future.result(20), "these rights were not granted"
+
+
+def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
+    """The arguments of AclBinding and AclBindingFilter."""
+    from confluent_kafka.admin._acl import AclOperation, AclPermissionType
+    from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+
+    for kind, name, operation in rights:
+        yield (
+            ResourceType[kind if kind != "CLUSTER" else "BROKER"], name,
+            ResourcePatternType.PREFIXED if kind != "CLUSTER" else ResourcePatternType.LITERAL,
+            f"User:{user}", "*", AclOperation[operation], AclPermissionType.ALLOW,
+        )  # fmt: skip
+
+
+def _secured(plain: str, secured: str, controller_port: int, stores: Stores) -> dict[str, object]:
+    """Settings for a second listener."""
+    return {
+        "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{ports.HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
+        "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
+        "listener.name.sasl_ssl.ssl.keystore.location": stores.pem,
+        "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
+        "listener.name.sasl_ssl.ssl.truststore.location": stores.trust,
+        "listener.name.sasl_ssl.ssl.client.auth": "required",
+    }
+
+
+def _password(user: str) -> str:
+    return f'user_{user}="{user}-secret"'

@@ -1,0 +1,1 @@
+"""Programs and packages that tests install: from Debian, as wheels, as other PySparks."""

@@ -1,0 +1,1 @@
+"""Servers that tests connect to: databases, object stores, HTTP and proxies."""

@@ -1,0 +1,1 @@
+"""Tasks that tests run directly, with schemas and records for them."""

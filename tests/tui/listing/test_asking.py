@@ -1,0 +1,136 @@
+"""Confirmation of changes: optional reasons, and refusal in read-only contexts."""
+
+from __future__ import annotations
+
+import pytest
+from textual import events
+from textual.content import Content
+
+from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.unit.tui.screens.builders import connector
+from tui.screens.base.dialog import Dialog
+from tui.screens.clusters.loggers import LoggersScreen
+
+
+async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
+    """Shows the dialog and waits until it accepts keys. Its answer is added to the returned list."""
+    answers: list[bool | None] = []
+    seen.app.push_screen(dialog, answers.append)
+    await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("", ("w", *"target yw restored", "enter", "y")),
+        ("abc", ("tab", *"target yw restored", "enter", *"abc", "enter")),
+    ],
+)
+async def test_a_reason_is_typed_before_the_answer(name: str, keys: tuple[str, ...]) -> None:
+    async with console(NO_CLUSTER) as seen:
+        dialog = Dialog("alter?", Content("this"), "alter", name=name, why="")
+        answers = await asked(seen, dialog)
+        await seen.press(*keys)
+        await seen.until(lambda: answers)
+        assert (answers, dialog.why) == ([True], "target yw restored")
+
+
+async def test_a_reason_is_optional() -> None:
+    async with console(NO_CLUSTER) as seen:
+        dialog = Dialog("alter?", Content("this"), "alter", why="undo: change 3")
+        answers = await asked(seen, dialog)
+        await seen.sees("undo: change 3", "w give a reason")
+        await seen.press("y")
+        await seen.until(lambda: answers)
+        assert (answers, dialog.why) == ([True], "undo: change 3")
+        other = Dialog("stop?", Content("this"), "stop")
+        await asked(seen, other)
+        assert "why" not in seen.text
+
+
+async def test_read_only_refuses_before_asking() -> None:
+    async with console(NO_CLUSTER, read_only=True) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders"), connector("payments"))
+        for line in ("stop orders", "delete orders", "stop *", "delete offsets orders", "restart task orders/0"):
+            await seen.press("colon", *line, "enter")
+            await seen.sees("refused: the context http://127.0.0.1:1 is read-only")
+            assert seen.app.screen is seen.home and not seen.home.operations.log
+            await seen.press("question_mark", "escape")
+            seen.home.say("")
+        await seen.press("s")
+        await seen.sees("stop refused: the context")
+        await seen.press("L")
+        await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
+        await seen.press("a", *"org.apache", "enter")
+        await seen.sees("setting a level refused: the context")
+
+
+async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:
+    """The keys arrive in one packet: without the dialog, `r` in `Dr` would have resumed the connector."""
+    async with console(NO_CLUSTER) as seen:
+        seen.app.question_delay = 1.0
+        await detach_store(seen)
+        update(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
+        await seen.go("orders")
+        for keys in ("Dr", "Dpayments\r", "sDr", "*sr"):
+            for key in keys:
+                seen.app.post_message(events.Key({"\r": "enter", "*": "asterisk"}.get(key, key), key))
+            await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
+            assert [type(screen) for screen in seen.app.screen_stack] == [type(seen.home), Dialog]
+            await seen.press("escape")
+            await seen.sees("cancelled")
+            seen.home.say("")
+            seen.home.clear_marks()
+        assert not seen.home.operations.log
+
+
+async def test_a_name_starting_with_n_is_typed_and_a_wrong_name_reported() -> None:
+    async with console(NO_CLUSTER) as seen:
+        dialog = Dialog("delete nine?", Content("for good"), "delete", name="nine")
+        answers = await asked(seen, dialog)
+        await seen.sees("type the name:", "esc no")
+        assert "n/esc" not in seen.text
+        await seen.press("n", "i", "enter")
+        await seen.sees("not the name yet:")
+        await seen.press("n", "e", "enter")
+        await seen.until(lambda: answers)
+        assert answers == [True]
+        other = Dialog("delete nine?", Content("for good"), "delete", name="nine")
+        left = await asked(seen, other)
+        await seen.press("escape")
+        await seen.until(lambda: left)
+        assert left == [False]
+
+
+async def test_pasting_the_name_does_not_confirm() -> None:
+    async with console(NO_CLUSTER) as seen:
+        dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
+        answers = await asked(seen, dialog)
+        assert dialog.focused is not dialog.name_field
+        paste(seen, " tz-bad \nconv\n")
+        await seen.until(lambda: dialog.name_field.value == "tz-bad", "the first line")
+        assert dialog.name_field.has_focus
+        paste(seen, "conv\r")
+        await seen.until(lambda: dialog.name_field.value == "tz-badconv", "the rest of the pasted text")
+        paste(seen, "\n")
+        await seen.pilot.pause(0.3)
+        assert not answers and seen.app.screen is dialog
+        await seen.press("enter")
+        await seen.until(lambda: answers == [True])
+
+
+async def test_a_paste_does_not_answer_a_question() -> None:
+    async with console(NO_CLUSTER) as seen:
+        answers = await asked(seen, Dialog("stop?", Content("this"), "stop"))
+        paste(seen, "y\n")
+        await seen.pilot.pause(0.3)
+        assert not answers and isinstance(seen.app.screen, Dialog)
+
+
+def paste(seen: Console, text: str) -> None:
+    """Pastes the text as a terminal with bracketed paste sends it."""
+    driver = seen.app._driver
+    assert driver is not None
+    driver.send_message(events.Paste(text))

@@ -1,0 +1,213 @@
+"""The main screen, fed with snapshots and notices of a cluster that does not exist."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from textual import events
+
+from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.unit.tui.screens.builders import connector, snapshot
+from tui import model
+from tui.cluster.snapshot import Diff, Notice
+from tui.config.secrets import is_secret
+from tui.contexts.profiles import Profile
+from tui.formatting import span
+from tui.screens.base.dialog import Dialog
+from tui.screens.base.navigation import ConnectorCreated, OpenCluster
+from tui.script.completing import complete, hint
+from tui.widgets.columns import Column, arrange
+from tui.widgets.text import fit, visible
+
+ODD = [
+    "[/oops]",
+    "[red]x[/]",
+    "a\x1b[2Jb",
+    "tab\there",
+    "\u202egnp.exe",
+    "half\ud800",
+    "日本語の" * 12,
+    "e\u0301\u0301",
+]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+async def test_unusual_names_and_traces_are_drawn_as_text(width: int) -> None:
+    async with console(NO_CLUSTER, width, 30) as seen:
+        await detach_store(seen)
+        update(seen, *(connector(name, tasks=("RUNNING", "FAILED"), key=name) for name in ODD))
+        await seen.sees("[/oops]", "[red]x[/]", "a␛[2Jb", "tab␉here", "�gnp.exe", "half�")
+        for name in (ODD[0], ODD[2], ODD[5]):
+            await seen.go(name)
+            await seen.press("enter")
+            for page in "12345":
+                await seen.press(page)
+                assert all(ord(char) >= 32 for line in seen.lines for char in line)
+            await seen.press("escape")
+        seen.app.screen._compositor.render_strips(seen.app.size)
+        "\n".join(seen.lines).encode()  # no unpaired surrogates, which cannot be sent to a terminal
+
+
+async def test_the_cursor_follows_the_connector() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        many = [connector(f"c{number:03}") for number in range(200)]
+        update(seen, *many)
+        await seen.go("c150")
+        line = next(place for place, line in enumerate(seen.lines) if "c150" in line)
+        many[10:20] = [connector(f"c{number:03}", tasks=("FAILED",)) for number in range(10, 20)]
+        del many[30:60]
+        update(seen, *many)
+        await seen.pilot.pause()
+        assert seen.home.connector_list.cursor == "c150"
+        assert "c150" in seen.lines[line], "the cursor stays on the same line of the screen"
+        update(seen, *(one for one in many if one.name != "c150"))
+        assert seen.home.connector_list.current is None and seen.home.target() is None
+        await seen.press("down")
+        assert seen.home.connector_list.current == "c151"
+
+
+async def test_keys_in_one_packet_reach_only_the_prompt() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"), connector("two"))
+        await seen.sees("two")
+        for key, character in [("slash", "/"), *((char, char) for char in "two")]:
+            seen.app.post_message(events.Key(key, character))
+        await seen.until(lambda: seen.home.filter_text == "two")
+        assert seen.home.connector_list.keys == ["two"]
+
+
+async def test_themes_and_palette() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        await seen.press("colon", *"theme light", "enter")
+        assert seen.app.theme == "headrace-light"
+        await seen.press("colon", *"theme pink", "enter")
+        await seen.sees("unknown theme 'pink'")
+        await seen.press("ctrl+p")
+        await seen.pilot.pause(0.3)
+        await seen.press(*"theme mono")
+        await seen.sees("theme mono")
+        await seen.press("enter")
+        await seen.until(lambda: seen.app.theme == "headrace-mono")
+
+
+async def test_notices_of_the_worker_are_shown() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"))
+        await seen.go("one")
+        seen.home.noticed(Notice(1.0, "ERROR", "task 0 is [red]STUCK[/]\nfor 30 s", "one", 0))
+        await seen.sees("✗ one task 0: task 0 is [red]STUCK[/] for 30 s")
+        await seen.press("enter")
+        await seen.sees("notices of the worker", "error task 0: task 0 is [red]STUCK[/]␊for 30 s")
+        seen.home.noticed(Notice(2.0, "ERROR", "one-0 is FAILED: a.B: why", "one", 0))
+        await seen.sees("✗ one-0 is FAILED: a.B: why")
+        seen.home.view.offsets.loaded("one", (), {})
+        await seen.press("5")
+        await seen.sees("no offsets committed yet; e sets initial offsets")
+
+
+async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        one = connector("one", "STOPPED", ())
+        update(seen, one)
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7}),), {})
+        await seen.press("e", "backspace", "3")
+        await seen.until(lambda: pane.has_unsaved)
+        await seen.press("ctrl+q")
+        await seen.sees("quit?", "edited offsets not applied: one")
+        await seen.confirm("n")
+        assert seen.app.is_running
+        seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
+        await seen.sees("one: deleted; the edited text can no longer be applied")
+        assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
+            "the text is kept for a connector of the same name, and quitting no longer asks about the text"
+        )
+        await seen.press("ctrl+q")
+        await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_many_partitions_are_edited_without_delay() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one", "STOPPED", (), topics="t"))
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        many = [model.Offset({"kafka_topic": "t", "kafka_partition": n}, {"kafka_offset": n}) for n in range(1000)]
+        pane.loaded("one", tuple(many), {})
+        await seen.press("e")
+        await seen.until(lambda: pane.is_editing)
+        pane.editor.text = pane.editor.text.replace('"kafka_offset": ', '"kafka_offset": 1')
+        began = time.process_time()
+        pane.check()
+        assert time.process_time() - began < 1.0
+        seen.home.snapshot = snapshot(*seen.home.snapshot.connectors.values())
+        await seen.press("ctrl+s")
+        await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
+        await seen.sees("cancel", "y yes", "t-0")
+        await seen.press("pagedown")
+        await seen.until(lambda: "t-0 " not in seen.text)
+
+
+def test_commands_and_names_are_completed() -> None:
+    names = ["a b", "demo-sink", "x[1]"]
+    assert complete("st", names) == ["stop connector"]
+    assert complete("stop connector", names) == ["stop connector "]
+    assert complete("stop connector d", names) == ["stop connector demo-sink"]
+    assert "stop connector 'a b'" in complete("stop connector ", names)
+    assert "stop connector 'x[[]1]'" in complete("stop ", names) or "stop 'x[[]1]'" in complete("stop ", names)
+    assert complete("wait connector demo-sink ST", names) == ["wait connector demo-sink STOPPED"]
+    assert "get connectors --state FAILED" in complete("get connectors --state ", names)
+    assert "demo-sink" in hint("stop connector ", names)
+    assert "Stop connectors" in hint("stop connector demo-sink x", names)
+
+
+def test_columns_are_hidden_by_rank_and_widened_for_their_content() -> None:
+    columns = (Column("a", "A", 10, grows=True), Column("b", "B", 10, rank=2), Column("c", "C", 10, rank=1))
+    assert [(one.key, width) for one, width in arrange(columns, {"a": 99}, 40)] == [("a", 16), ("b", 10), ("c", 10)]
+    assert [one.key for one, _ in arrange(columns, {}, 30)] == ["a", "c"]
+    assert [(one.key, width) for one, width in arrange(columns, {}, 6)] == [("a", 6)]
+
+
+def test_text_is_fitted_to_a_width() -> None:
+    assert fit("orders-postgres-eu-1", 11, middle=True) == "order…-eu-1" and fit("abcd", 1, middle=True) == "…"
+    assert fit("日本語日本語", 6, middle=True) == "日…語 " and fit("abc", 3, middle=True) == "abc"
+    assert fit("abcdef", 4) == "abc…" and fit("日本語", 5) == "日本…" and fit("日本語", 4) == "日… "
+    assert fit("7", 3, right=True) == "  7" and fit("x", 0) == ""
+    assert visible("a\nb\x7f\u200b") == "a␊b␡�"
+    assert [span(seconds) for seconds in (-1, 59, 60, 3600, 200000)] == ["0 s", "59 s", "1 min", "1 h", "2 d"]
+
+
+def test_secret_keys_are_recognized_unless_they_are_references() -> None:
+    assert is_secret("database.password", "x") and is_secret("sasl.jaas.config", "y")
+    assert not is_secret("database.password", "${file:/etc/x:password}") and not is_secret("topics", "x")
+
+
+async def test_the_page_of_a_created_connector_opens_when_it_is_listed() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"))
+        seen.app.post_message(ConnectorCreated("two"))
+        await seen.pilot.pause()
+        assert not seen.home.is_detail
+        update(seen, connector("one"), connector("two"))
+        await seen.until(lambda: seen.home.is_detail and seen.home.view.name_shown == "two", "the page")
+
+
+async def test_a_message_of_the_main_screen_opens_another_cluster() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        previous = seen.home
+        previous.post_message(OpenCluster(Profile("http://127.0.0.1:2", "other"), "other is the current context"))
+        await seen.until(lambda: seen.app.profile.name == "other" and seen.app.screen is seen.home, "the other cluster")
+        await seen.until(lambda: seen.home.status.text == "other is the current context", "the text")
+        previous.post_message(OpenCluster(previous.profile))
+        await seen.until(lambda: seen.app.screen is previous, "the first cluster")

@@ -1,0 +1,88 @@
+"""The page beside the list on wide screens; texts that fit narrow ones."""
+
+from __future__ import annotations
+
+from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.unit.tui.screens.builders import connector
+from tui.screens.base.reading import Reading
+from tui.widgets.bars import StatusBar
+
+LONG = "orders-of-the-whole-company-in-all-regions-and-countries"
+SOME = (connector("a", tasks=("FAILED",)), connector("b"), connector("c"))
+
+
+async def test_the_page_is_beside_the_list_and_follows_the_cursor() -> None:
+    async with console(NO_CLUSTER, 150, 30) as seen:
+        await detach_store(seen)
+        update(seen, *SOME)
+        home = seen.home
+        await seen.until(lambda: home.is_detail and home.view.name_shown == "a")
+        assert home.connector_list.has_focus and not home.is_on_page
+        await seen.press("down")
+        await seen.until(lambda: home.view.name_shown == "b")
+        await seen.press("down", "tab")
+        assert home.is_on_page and home.view.name_shown == "c", "a key for the page never acts on another connector"
+        await seen.press("escape")
+        assert home.is_detail and home.connector_list.has_focus
+        home.set_filter("name:b")
+        await seen.press("escape")
+        assert home.is_detail and not home.filter_text
+        await seen.press("escape")
+        assert not home.is_detail
+        update(seen, *SOME, connector("d"))
+        await seen.press("down")
+        assert not home.is_detail, "a closed page stays closed"
+        await seen.press("enter")
+        assert home.is_detail
+
+
+async def test_a_narrower_screen_shows_the_list_or_the_page_by_the_focus() -> None:
+    async with console(NO_CLUSTER, 150, 30) as seen:
+        await detach_store(seen)
+        update(seen, *SOME)
+        await seen.until(lambda: seen.home.is_detail)
+        await seen.pilot.resize_terminal(100, 30)
+        await seen.until(lambda: not seen.home.is_detail)
+        await seen.pilot.resize_terminal(150, 30)
+        await seen.until(lambda: seen.home.is_detail)
+        await seen.press("enter")
+        await seen.pilot.resize_terminal(100, 30)
+        await seen.until(lambda: "NAME" not in seen.text)
+        assert seen.home.is_detail
+
+
+async def test_the_empty_list_says_how_to_start() -> None:
+    async with console(NO_CLUSTER, 80, 24) as seen:
+        await detach_store(seen)
+        update(seen)
+        await seen.sees("no connectors yet", "c choose a plugin and create a connector", ":apply -f FILE")
+        await seen.sees("c create")
+
+
+async def test_the_help_fits_sixty_columns() -> None:
+    async with console(NO_CLUSTER, 60, 20) as seen:
+        await detach_store(seen)
+        update(seen, *SOME)
+        await seen.press("question_mark")
+        await seen.until(lambda: isinstance(seen.app.screen, Reading))
+        screen = seen.app.screen
+        assert isinstance(screen, Reading)
+        lines = screen._fitted().plain.split("\n")
+        assert max(map(len, lines)) <= 60 * 96 // 100 - 4, max(lines, key=len)
+
+
+async def test_a_long_name_is_shortened_but_not_the_state() -> None:
+    async with console(NO_CLUSTER, 60, 20) as seen:
+        await detach_store(seen)
+        update(seen, connector(LONG, tasks=("FAILED",)))
+        await seen.press("enter")
+        await seen.sees("…", "-countries ✗ FAILED tasks 0/1, 1 failed")
+
+
+async def test_a_long_message_keeps_its_advice() -> None:
+    async with console(NO_CLUSTER, 60, 20) as seen:
+        await detach_store(seen)
+        update(seen, *SOME)
+        seen.home.say("cannot do this: " + "the reason is long " * 30 + "(set bootstrap-servers in the context)", "bad")
+        await seen.sees("cannot do this", "…", "(set bootstrap-servers in the context)")
+        assert seen.home.query_one(StatusBar).size.height <= 4

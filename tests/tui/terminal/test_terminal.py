@@ -1,0 +1,123 @@
+"""A change of offsets at 80×24 on Apache's worker and on Headrace's: the real program in a real terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.console.terminal import Terminal
+from tests.support.waiting import wait_until
+from tests.tui.conftest import Cluster
+
+
+@pytest.fixture(params=["connect_url", "our_connect_url"])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    one = Cluster(request.getfixturevalue(request.param), tmp_path)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def source(cluster: Cluster) -> str:
+    """A file source of 100 lines of 10 bytes, at the end of its file."""
+    name = cluster.source("demo")
+    cluster.wait(name, "RUNNING 1/1")
+    wait_until(lambda: _position(cluster, name) == 1000, 90, "position 1000", every=0.3)
+    return name
+
+
+def _position(cluster: Cluster, name: str) -> int | None:
+    """Stops and resumes the connector to commit its offset, since the commit interval may be long."""
+    if not cluster.offsets(name):
+        topics = cluster.request("GET", f"/connectors/{name}/topics")[1]
+        if topics and topics.get(name, {}).get("topics"):
+            cluster.request("PUT", f"/connectors/{name}/stop")
+            cluster.wait(name, "STOPPED 0/0")
+            cluster.request("PUT", f"/connectors/{name}/resume")
+            cluster.wait(name, "RUNNING 1/1")
+        return None
+    return int(cluster.offsets(name)[0][1]["position"])
+
+
+def find(terminal: Terminal, name: str) -> None:
+    """Filters the list to one connector."""
+    terminal.sees(name)
+    terminal.press("/", *name)
+    terminal.sees(f"by /{name}", "1 of ")
+    terminal.press("enter")
+
+
+def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None:
+    with Terminal(cluster.url) as terminal:
+        terminal.sees("headrace", cluster.url, "NAME", "STATE", source, "● RUNNING")
+        find(terminal, source)
+        terminal.press("enter")
+        terminal.sees("1 overview", "connector ", "FileStreamSource")
+        terminal.press("s")
+        terminal.sees("Tasks end", "y yes")  # the key is shown when it applies
+        terminal.press("y")
+        terminal.sees("■ STOPPED", "observed: STOPPED")
+        terminal.press("5")
+        terminal.sees("PARTITION", "position 1000")
+        terminal.press("e")
+        terminal.sees('"position": 1000', "no change yet")
+        terminal.press("backspace", "backspace", "x")
+        terminal.sees("is not a number")
+        terminal.press("backspace", "0")
+        terminal.sees("position 1000 → position 100 (−900)")
+        terminal.press("ctrl+s")
+        terminal.sees("alter the offsets of", "y yes")
+        terminal.press("y")
+        terminal.sees("✓ definite success", "The offsets for this connector have been altered successfully")
+        assert cluster.offsets(source)[0][1] == {"position": 100}
+        terminal.press("r")
+        terminal.sees("● RUNNING", "observed: RUNNING")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+    wait_until(
+        lambda: _position(cluster, source) == 1000, 90, "the source to continue from line 10 to the end", every=0.3
+    )
+
+
+def test_a_running_connector_is_altered_in_one_step(cluster: Cluster, source: str) -> None:
+    with Terminal(cluster.url) as terminal:
+        find(terminal, source)
+        terminal.press("e")
+        terminal.sees('"position": 1000')
+        terminal.press("backspace", "backspace", "backspace")
+        terminal.sees("position 1000 → position 1 (−999)")
+        terminal.press("ctrl+s")
+        terminal.sees("is RUNNING. In one step", "y yes")
+        terminal.press("y")
+        terminal.sees("✓ definite success", "observed: RUNNING")
+        terminal.press("ctrl+c")
+        terminal.sees("q quits; so does ^C pressed again")
+        terminal.press("ctrl+c")
+        assert terminal.exit_code() == 0
+    cluster.wait(source, "RUNNING 1/1")
+
+
+def test_the_screen_follows_the_size_of_the_terminal(cluster: Cluster, source: str) -> None:
+    with Terminal(cluster.url) as terminal:
+        terminal.sees(source)
+        assert "CLASS" not in terminal.text
+        terminal.resize(200, 50)
+        terminal.sees(source, "WORKER", "1 overview")  # the list and the page beside it
+        terminal.press("escape")
+        terminal.sees(source, "CLASS", "WORKER")
+        terminal.resize(50, 12)
+        terminal.sees("50×12 is too small")
+        terminal.resize(80, 24)
+        terminal.sees(source, "STATE")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
+def test_the_terminal_is_restored_at_exit(cluster: Cluster) -> None:
+    with Terminal(cluster.url) as terminal:
+        terminal.sees("connector")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+        assert "Traceback" not in terminal.text
