@@ -62,16 +62,13 @@ from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.restarts.restart_record import RestartRecords
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
-from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.kafka.clients.settings import CONSUMER_FIXED, reaching_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.group.group_member import GroupMember
-from runtime.kafka.groups import Groups
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicSpec
-from runtime.kafka.positions import Positions
 from runtime.logs.lines import ConnectorLines
 from runtime.model.rate_limit import RateLimit
 from runtime.rest.admin import admin_routes
@@ -96,6 +93,7 @@ from runtime.storage.journal import OffsetJournal
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
 from runtime.storage.statuses import StatusStore
+from runtime.worker.outside import REAL, Outside
 from runtime.worker.worker_storage import WorkerStorage, admin_settings, lease_remaining
 
 
@@ -140,7 +138,9 @@ class RequestsBetweenWorkers:
         await self.clients.close()
 
 
-def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Secrets) -> WorkerParts:
+def assemble(
+    config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Secrets, outside: Outside = REAL
+) -> WorkerParts:
     """Build all parts without starting any. `url` is the address that other workers use for this worker."""
     worker_id = url.partition("://")[2]
     logs = storage.logs
@@ -152,8 +152,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
     journal = OffsetJournal(logs, _journal(config), storage.leader)
     offsets = _offsets(config, configs, worker_offsets)
-    groups = Groups(admin_settings(config))
-    positions = Positions(admin_settings(config))
+    groups, positions = outside.groups(admin_settings(config)), outside.positions(admin_settings(config))
 
     events = EventLog()
     entries = ConnectorEntries(configs, statuses)
@@ -166,10 +165,10 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
     sources = ViewSources(
         Departures(journal.documents), cordons.states, lambda: loads.now, lambda name: has_class(host, name)
     )
-    group = _group(config, url, storage, configs, statuses, sources)
+    group = _group(config, url, storage, configs, statuses, sources, outside)
     keys = SessionKeys(configs, config.session_keys)
     callers = SignedCallers(keys)
-    clients = WorkerClients(lambda: client_context(https_settings(config.originals)))
+    clients = WorkerClients(lambda: client_context(https_settings(config.originals)), outside.transport)
     copies = RequestCopies(worker_id, callers)
     shared = SharedStores(configs, journal)
     forwarding = Forwarding(group, clients, copies, shared)
@@ -188,23 +187,23 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
     configs.subscribe(changes=changed)
     call_secrets = CallSecrets(secrets)
-    plugins = EnvironmentHosts(_host(config), connectors, scrub=call_secrets.scrub)
+    plugins = outside.plugin_host(_host(config), connectors, call_secrets.scrub)
     host = ResolvingHost(plugins, config, secrets, call_secrets, WorkerChecks(config), connectors.reload)
-    engine = SparkEngine(_engine(config, storage.member), connectors, lease=lease)
+    engine = outside.engine(_engine(config, storage.member), connectors, lease)
     if storage.member is not None:
         storage.member.subscribe_losses(engine.revoke_leases)
 
     settling = GroupSettling(connectors, statuses, group, peers)
 
     locks = ConnectorLocks()
-    stored_offsets = StoredOffsets(offsets, groups, SourceTransactions(config, host))
+    stored_offsets = StoredOffsets(offsets, groups, SourceTransactions(config, host, outside.new_writer))
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
-    fencing = ZombieFencing(config, herder, configs, host)
+    fencing = ZombieFencing(config, herder, configs, host, outside.fence)
     leader.use(fencing)
     transactional = config.exactly_once.transactional_tasks
-    task_fencing = TaskFencing(config, configs, leader.fence) if transactional else None
+    task_fencing = TaskFencing(config, configs, leader.fence, outside.fence) if transactional else None
     fence_earlier = fencing.fence_earlier if transactional else None
     offset_requests = OffsetRequests(herder, configs, settling, host, stored_offsets, changes, fence_earlier)
     orphans = Orphans(herder, changes, configs, worker_offsets, stored_offsets, groups, host)
@@ -241,7 +240,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
         restarts, config_history,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
-    peer_watch = PeerWatch(group) if isinstance(group, WorkerGroup) else None
+    peer_watch = PeerWatch(group, accepts=outside.accepts) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(
@@ -256,7 +255,7 @@ def assemble(config: WorkerConfig, url: str, storage: WorkerStorage, secrets: Se
 
 def _group(
     config: WorkerConfig, url: str, storage: WorkerStorage, configs: ConfigStore, statuses: StatusStore,
-    sources: ViewSources,
+    sources: ViewSources, outside: Outside,
 ) -> WorkerGroup | SoleWorker:  # fmt: skip
     if storage.member is None:
         return SoleWorker(url.partition("://")[2], configs.names)
@@ -264,7 +263,7 @@ def _group(
         f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group, on_cluster(config.spark())
     )
     claim = WriteClaim(storage.leader, config.configs.topic)
-    return WorkerGroup(storage.member, settings, configs, statuses, sources, claim)
+    return WorkerGroup(storage.member, settings, configs, statuses, sources, claim, await_view=outside.await_view)
 
 
 def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from runtime.herder.group.group import GroupWorkerInfo
@@ -26,11 +27,29 @@ INTERVAL, TIMEOUT, CONFIRMATION = 0.5, 1.0, 0.2
 """Seconds between two checks, for one connection, and until a refusal is checked again."""
 
 
+async def accepts(url: str) -> bool | None:
+    """Whether a process listens at the address; None without an answer."""
+    parts = urlsplit(url)
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+    except (ConnectionRefusedError, ConnectionResetError):
+        return False
+    except (OSError, TimeoutError):
+        return None
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return True
+
+
 class PeerWatch:
     """Checks the other workers from start() to close(). Event loop only."""
 
-    def __init__(self, group: WorkerGroup, every: float = INTERVAL) -> None:
-        self._group, self._every = group, every
+    def __init__(
+        self, group: WorkerGroup, every: float = INTERVAL, accepts: Callable[[str], Awaitable[bool | None]] = accepts
+    ) -> None:
+        self._group, self._every, self._accepts = group, every, accepts
         self._watching: asyncio.Task[None] | None = None
         self._reached: set[str] = set()  # ids of present members whose address has accepted a connection
 
@@ -68,30 +87,14 @@ class PeerWatch:
 
     async def _has_ended(self, worker: GroupWorkerInfo) -> bool:
         """Whether nothing listens at the worker's address, twice in a row, and its process is not known to be alive."""
-        accepts = await _accepts(worker.url)
-        if accepts:
+        listening = await self._accepts(worker.url)
+        if listening:
             self._reached.add(worker.member_id)
-        if accepts is not False:
+        if listening is not False:
             return False
         await asyncio.sleep(CONFIRMATION)
-        if await _accepts(worker.url) is not False:
+        if await self._accepts(worker.url) is not False:
             return False
         if process_identity.is_here(worker.process):
             return process_identity.is_gone(worker.process)
         return worker.member_id in self._reached
-
-
-async def _accepts(url: str) -> bool | None:
-    """Whether a process listens at the address; None without an answer."""
-    parts = urlsplit(url)
-    try:
-        async with asyncio.timeout(TIMEOUT):
-            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    except (ConnectionRefusedError, ConnectionResetError):
-        return False
-    except (OSError, TimeoutError):
-        return None
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-    return True

@@ -15,7 +15,7 @@ import concurrent.futures
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.herder.group.assignor import Unit
@@ -45,6 +45,9 @@ _log = logging.getLogger(__name__)
 VIEW_TIMEOUT = 3.0
 """Seconds that the network thread waits for the view; after that nothing is assigned and all members join again. The
 view then serves the next attempt, so that a busy event loop delays an assignment but does not prevent it."""
+
+AwaitView = Callable[["concurrent.futures.Future[GroupView]", float], GroupView]
+"""Waits on the network thread for a view, for so many seconds: concurrent.futures.Future.result."""
 
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
@@ -79,9 +82,10 @@ class WorkerGroup:
         sources: ViewSources,
         claim: WriteClaim | None = None,
         view_timeout: float = VIEW_TIMEOUT,
+        await_view: AwaitView = concurrent.futures.Future.result,
     ) -> None:
         """`claim`: the leader's claim to the config topic; None if a leader needs none."""
-        self._view_timeout = view_timeout
+        self._view_timeout, self._await_view = view_timeout, await_view
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs = member, settings, configs
         self._view = LeaderView(settings, configs, statuses, sources)
@@ -302,7 +306,7 @@ class WorkerGroup:
             asked = asyncio.run_coroutine_threadsafe(self._collect(offset), self._loop)
         self._late_view = None
         try:
-            found = lead(leader_id, members, asked.result(self._view_timeout))
+            found = lead(leader_id, members, self._await_view(asked, self._view_timeout))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             self._late_view = asked
             _log.warning("The worker is too busy to assign connectors and tasks; all workers join the group again")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
@@ -14,12 +15,15 @@ from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 
+NewWriter = Callable[[Mapping[str, Any], str], TransactionalWriter]
+"""Arguments: librdkafka settings that reach the cluster, and the transactional id."""
+
 
 class SourceTransactions:
     """Event loop only."""
 
-    def __init__(self, worker: WorkerConfig, host: ResolvingHost) -> None:
-        self._worker, self._host = worker, host
+    def __init__(self, worker: WorkerConfig, host: ResolvingHost, new_writer: NewWriter = TransactionalWriter) -> None:
+        self._worker, self._host, self._new_writer = worker, host, new_writer
 
     @asynccontextmanager
     async def writer(self, name: str, config: Mapping[str, str] | None) -> AsyncIterator[TransactionalWriter | None]:
@@ -33,7 +37,7 @@ class SourceTransactions:
         except ConfigError as e:
             raise KafkaProblem(f"the configuration of connector {name} cannot be resolved: {e}") from None
         settings = client_config(self._worker.originals, "producer", resolved).settings
-        writer = TransactionalWriter(settings, task_transactional_id(self._worker.group_id, name, 0))
+        writer = self._new_writer(settings, task_transactional_id(self._worker.group_id, name, 0))
         try:
             await writer.start(offsets_topic(self._worker, resolved) or self._worker.offsets.topic)
             yield writer
