@@ -35,7 +35,9 @@ class Pattern:
     def _limited(self, match: Callable[[float], object]) -> bool:
         started = time.monotonic()
         try:
-            return match(max(self._left, 0.001)) is not None
+            if self._left <= 0:
+                raise TimeoutError
+            return match(self._left) is not None
         except TimeoutError:
             raise UsageError(f"the regular expression {self._text!r} takes too long", "simplify it") from None
         finally:
