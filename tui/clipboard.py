@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from tui import private_file
 
 MAX_BYTES = 74_994  # the limit of xterm, which is the highest
 SCREEN_CHUNK = 512  # bytes; GNU screen forwards strings of up to 768 bytes
@@ -76,10 +77,8 @@ def through_multiplexer(plain: str, environ: Mapping[str, str]) -> str:
 
 def _keep(text: str, folder: Path) -> Path:
     """Writes the text to a file that only the user can read, since it may contain a config."""
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "copied.txt"
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        out.write(encoded(text if text.endswith("\n") else text + "\n"))
+    private_file.store(file, encoded(text if text.endswith("\n") else text + "\n").decode())
     return file
 
 

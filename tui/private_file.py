@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -15,3 +16,30 @@ def write(path: Path, text: str) -> None:
         os.fchmod(file.fileno(), 0o600)
         file.truncate()
         file.write(text)
+
+
+def replace(path: Path, text: str) -> None:
+    """Replaces the file atomically, with mode 0600: after a crash it is either the old or the new one.
+
+    Raises OSError.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.unlink(missing_ok=True)
+        # O_EXCL: in a folder that others may write to, a symbolic link of theirs is not followed.
+        number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException:
+        with suppress(OSError):  # it may hold secrets
+            draft.unlink(missing_ok=True)
+        raise
+
+
+def store(path: Path, text: str) -> None:
+    """As `replace`, in a folder of the console's own, which is created if it does not exist. Raises OSError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace(path, text)

@@ -12,6 +12,7 @@ from tui.contexts.profiles import Profile
 from tui.contexts.secrets import resolve, resolved
 from tui.contexts.urls import check_url
 from tui.errors import UsageError
+from tui.user_files import read_text
 from tui.user_folders import config_folder, state_folder
 from tui.wire.endpoint import ANSWER_TIMEOUT, CONNECT_TIMEOUT, Endpoint
 
@@ -145,11 +146,3 @@ def screen_context(
         screen_profile=profile.name,
         dial_other=lambda other: connect(other, evented(other)),
     )
-
-
-def read_text(path: str) -> str:
-    """The text of a file. Raises UsageError if it cannot be read."""
-    try:
-        return Path(path).expanduser().read_text("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None

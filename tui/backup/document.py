@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tui import model
 from tui.errors import UsageError
 from tui.model import Connector, Offset
+from tui.user_files import parse_json
 
 Json = Any
 FORMAT = 1
@@ -72,10 +73,7 @@ def _compact(value: Json) -> str:
 
 def parse(content: str, where: str) -> BackupDocument:
     """The document of a file. UsageError names the file and the error in it."""
-    try:
-        found = json.loads(content)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON: {error}") from None
+    found = parse_json(content, where)
     if not isinstance(found, dict) or "headrace_backup" not in found:
         raise UsageError(f"{where} is not a backup", "`headrace backup FILE` writes one")
     if found["headrace_backup"] != FORMAT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -135,22 +135,13 @@ class CommandContext:
         if self._emit is not None:
             self._emit(item, form, row)
 
-    def write(self, path: str, text: str, private: bool = False) -> None:
-        """Writes a file atomically: after a crash, the file is either the old or the new one. A private file can be
-        read by its owner only. Raises HeadraceError."""
-        file = Path(path).expanduser()
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
+    def write(self, path: str, text: str) -> None:
+        """Replaces a file atomically by one that only the user can read. Raises HeadraceError."""
+        from tui import private_file
+
         try:
-            draft.unlink(missing_ok=True)
-            number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-            with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as opened:
-                opened.write(text)
-                opened.flush()
-                os.fsync(opened.fileno())
-            draft.replace(file)
+            private_file.replace(Path(path).expanduser(), text)
         except OSError as error:
-            with suppress(OSError):  # it may hold secrets
-                draft.unlink(missing_ok=True)
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 
     def other_profile(self, name: str) -> Profile:

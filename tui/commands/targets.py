@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.commands.base import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.errors import HeadraceError, NotFound, Unreachable, UsageError
+from tui.errors import HeadraceError, NotFound, Unreachable
+from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
@@ -19,21 +19,20 @@ def is_glob(pattern: str) -> bool:
     return not {"*", "?", "["}.isdisjoint(pattern)
 
 
-def matches(name: str, patterns: Sequence[str], regex: bool = False) -> bool:
-    """Whether a name equals a pattern, matches it as a glob, or with `regex` matches it completely."""
-    if regex:
-        return any(compile_regex(pattern).fullmatch(name) for pattern in patterns)
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name equals a pattern or matches it as a glob."""
     from fnmatch import fnmatchcase
 
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def compile_regex(pattern: str) -> re.Pattern[str]:
-    """The compiled expression. Raises UsageError."""
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from None
+def selector(patterns: Sequence[str], regex: bool) -> Callable[[str], bool]:
+    """Whether a name matches one of the patterns, as `matches`, or with `regex` an expression completely. Raises
+    UsageError if one is invalid or takes too long."""
+    if not regex:
+        return lambda name: matches(name, patterns)
+    compiled = [Pattern(pattern) for pattern in patterns]
+    return lambda name: any(pattern.matches(name) for pattern in compiled)
 
 
 async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
@@ -44,7 +43,7 @@ async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = 
     there = sorted(await connect.names())
     found: dict[str, None] = {}
     for pattern in patterns:
-        hits = [name for name in there if matches(name, [pattern], regex)]
+        hits = list(filter(selector([pattern], regex), there))
         if not hits and (regex or is_glob(pattern)):
             raise NotFound(f"no connector matches {pattern}", 404)
         found.update(dict.fromkeys(hits or [pattern]))

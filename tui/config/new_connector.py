@@ -48,7 +48,7 @@ class NewConnector:
             return ""
         try:
             found = json.loads(self.offsets)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return f"the initial offsets are not JSON: {error}"
         good = isinstance(found, list) and all(
             isinstance(one, dict) and one.keys() == {"partition", "offset"} for one in found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from tui import private_file
 from tui.contexts.profiles import Contexts, InvalidContext, Profile, profile_of, table_of
 from tui.errors import HeadraceError, UsageError
 from tui.formatting import did_you_mean
@@ -74,12 +74,7 @@ class ContextsFile:
 
     def _write(self, contexts: Contexts) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.path.with_suffix(f".{os.getpid()}")
-            # The file may contain passwords, so its mode is set at its creation.
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(_toml(contexts))
-            draft.replace(self.path)
+            private_file.store(self.path, _toml(contexts))
         except OSError as error:
             raise HeadraceError(f"cannot write {self.path}: {error.strerror}") from error
 

@@ -16,7 +16,7 @@ def read(text: str, where: str) -> Contexts:
     """Parses the file's text. Raises HeadraceError if it is not a kcctl file; `where` names it in errors."""
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HeadraceError(
             f"{where} is not JSON: {error}", "kcctl's older properties format is not supported"
         ) from None

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from tui import private_file
 from tui.errors import HeadraceError
 
 MAX_NAME_LENGTH = 100  # characters of the cluster's or connector's name in a file name
@@ -27,14 +28,8 @@ def file_name(text: str) -> str:
 
 def replace(path: Path, text: str) -> None:
     """Replaces a file atomically and syncs it to disk. Raises HeadraceError."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
     with naming_file(path):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        private_file.store(path, text)
 
 
 @contextmanager

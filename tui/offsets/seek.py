@@ -6,18 +6,18 @@ changed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tui import model
 from tui.client.client import Connect
-from tui.errors import HeadraceError, NotFound
+from tui.errors import HeadraceError, NotFound, UsageError
 from tui.model import Offset
 from tui.offsets.brokers import Brokers, TopicPartition
 from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, RelativePosition, TimePosition
+from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.answer_types import ResolvedChange
@@ -106,15 +106,23 @@ def _place(entry: Offset) -> TopicPartition:
 
 
 def topic_filter(config: Mapping[str, str]) -> Callable[[str], bool]:
-    """Whether the sink reads a topic. A regular expression that only Java understands matches no topic here."""
+    """Whether the sink reads a topic. A regular expression that only Java understands, or that takes too long, matches
+    no topic here."""
     if pattern := config.get("topics.regex", "").strip():
         try:
-            compiled = re.compile(pattern)
-        except re.error:
+            compiled = Pattern(pattern)
+        except UsageError:
             return lambda topic: False
-        return lambda topic: compiled.fullmatch(topic) is not None
+        return lambda topic: _matches(compiled, topic)
     named = {topic.strip() for topic in config.get("topics", "").split(",")}
     return lambda topic: topic in named
+
+
+def _matches(pattern: Pattern, topic: str) -> bool:
+    try:
+        return pattern.matches(topic)
+    except UsageError:
+        return False
 
 
 def _resolved(

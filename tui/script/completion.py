@@ -159,10 +159,7 @@ def _names(before: Sequence[str], kind: str) -> list[str]:
             return [str(name) for name in json.loads(cache.read_text("utf-8"))]
     names = _ask(profile, kind)
     with suppress(OSError):
-        cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = cache.with_suffix(f".{os.getpid()}")
-        private_file.write(draft, json.dumps(names))
-        draft.replace(cache)
+        private_file.store(cache, json.dumps(names))
     return names
 
 

@@ -17,6 +17,7 @@ from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
 from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
+from tui.user_files import read_standard_input, read_text
 from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ def _read(path: str, stdin_taken: bool) -> str:
     if path == "-":
         if stdin_taken:
             raise UsageError("standard input is the script itself: use @FILE")
-        return sys.stdin.read()
-    return session.read_text(path)
+        return read_standard_input()
+    return read_text(path)
 
 
 def _colour() -> bool:

@@ -118,18 +118,25 @@ class Notifier:
             if attempt:
                 threading.Event().wait(RETRY_DELAY * 2 ** (attempt - 1))
             try:
-                answer = httpx.post(address, json=report, timeout=WEBHOOK_TIMEOUT, follow_redirects=False)
+                status = self._post(address, report)
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
                 raise HeadraceError("the webhook is not a valid http or https URL") from None
             except httpx.HTTPError as error:
                 problem = type(error).__name__
                 continue
-            if answer.is_success:
+            if 200 <= status < 300:
                 return
-            problem = f"HTTP {answer.status_code}"
-            if answer.status_code < 500 and answer.status_code != 429:
+            problem = f"HTTP {status}"
+            if status < 500 and status != 429:
                 break
         raise HeadraceError(f"the webhook failed: {problem}")
+
+    def _post(self, address: str, report: dict[str, Any]) -> int:
+        """The status of the response. Redirects are not followed, and the body is not read, since it may be endless."""
+        import httpx
+
+        with httpx.stream("POST", address, json=report, timeout=WEBHOOK_TIMEOUT, follow_redirects=False) as response:
+            return response.status_code
 
 
 def _variable(text: str) -> str:

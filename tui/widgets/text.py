@@ -6,15 +6,18 @@ import re
 
 from rich.cells import cell_len, set_cell_size
 
-from tui.formatting import INVISIBLE
+from tui.formatting import INVISIBLE, cut
+
+MAX_DRAWN = 1 << 16  # characters
 
 # Control characters, line separators, invisible marks that reorder or join text, and lone surrogates.
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f" + INVISIBLE + "\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """One line with visible control characters: `\\n` as ␊, others as ␀…␡ or �."""
-    return _HARMFUL.sub(_picture, text)
+    """One line with visible control characters: `\\n` as ␊, others as ␀…␡ or �. A text longer than any screen is cut:
+    a response may hold a name of megabytes."""
+    return _HARMFUL.sub(_picture, cut(text, MAX_DRAWN))
 
 
 def visible_lines(text: str, tab: int = 4) -> list[str]:

@@ -74,6 +74,6 @@ class Backup(Command):
         if self.file == "-":
             context.narrate(summary)
             return Result(text=document.text(made).rstrip("\n"), names=names)
-        context.write(self.file, document.text(made), private=True)
+        context.write(self.file, document.text(made))
         context.narrate(f"{summary}, written to {self.file}")
         return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

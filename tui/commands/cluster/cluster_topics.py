@@ -10,7 +10,7 @@ from tui import model
 from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
-from tui.commands.targets import matches
+from tui.commands.targets import selector
 from tui.errors import NotFound, Refused
 from tui.model import Connector
 from tui.offsets.seek import in_thread
@@ -58,7 +58,7 @@ class Topics(Command):
 
     def _wanted(self) -> Callable[[str], bool]:
         if self.patterns:
-            return lambda name: matches(name, self.patterns, self.regex)
+            return selector(self.patterns, self.regex)
         return lambda name: self.all or not name.startswith("_")
 
     async def _add_observed(self, context: CommandContext, some: Iterable[Connector], used: Uses) -> None:

@@ -19,6 +19,7 @@ from tui.offsets import positions
 from tui.offsets.positions import TimePosition
 from tui.offsets.seek import in_thread
 from tui.topics.byte_views import bytes_of
+from tui.user_files import parse_json
 
 Json = Any
 MAX_LETTERS = 10_000
@@ -197,11 +198,8 @@ def _edited(text: str, where: str) -> Iterable[tuple[str, bytes | None]]:
     try:
         whole = json.loads(text)
         some = whole if isinstance(whole, list) else [whole]
-    except ValueError:
-        try:
-            some = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise UsageError(f"{where} is not JSON: {error}", f"expected {EXPORTED}") from None
+    except (ValueError, RecursionError):
+        some = [parse_json(line, where, f"expected {EXPORTED}") for line in text.splitlines() if line.strip()]
     for number, one in enumerate(some, 1):
         try:
             yield f"{int(one['partition'])}@{int(one['offset'])}", bytes_of(one["value"])

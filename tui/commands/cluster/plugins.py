@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tui.commands.arguments import option, optional_positional, positional
 from tui.commands.base import ChangingCommand, Command, CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import compile_regex
 from tui.errors import UNREACHABLE, NotFound, about
 from tui.formatting import one_line
+from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.answer_types import KeyAnswer
@@ -49,14 +48,14 @@ class DescribePlugin(Command):
 
     def check(self) -> None:
         if self.search is not None:
-            compile_regex(self.search)
+            Pattern(self.search)
 
     async def run(self, context: CommandContext) -> Result:
         with about(self.name):
             keys = await context.connect.plugin_config(self.name)
         if self.search is not None:
-            wanted = re.compile(self.search, re.IGNORECASE)
-            keys = [key for key in keys if wanted.search(key["name"]) or wanted.search(key.get("documentation") or "")]
+            wanted = Pattern(self.search, ignore_case=True)
+            keys = [k for k in keys if wanted.occurs_in(k["name"]) or wanted.occurs_in(k.get("documentation") or "")]
             if not keys:
                 raise NotFound(f"{self.name} has no key that matches {self.search}", 404)
         ranked = sorted(keys, key=lambda key: (not key.get("required"), key["name"]))

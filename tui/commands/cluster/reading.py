@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from tui import model
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Cell, Result, Table
-from tui.commands.targets import compile_regex, is_glob, matches, select_names
+from tui.commands.targets import is_glob, matches, select_names, selector
 from tui.errors import MalformedAnswer, NotFound, Refused, about
 
 T = TypeVar("T")
@@ -52,8 +52,7 @@ class GetConnectors(Command):
     regex = option("-e", "--regex", metavar="REGEX", help="only names that match REGEX completely", convert=str)
 
     def check(self) -> None:
-        if self.regex is not None:
-            compile_regex(self.regex)
+        self._matches_regex()
 
     async def run(self, context: CommandContext) -> Result:
         every = model.connectors(await context.connect.expanded())
@@ -64,14 +63,17 @@ class GetConnectors(Command):
                 raise NotFound(
                     f"Connector {name} not found", 404, _guess(name, every, self.typed in VERBS_WITHOUT_NOUN)
                 )
-        return listing([one for one in every.values() if self._wants(one)])
+        matches_regex = self._matches_regex()
+        return listing([one for one in every.values() if self._wants(one) and matches_regex(one.name)])
+
+    def _matches_regex(self) -> Callable[[str], bool]:
+        return (lambda name: True) if self.regex is None else selector([self.regex], regex=True)
 
     def _wants(self, one: model.Connector) -> bool:
         return (
             (not self.names or matches(one.name, self.names))
             and (self.state is None or one.overall == self.state)
             and (self.type is None or one.type == self.type)
-            and (self.regex is None or matches(one.name, [self.regex], regex=True))
         )
 
 

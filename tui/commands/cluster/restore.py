@@ -14,7 +14,7 @@ from tui.commands.arguments import flag, options, positional, positionals, regex
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import for_each, matches, require_confirmation
+from tui.commands.targets import for_each, require_confirmation, selector
 from tui.errors import BadRequest, HeadraceError
 from tui.model import Connector
 
@@ -80,12 +80,11 @@ class Restore(ChangingCommand):
         """The chosen connectors of the backup under their new names."""
         where = "standard input" if self.file == "-" else self.file
         backup = document.parse(context.read(self.file), where)
-        chosen = [
-            one for one in backup.connectors.values() if not self.names or matches(one.name, self.names, self.regex)
-        ]
+        is_chosen = selector(self.names or ("*",), self.regex and bool(self.names))
+        chosen = [connector for name, connector in backup.connectors.items() if is_chosen(name)]
         for pattern in self.names:
             refuse(
-                not any(matches(one.name, [pattern], self.regex) for one in chosen),
+                not any(map(selector([pattern], self.regex), backup.connectors)),
                 f"{where} has no connector {pattern}; it has {', '.join(sorted(backup.connectors)) or 'none'}",
             )
         mapping = self._mapping()

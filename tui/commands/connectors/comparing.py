@@ -11,7 +11,7 @@ from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import Command, CommandContext, refuse
 from tui.commands.result import Result, Table
-from tui.commands.targets import matches
+from tui.commands.targets import selector
 from tui.config import comparison, promotion
 from tui.config.comparison import ConnectorDifference, compared
 from tui.config.secrets import masked
@@ -70,7 +70,8 @@ class DiffConnectors(Command):
     def _named(self, configs: Configs) -> Configs:
         if not self.names:
             return configs
-        chosen = {name: config for name, config in configs.items() if matches(name, self.names, self.regex)}
+        is_chosen = selector(self.names, self.regex)
+        chosen = {name: config for name, config in configs.items() if is_chosen(name)}
         if not chosen:
             raise NotFound(f"no connector matches {' '.join(self.names)}", 404)
         return chosen

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui.config import properties
 from tui.errors import UsageError
+from tui.user_files import parse_json
 
 
 class ConnectorDocument(NamedTuple):
@@ -34,18 +34,11 @@ def documents(text: str, where: str, name: str = "") -> list[ConnectorDocument]:
     if where.endswith(".properties") or (not text.lstrip().startswith(("{", "[")) and not where.endswith(".json")):
         found: list[Any] = [{entry.key: entry.value for entry in properties.entries(text)}]
     else:
-        content = _json(text, where)
+        content = parse_json(text, where)
         found = content if isinstance(content, list) else [content]
     if name and len(found) > 1:
         raise UsageError(f"{where} has {len(found)} connectors, and -n can name only one")
     return [_document(entry, where, name) for entry in found]
-
-
-def _json(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON: {error}") from None
 
 
 def _document(entry: Any, where: str, name: str) -> ConnectorDocument:

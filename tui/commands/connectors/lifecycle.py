@@ -6,7 +6,7 @@ from tui import model
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import compile_regex, dry_run_existing, for_each, require_confirmation, select_names
+from tui.commands.targets import dry_run_existing, for_each, require_confirmation, select_names, selector
 from tui.errors import HeadraceError, NotFound
 
 
@@ -19,9 +19,7 @@ class _EachConnector(ChangingCommand):
     regex = regex_flag()
 
     def check(self) -> None:
-        if self.regex:
-            for pattern in self.names:
-                compile_regex(pattern)
+        selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
         names = await select_names(context.connect, self.names, self.regex)

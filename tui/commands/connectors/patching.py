@@ -6,7 +6,7 @@ from tui.commands.arguments import options, positionals, regex_flag
 from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.result import Result, TargetOutcome
-from tui.commands.targets import compile_regex, for_each, require_confirmation, select_names
+from tui.commands.targets import for_each, require_confirmation, select_names, selector
 from tui.config import applying
 from tui.config.applying import ConfigEdit
 from tui.config.changes import ConfigChange, changes, diff_lines, merged
@@ -34,8 +34,7 @@ class PatchConnector(ChangingCommand):
             refuse(contains_mask(value), f"-s {key}: the value contains a mask; give the whole value")
         both = {pair.partition("=")[0] for pair in self.sets} & set(self.removes)
         refuse(bool(both), f"{', '.join(sorted(both))} is both set and removed")
-        for pattern in self.names if self.regex else ():
-            compile_regex(pattern)
+        selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
         names = await select_names(context.connect, self.names, self.regex)

@@ -11,8 +11,9 @@ from tui.commands.base import Command, CommandContext, refuse
 from tui.commands.connectors.documents import documents
 from tui.commands.connectors.side_by_side import side_by_side
 from tui.commands.result import Result
-from tui.errors import NotFound, UsageError
+from tui.errors import NotFound
 from tui.formatting import counted
+from tui.user_files import parse_json
 
 if TYPE_CHECKING:
     from tui.client.answer_types import PreviewAnswer, PreviewChange, PreviewFate, PreviewRecord
@@ -89,11 +90,7 @@ async def _answer(answer: Awaitable[PreviewAnswer]) -> PreviewAnswer:
 def _records(text: str, where: str) -> list[Json]:
     """Records from a JSON array, from lines of JSON, or from lines of text. Raises UsageError."""
     if text.lstrip().startswith("["):
-        try:
-            found = json.loads(text)
-        except ValueError as error:
-            raise UsageError(f"{where} is not JSON: {error}") from None
-        return list(found)
+        return list(parse_json(text, where))
     return [_line(line) for line in text.splitlines() if line.strip()]
 
 
@@ -101,7 +98,7 @@ def _line(line: str) -> Json:
     """A record as a JSON object with `value`, or else the line as the value."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return line
     return found if isinstance(found, dict) and "value" in found else line
 

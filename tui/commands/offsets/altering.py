@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,13 +30,13 @@ from tui.commands.offsets.changing import (
     unchanged_text,
 )
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import compile_regex, failed_outcome, for_each, require_confirmation, select_names
-from tui.errors import UsageError
+from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names, selector
 from tui.offsets.bounds import is_negative
 from tui.offsets.changes import OffsetChange
 from tui.offsets.plan import OffsetsNotApplied, PlanAction
 from tui.offsets.positions import EXPECTED, Position, parse
 from tui.offsets.seek import SeekPlan, SeekRequest
+from tui.user_files import parse_json
 
 Json = Any
 STOP_HELP = "stop the connector if necessary, and restore its state afterwards"
@@ -190,8 +189,7 @@ class DeleteOffsets(ChangingCommand):
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
     def check(self) -> None:
-        for pattern in self.names if self.regex else ():
-            compile_regex(pattern)
+        selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
         names = await select_names(context.connect, self.names, self.regex)
@@ -221,14 +219,6 @@ async def reset(
 def number(text: str) -> int | str:
     """An integer, or `null`. Raises UsageError."""
     return text if text == "null" else integer(text)
-
-
-def parse_json(text: str, where: str) -> Json:
-    """The JSON value; `where` names its source in the UsageError."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{where}: not JSON: {error}") from None
 
 
 def parse_entries(text: str, where: str) -> list[Json]:

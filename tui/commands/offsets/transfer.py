@@ -12,7 +12,7 @@ from typing import Any
 from tui import model
 from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
-from tui.commands.offsets.altering import REASON_HELP, STOP_HELP, parse_entries, parse_json
+from tui.commands.offsets.altering import REASON_HELP, STOP_HELP, parse_entries
 from tui.commands.offsets.changing import announce, apply_plan, dry_run_outcomes, plan_entries, topic_bounds
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation, select_names
@@ -20,6 +20,7 @@ from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets.changes import OffsetChange, changes
 from tui.offsets.plan import OffsetPlan
+from tui.user_files import parse_json
 
 Json = Any
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from tui import private_file
 from tui.scrubbing import scrubbed_line
 from tui.user_folders import state_folder
 
@@ -35,8 +36,4 @@ def add(path: Path, line: str) -> None:
     line = scrubbed_line(line, settings=True)
     with suppress(OSError):
         lines = [*(one for one in load(path) if one != line), line][-MAX_LINES:]
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-            out.write("".join(f"{one}\n" for one in lines))
-        draft.replace(path)
+        private_file.store(path, "".join(f"{one}\n" for one in lines))

@@ -56,6 +56,7 @@ def test_an_export_contains_the_connectors_that_could_be_read(tmp_path: Path) ->
     }
     result = run(f"export offsets -f {file}", answers)
     assert json.loads(file.read_text()) == {"a": [sink(1)], "c": [sink(2), sink(3)]}
+    assert file.stat().st_mode & 0o777 == 0o600
     assert result.exit_code == 1
     assert [(one.name, one.message) for one in result.outcomes if one.failed] == [("b", "the broker is unavailable")]
     nothing = run(f"export offsets b nope -f {tmp_path / 'none'}", answers)

@@ -15,7 +15,7 @@ from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
 from tui.script.grammar import parse
 from tui.script.output import render
-from tui.session import read_text
+from tui.user_files import read_text
 
 
 @pytest.fixture

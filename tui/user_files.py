@@ -1,0 +1,44 @@
+"""Files that the user names, which others may have written: read with a limit, and parsed as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import IO, Any, AnyStr
+
+from tui.errors import UsageError
+
+MAX_BYTES = 1 << 28  # as for a response: a backup of 10,000 connectors needs a fraction of it
+
+
+def read_text(path: str, max_bytes: int = MAX_BYTES) -> str:
+    """The text of a file. Raises UsageError if it cannot be read or is larger than the limit."""
+    try:
+        with Path(path).expanduser().open("rb") as file:
+            return _limited(file, path, max_bytes).decode("utf-8-sig", "surrogateescape")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_standard_input(max_bytes: int = MAX_BYTES) -> str:
+    """The text of standard input. Raises UsageError if it is larger than the limit."""
+    content: str = _limited(sys.stdin, "standard input", max_bytes)
+    return content
+
+
+def _limited(file: IO[AnyStr], name: str, most: int) -> AnyStr:
+    content = file.read(most + 1)
+    if len(content) > most:
+        raise UsageError(f"cannot read {name}: it is larger than {most / (1 << 20):g} MiB")
+    return content
+
+
+def parse_json(text: str, where: str, advice: str = "") -> Any:
+    """The JSON value; `where` names its source in the UsageError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{where} is not JSON: {error}", advice) from None
+    except RecursionError:
+        raise UsageError(f"{where} is not valid: JSON nested too deeply", advice) from None
