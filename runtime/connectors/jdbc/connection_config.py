@@ -40,6 +40,17 @@ def non_blank(name: str, value: Any) -> None:
         raise invalid(name, value, "must not be empty")
 
 
+def connection_url(name: str, value: Any) -> None:
+    """A URL whose parameters are allowed; without SQLAlchemy that is checked when the connector starts."""
+    non_blank(name, value)
+    try:
+        from runtime.connectors.jdbc.urls import database_url
+    except ImportError:
+        return
+    if value is not None:
+        database_url(value)
+
+
 def time_zone(name: str, value: Any) -> None:
     """A name of the time zone database, such as Europe/Berlin."""
     try:
@@ -82,7 +93,7 @@ def connection_keys(*dependents: str) -> tuple[ConfigKey, ...]:
             importance=Importance.HIGH,
             doc="URL of the database: jdbc:postgresql://host:port/database, jdbc:sqlite:/path/file.db, or a URL of "
             "SQLAlchemy such as postgresql+psycopg://host/database. Set the password with connection.password.",
-            validator=non_blank,
+            validator=connection_url,
             group=GROUP,
             order_in_group=1,
             width=Width.LONG,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from sqlalchemy import URL, Connection, Engine, create_engine, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -24,6 +25,15 @@ _PACKAGES = {
     "MySQLdb": "mysqlclient",
 }
 """Packages of drivers whose names differ from those of their modules."""
+
+_WITHOUT_FILES: Mapping[str, dict[str, object]] = {
+    "mariadbconnector": {"local_infile": False},
+    "mysqlconnector": {"allow_local_infile": False},
+    "mysqldb": {"local_infile": 0},
+    "pymysql": {"local_infile": False},
+}
+"""With these arguments drivers of MySQL refuse to send the files that a server requests; the C libraries of some would
+send them otherwise."""
 
 
 class Database:
@@ -113,7 +123,7 @@ class Database:
 
 def _engine(url: URL, timeout: int) -> Engine:
     try:
-        return create_engine(url, poolclass=NullPool, connect_args=_arguments(url, timeout))
+        engine = create_engine(url, poolclass=NullPool, connect_args=_arguments(url, timeout))
     except NoSuchModuleError:
         raise ConfigError(
             f"connection.url names the database {url.drivername}, for which SQLAlchemy has no dialect: install the "
@@ -127,6 +137,14 @@ def _engine(url: URL, timeout: int) -> Engine:
         ) from None
     except (ArgumentError, ImportError, ValueError) as error:
         raise ConfigError(f"connection.url cannot be used: {message_of(error, _passwords(url))}") from None
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _without_other_files)
+    return engine
+
+
+def _without_other_files(connection: sqlite3.Connection, _: object) -> None:
+    """ATTACH and VACUUM INTO would open files that no check has seen."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
 
 def _forget_rows(connection: Connection) -> None:
@@ -141,6 +159,8 @@ def _arguments(url: URL, timeout: int) -> dict[str, object]:
         given = {name for name in ("connect_timeout", "application_name") if name in url.query}
         defaults: dict[str, object] = {"connect_timeout": timeout, "application_name": "headrace"}
         return {name: value for name, value in defaults.items() if name not in given}
+    if url.get_backend_name() in ("mysql", "mariadb"):
+        return _WITHOUT_FILES.get(url.get_driver_name(), {})
     return {"timeout": timeout} if url.get_backend_name() == "sqlite" else {}
 
 

@@ -91,5 +91,7 @@ def message_of(error: BaseException, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         for form in {secret, quote(secret, safe=""), quote_plus(secret)} - {""}:
             text = text.replace(form, "[hidden]")
+    if isinstance(original, sqlite3.Error) and text.startswith("too many attached databases"):
+        text = "the database of connection.url must not open other files (ATTACH, VACUUM INTO)"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines) or type(original).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -14,6 +15,7 @@ from runtime.connectors.jdbc.connection_config import ConnectionSettings
 from runtime.connectors.jdbc.database import Database
 from runtime.connectors.jdbc.source_config import SourceSettings
 from runtime.connectors.jdbc.tables import TableId
+from runtime.connectors.jdbc.url_parameters import local_paths
 
 _log = logging.getLogger(__name__)
 
@@ -89,8 +91,10 @@ def _names(tables: Sequence[TableId]) -> str:
 def table_names(
     settings: ConnectionSettings, types: Sequence[str], schema_pattern: str | None, catalog_pattern: str | None
 ) -> list[str]:
-    """The names of all tables of these types; ConnectError if the database is not available."""
+    """The names of all tables of these types; ConnectError if the database is not available. Creates no database."""
     database = Database(settings, timeout=_RECOMMENDATION_TIMEOUT)
+    if any(path is None or not Path(path).exists() for path in local_paths(database.engine.url)):
+        return []
     try:
         connection = database.connect()
         tables = catalog_of(database.dialect).tables(connection, types, schema_pattern, catalog_pattern)

@@ -10,6 +10,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from runtime.api.errors import ConfigError
+from runtime.connectors.jdbc.url_parameters import check_parameters
 
 _DRIVERS = {
     "postgresql": "postgresql+psycopg",
@@ -36,8 +37,10 @@ _HOST = re.compile(r"(\[[^\]]+\]|[^:/]*)(?::(\d+))?\Z")
 
 def database_url(text: str, user: str | None = None, password: str | None = None) -> URL:
     """The URL for SQLAlchemy; `user` and `password` take precedence over those in the text. ConfigError if the text is
-    not a URL; messages never repeat the text, which may contain a password."""
+    not a URL, or has a parameter that its driver may not get; messages never repeat the text, which may contain a
+    password."""
     url = _of_jdbc(text.strip()) if text.strip().startswith("jdbc:") else _of_sqlalchemy(text.strip())
+    check_parameters(url)
     if user:
         url = url.set(username=user)
     return url if password is None else url.set(password=password)

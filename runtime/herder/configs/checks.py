@@ -54,6 +54,10 @@ class WorkerChecks:
         for finding in (*self._find(kind, config), *(() if text_only else self._file(config))):
             _add(answer, finding, config.get(finding.key))
 
+    def refuses_paths(self, config: Mapping[str, str]) -> bool:
+        """Whether the configuration, with variables resolved, names files outside of `headrace.file.paths`."""
+        return any(True for _ in self._paths.refused(config))
+
     def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any], text_only: bool) -> None:
         """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
         at = _converters_at(answer["configs"])

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from runtime.api.config.types import java_trim
+from runtime.api.errors import ConfigError
 
 _WRAPPERS = (
     "async_wrapper", "blockcache", "cached", "dir", "filecache", "generic", "git", "libarchive", "reference",
@@ -78,6 +79,17 @@ def _spark(config: Mapping[str, str]) -> _Paths:
             yield key, None
 
 
+def _jdbc(config: Mapping[str, str]) -> _Paths:
+    """Imports SQLAlchemy, whose reading of the URL is the one that counts. An invalid URL has errors of its own."""
+    try:
+        from runtime.connectors.jdbc.url_parameters import local_paths
+        from runtime.connectors.jdbc.urls import database_url
+
+        yield from (("connection.url", path) for path in local_paths(database_url(config.get("connection.url", ""))))
+    except (ConfigError, ImportError):
+        return
+
+
 def _path_of_spark(value: str) -> str | None:
     """The local path of a path as Hadoop reads it; None if it is on another file system."""
     scheme, path = "", value
@@ -89,6 +101,8 @@ def _path_of_spark(value: str) -> str | None:
 _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FileStreamSource": _stream,
     "FileStreamSink": _stream,
+    "JdbcSource": _jdbc,
+    "JdbcSink": _jdbc,
     "FilesSource": _files,
     "FilesSink": _files,
     "SparkSink": _spark,

@@ -63,12 +63,16 @@ class ResolvingHost:
 
     async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
         """The answer contains variables unresolved, and nothing else contains their values. Only the secrets of this
-        configuration are hidden: those of others would show a caller which parts of the configuration equal them."""
+        configuration are hidden: those of others would show a caller which parts of the configuration equal them. No
+        code of a plugin runs for a configuration with paths outside of headrace.file.paths, which it might open."""
         if text_only:
             return await self._validate_text(config)
         try:
             resolved, secrets, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
-            answer = await self._scrubbed(self._host.validate({**config, **resolved}), scrubber(hidden), hidden)
+            outside = await asyncio.to_thread(self._checks.refuses_paths, resolved)  # files are looked up
+            call = self._host.validate({**config, **resolved}, text_only=outside)
+            answer = await self._scrubbed(call, scrubber(hidden), hidden)
+            answer.pop("unchecked", None)
             kind = (await self._host.resolve(resolved["connector.class"])).type
             await asyncio.to_thread(self._checks.apply, kind, resolved, answer)  # may ask a Java policy
             for entry in answer["configs"]:

@@ -218,3 +218,21 @@ async def test_password_keys_are_looked_up_again_after_an_unavailable_host(kind:
         await keys.values(config)
     away = False
     assert await keys.values(config) == {"1234"}
+
+
+async def test_a_configuration_with_files_outside_of_the_allowed_folders_reaches_no_code_of_plugins(
+    tmp_path: Path,
+) -> None:
+    rig = Rig({"headrace.file.paths": str(tmp_path)})
+    asked: list[bool] = []
+    validate = rig.plugins.validate
+
+    async def recording(config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
+        asked.append(text_only)
+        return {**await validate(config, text_only), "unchecked": ["code"]}
+
+    rig.plugins.validate = recording  # type: ignore[method-assign]
+    for file in (tmp_path / "in", Path("/etc/passwd")):
+        answer = await rig.host.validate({"connector.class": "FileStreamSource", "file": str(file)})
+        assert "unchecked" not in answer
+    assert asked == [False, True]
