@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runtime.plugins.class_finder import ClassFinder, PluginClass, UndecidedError
-from runtime.plugins.module_source import UnreadableSourceError
+from runtime.plugins.class_finder import ClassFinder, PluginClass
 from runtime.plugins.plugin import PluginType
+from runtime.system.python_sources.class_sources import UndecidedError
+from runtime.system.python_sources.module_source import UnreadableSourceError
 
 _log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.class_finder import ClassFinder, PluginClass, default_version
 from runtime.plugins.distributions import Distributions
 from runtime.plugins.java_plugins import BY_DEFAULT, JavaDiscovery, java_plugins
-from runtime.plugins.module_source import UnreadableSourceError
 from runtime.plugins.plugin import Plugin
 from runtime.plugins.wheels import BrokenEnvironmentError
+from runtime.system.python_sources.module_source import UnreadableSourceError
 
 _log = logging.getLogger(__name__)
 
