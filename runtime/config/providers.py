@@ -136,6 +136,11 @@ def has_variables(value: str | None) -> bool:
     return value is not None and _VARIABLE.search(value) is not None
 
 
+def only_variables(value: str) -> bool:
+    """Whether a value consists of variables, so that it may be shown."""
+    return has_variables(value) and not _VARIABLE.sub("", value).strip()
+
+
 def providers(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Providers:
     """The config providers named in a worker's file; ConfigError for a class that this worker does not have."""
     names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]

@@ -210,7 +210,7 @@ def assemble(
     internal = InternalRequests(herder, configs, connectors, fencing)
     loggers = Loggers(configs, engine, hosts=plugins)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
-    previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
+    previews = Previews(config, herder, statuses, host, runner, call_secrets)
 
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group)
     lines = ConnectorLines(secrets.scrub)

@@ -33,6 +33,16 @@ def test_values_masked_by_the_worker_are_not_sent_for_validation() -> None:
     assert not one.review(validation).errors
 
 
+def test_a_url_with_a_secret_masked_by_the_worker_is_not_sent() -> None:
+    one = draft.of("c", {**BASE, "http.url": "https://me:[hidden]@host/path"})
+    assert "http.url" not in one.to_validate() and not one.review().errors
+    edited = one._replace(text=one.text.replace("@host", "@other"))
+    assert "http.url" not in edited.to_validate()
+    assert [problem.message for problem in edited.review().errors] == [
+        "http.url: the value still contains the mask; replace the whole value"
+    ]
+
+
 def test_a_missing_key_is_reported_at_the_nearest_related_key_or_without_a_line() -> None:
     config = {**BASE, "transforms": "a, b", "transforms.b.type": "X"}
     one = draft.of("c", config)
