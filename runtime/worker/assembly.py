@@ -305,7 +305,7 @@ def _host(config: WorkerConfig) -> HostSettings:
     versions = {name: config.originals[name] for name in keys if name in config.originals}
     transactional = config.exactly_once.transactional_tasks
     return HostSettings(
-        config.plugin_path, key, value, header, transactional, converter_versions=versions,
+        config.plugin_path, config.file_paths, key, value, header, transactional, converter_versions=versions,
         plugin_discovery=config.plugin_discovery, java_prefer=config.java_prefer, java_heap=config.java_heap,
         java_options=config.java_options,
     )  # fmt: skip
