@@ -9,6 +9,10 @@ from typing import Any
 from tests.contract.parity.normalization import sorted_json
 from tests.contract.parity.recorder import Step
 
+Headers = Mapping[str, str]
+Difference = tuple[str, Any, Any]
+"""Its place, the recorded value, and the replayed one."""
+
 _ABSENT = "<absent>"
 _FREE_TEXT = {"message", "trace", "documentation"}
 _EXCEPTION_HEADER = "__connect.errors.exception.message"
@@ -27,11 +31,6 @@ def differences(scenario: str, reference: Iterable[Step], steps: Iterable[Step])
             lines = (f"    {at}\n      recorded: {_short(a)}\n      replayed: {_short(b)}" for at, a, b in differing)
             found.append("\n".join([f"{scenario} / {label}", *list(lines)[:_SHOWN]]))
     return found
-
-
-Headers = Mapping[str, str]
-Difference = tuple[str, Any, Any]
-"""Its place, the recorded value, and the replayed one."""
 
 
 def _step_differences(recorded: Step | None, replayed: Step | None) -> Iterator[Difference]:
