@@ -167,13 +167,13 @@ def assemble(
     )
     group = _group(config, url, storage, configs, statuses, sources, outside)
     keys = SessionKeys(configs, config.session_keys)
-    callers = SignedCallers(keys)
+    callers = SignedCallers(keys, worker_id)
     clients = WorkerClients(lambda: client_context(https_settings(config.originals)), outside.transport)
-    copies = RequestCopies(worker_id, callers)
+    copies = RequestCopies(group, callers, config.mixed_group)
     shared = SharedStores(configs, journal)
     forwarding = Forwarding(group, clients, copies, shared)
     peers = Peers(group, clients, copies)
-    leader = LeaderClient(group, clients, keys, configs)
+    leader = LeaderClient(group, clients, copies, keys, configs)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
     restarts = AutoRestarts(
         config.originals, config.providers, configs, RestartRecords(journal.documents), events, config.restart_budget
@@ -236,8 +236,8 @@ def assemble(
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors,
         progress.history, metrics, masks,
-        internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
-        restarts, config_history,
+        internal, keys, config.mixed_group, workers, forwarding, peers,
+        PluginReload(plugins, host, configs, connectors), restarts, config_history,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group, accepts=outside.accepts) if isinstance(group, WorkerGroup) else None
