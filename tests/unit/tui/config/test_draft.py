@@ -10,7 +10,7 @@ from tui.config.secrets import MASK
 from tui.config.text import ConfigFormat
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import ValidatedKey
+    from tui.client.responses import ValidatedKey
 
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "tasks.max": "1"}
 
