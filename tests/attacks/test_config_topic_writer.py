@@ -1,5 +1,5 @@
-"""Attacks by a Kafka user who had WRITE or READ on the config topic, and no longer has it: the session keys that it wrote
-or read must end. While it has these rights it may do everything that ADMIN may do."""
+"""Attacks by a Kafka user who had WRITE or READ on the config topic, and no longer has it: the session keys that it
+wrote or read must end. While it has these rights it may do everything that ADMIN may do."""
 
 from __future__ import annotations
 

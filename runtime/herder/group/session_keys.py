@@ -165,8 +165,8 @@ class SessionKeys:
 
     @property
     def due(self) -> bool:
-        """Whether a key is missing, has expired, or does not fit this worker's configuration. A key from the future would
-        never expire: whoever had WRITE on the config topic for a moment could sign requests for ever."""
+        """Whether a key is missing, has expired, or does not fit this worker's configuration. A key from the future
+        would never expire: whoever had WRITE on the config topic for a moment could sign requests for ever."""
         key, settings = self._key, self._settings
         if key is None or (key.algorithm, len(key.secret)) != (settings.algorithm, settings.size):
             return True
