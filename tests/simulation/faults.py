@@ -1,0 +1,175 @@
+"""Faults at random moments, and their end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from tests.simulation.network import CLIENT, KAFKA
+from tests.simulation.slot import SimSlot
+from tests.simulation.worker import SimWorker, World
+
+KINDS = (
+    "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
+    "terminate", "outage", "slow_starts", "stall",
+)  # fmt: skip
+
+
+class Faults:
+    """Injects faults until they are stopped; `kinds` limits them."""
+
+    def __init__(self, world: World, workers: Sequence[SimWorker], kinds: Sequence[str], mean: float) -> None:
+        self._world, self._workers, self._kinds, self._mean = world, workers, kinds, mean
+        self._random, self._trace = world.loop.random, world.trace
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def work(self, until: float) -> None:
+        """Faults until this time; they may overlap. Returns when all have ended."""
+        while self._kinds:
+            await asyncio.sleep(self._random.random() * 2 * self._mean)
+            if self._world.loop.time() >= until:
+                break
+            kind = self._kinds[int(self._random.random() * len(self._kinds))]
+            action: Callable[[], Awaitable[None]] = getattr(self, f"_{kind}")
+            task = asyncio.ensure_future(action())
+            self._running.add(task)  # type: ignore[arg-type]
+        if self._running:
+            await asyncio.wait(self._running)
+
+    def _worker(self) -> SimWorker:
+        return self._workers[int(self._random.random() * len(self._workers))]
+
+    def _slots(self) -> list[SimSlot]:
+        engines = [worker.engine for worker in self._workers if worker.running and worker.engine is not None]
+        return [slot for engine in engines for slot in engine.driver.running.values()]
+
+    async def _some(self, longest: float) -> None:
+        await asyncio.sleep(self._random.random() ** 2 * longest)
+
+    async def _kill(self) -> None:
+        worker = self._worker()
+        worker.kill()
+        await self._some(10.0)
+        if not worker.running:
+            worker.start()
+
+    async def _terminate(self) -> None:
+        worker = self._worker()
+        process = worker.process
+        worker.terminate()
+        while process is not None and process.alive:
+            await asyncio.sleep(0.5)
+        await self._some(8.0)
+        if not worker.running:
+            worker.start()
+
+    async def _freeze(self) -> None:
+        await self._frozen(self._worker(), 12.0)
+
+    async def _stall(self) -> None:
+        """A moment without processor time."""
+        await self._frozen(self._worker(), 1.0)
+
+    async def _frozen(self, worker: SimWorker, longest: float) -> None:
+        process = worker.process
+        if process is None or process.frozen or not process.alive:
+            return
+        worker.freeze(True)
+        await self._some(longest)
+        if worker.process is process:
+            worker.freeze(False)
+
+    async def _slot_kill(self) -> None:
+        if slots := self._slots():
+            slots[int(self._random.random() * len(slots))].process.kill()
+
+    async def _slot_freeze(self) -> None:
+        if slots := self._slots():
+            process = slots[int(self._random.random() * len(slots))].process
+            self._trace.add(f"{process.name} freezes")
+            process.freeze(True)
+            await self._some(15.0)
+            self._trace.add(f"{process.name} continues")
+            process.freeze(False)
+
+    async def _host(self) -> None:
+        worker = self._worker()
+        if worker.running and worker.plugins is not None:
+            worker.process.call(0.0, worker.plugins.die)  # type: ignore[union-attr]
+
+    async def _cut_kafka(self) -> None:
+        name = self._worker().name
+        await self._cut(name, KAFKA, 12.0)
+
+    async def _cut_workers(self) -> None:
+        first, second = self._worker().name, self._worker().name
+        if first != second:
+            await self._cut(first, second, 12.0)
+
+    async def _cut(self, first: str, second: str, longest: float) -> None:
+        draw, network = self._random.random(), self._world.network
+        ways = [(first, second), (second, first)]
+        cut = ways if draw < 0.5 else [ways[int(draw * 4) - 2]]
+        self._trace.add(f"cut {cut}")
+        for way in cut:
+            network.cut(*way)
+        await self._some(longest)
+        self._trace.add(f"heal {cut}")
+        for way in cut:
+            network.heal(*way)
+
+    async def _outage(self) -> None:
+        """Kafka elects leaders: nothing is answered."""
+        self._trace.add("outage")
+        hosts = [*(worker.name for worker in self._workers)]
+        for host in hosts:
+            self._world.network.cut(host, KAFKA)
+        await self._some(8.0)
+        for host in hosts:
+            self._world.network.heal(host, KAFKA)
+        self._trace.add("outage ends")
+
+    async def _clock(self) -> None:
+        worker = self._worker()
+        worker.skew = (self._random.random() - 0.5) * (40.0 if self._random.random() < 0.7 else 8000.0)
+        if worker.process is not None:
+            self._trace.add(f"clock of {worker.name} jumps to {worker.skew:+.1f} s")
+            worker.process.skew = worker.skew
+
+    async def _slow(self) -> None:
+        self._trace.add("slow network")
+        self._world.network.delay *= 40
+        await self._some(6.0)
+        self._world.network.delay /= 40
+        self._trace.add("network as before")
+
+    async def _slow_starts(self) -> None:
+        """Tasks take seconds to be created."""
+        slots = self._world.slots
+        slots.start_time = lambda: self._random.random() * 5
+        await self._some(12.0)
+        slots.start_time = lambda: 0.01
+
+    async def _compact(self) -> None:
+        for name in ("configs", "statuses", "offsets", "workers-headrace", "offsets-headrace"):
+            if (topic := self._world.kafka.topics.get(name)) is not None:
+                topic.compact(int(topic.stable * (0.5 + self._random.random() / 2)), self._random.random() < 0.6)
+        self._trace.add("compaction")
+
+
+def heal(world: World, workers: Sequence[SimWorker]) -> None:
+    """End every fault."""
+    for source, target in sorted(world.network.cuts):
+        world.network.heal(source, target)
+    for worker in workers:
+        if worker.process is not None:
+            worker.process.freeze(False)
+            if worker.engine is not None:
+                for slot in worker.engine.driver.running.values():
+                    slot.process.freeze(False)
+        if not worker.running:
+            worker.start()
+    world.trace.add("all faults have ended")
+
+
+_ = CLIENT
