@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import gc
+import logging
 import os
 import sys
 import time
+import warnings
 
 from tests.simulation import interposed
 
@@ -25,7 +27,11 @@ def main() -> int:
     options.add_argument("--stop", action="store_true", help="end with the first violation")
     given = options.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":  # sets of strings have the same order in each run
-        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], os.environ | {"PYTHONHASHSEED": "0"})
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "tests.simulation", *sys.argv[1:]],
+            os.environ | {"PYTHONHASHSEED": "0"},
+        )
     interposed.install()
     return _run(given)
 
@@ -42,7 +48,7 @@ def _run(given: argparse.Namespace) -> int:
     settings = Settings(given.workers, kinds, given.trace)
     failed, started, used = 0, _now(), _cpu()
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # the program itself
     gc.disable()
     for seed in range(given.seed, given.seed + given.seeds):
         result = run(seed, settings)
@@ -57,10 +63,21 @@ def _run(given: argparse.Namespace) -> int:
                 break
         del result
         if seed % 10 == 0:
-            gc.collect()
+            _collect()
     count = seed - given.seed + 1
-    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s ({(_cpu() - used) / count:.3f} s of processor time each)")
+    used = (_cpu() - used) / count
+    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {used:.3f} s")
     return 1 if failed else 0
+
+
+def _collect() -> None:
+    """Free the runs so far. The coroutines of dead processes end with errors, which mean nothing."""
+    logging.disable()
+    sys.unraisablehook = lambda _: None
+    with warnings.catch_warnings(action="ignore"):
+        gc.collect()
+    sys.unraisablehook = sys.__unraisablehook__
+    logging.disable(logging.NOTSET)
 
 
 if __name__ == "__main__":

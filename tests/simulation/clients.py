@@ -92,6 +92,9 @@ class Client:
             await self.create()
 
     async def delete_with_offsets(self) -> Outcome:
+        """Stops the connector first, and restores its target state if it is not deleted."""
+        for state in {**self.model.targets_under_way, self.model.target: Outcome.UNKNOWN}:
+            self.model.targets_under_way[state or "STARTED"] = Outcome.UNKNOWN
         change = Change({}, everything=True)
         return await self.send("DELETE", f"{self._path}?offsets=true", config=None, state="STOPPED", change=change)
 
@@ -163,7 +166,9 @@ class Client:
         self._note(outcome, config, state, change, f"{method} {target}", changing)
         return outcome
 
-    def _note(self, outcome: Outcome, config: Any, state: str, change: Change | None, what: str, changing: bool) -> None:
+    def _note(
+        self, outcome: Outcome, config: Any, state: str, change: Change | None, what: str, changing: bool
+    ) -> None:
         model = self.model
         if change is not None:
             model.positions.end(change, outcome)

@@ -52,7 +52,9 @@ class Coordinator:
 
     # requests
 
-    def join(self, member_id: str, host: str, metadata: bytes, session: float, rebalance: float) -> asyncio.Future[Joined]:
+    def join(
+        self, member_id: str, host: str, metadata: bytes, session: float, rebalance: float
+    ) -> asyncio.Future[Joined]:
         if member_id and member_id not in self._members:
             raise UnknownMember
         if not member_id:
@@ -137,7 +139,6 @@ class Coordinator:
             if member.syncing is not None and not member.syncing.done():
                 member.syncing.set_exception(Rebalancing())
             member.heard = max(member.heard, self._loop.time() - member.session / 2)
-        self._attempt = self._generation
         longest = max(member.rebalance for member in self._members.values())
         self._loop.world.call(longest, self._rebalance_over, self._generation)
 
@@ -166,7 +167,3 @@ class Coordinator:
             one.joining.set_result(
                 Joined(name, self._generation, self._leader, all_metadata if name == self._leader else {})
             )
-        self._loop.world.call(15.0, self._sync_over, self._generation)
-
-    def _sync_over(self, generation: int) -> None:
-        """A leader that has not sent its assignments is removed when its session expires."""

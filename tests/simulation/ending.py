@@ -85,7 +85,10 @@ class Ending:
 
     async def _of(self, client: Client) -> str | None:
         name, wanted = client.model.name, self._wanted[client.model.name]
-        tasks = min(PARTS, client.tasks_max) if wanted in ("RUNNING", "PAUSED") else 0
+        tasks = min(PARTS, client.tasks_max) if wanted == "RUNNING" else 0
+        if wanted == "PAUSED":  # a connector that has never been started has no tasks yet
+            stored = self._workers[0].parts.configs.connector(name)  # type: ignore[union-attr]
+            tasks = len(stored.tasks) if stored is not None else 0
         active = self._checks.active(name)
         if sorted(active) != list(range(tasks)):
             return f"{name} has the running tasks {active}, but should have {tasks} ({wanted})"
@@ -100,7 +103,7 @@ class Ending:
         if response is None:
             return f"{worker.name} does not answer"
         if wanted == "deleted":
-            statuses = worker.parts.herder._statuses if worker.parts else None  # type: ignore[union-attr]
+            statuses = worker.parts.herder._statuses if worker.parts else None
             left = statuses.task_statuses(name) if statuses else {}
             gone = response.status == 404 and not left
             return None if gone else f"{name} is deleted, but {worker.name} shows {response.body!r}, {left}"

@@ -1,4 +1,4 @@
-"""The engine of a worker with simulated slots: the supervisor, roster, leases and watch are the program's own; the driver,
+"""The engine of a worker with simulated slots. Supervisor, roster, leases and watch are the program's own; the driver,
 its processes, the channel and the thread that grants leases are simulated."""
 
 from __future__ import annotations

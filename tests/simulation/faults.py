@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 
-from tests.simulation.network import CLIENT, KAFKA
+from tests.simulation.network import KAFKA
 from tests.simulation.slot import SimSlot
 from tests.simulation.worker import SimWorker, World
 
@@ -30,9 +30,9 @@ class Faults:
             if self._world.loop.time() >= until:
                 break
             kind = self._kinds[int(self._random.random() * len(self._kinds))]
-            action: Callable[[], Awaitable[None]] = getattr(self, f"_{kind}")
-            task = asyncio.ensure_future(action())
-            self._running.add(task)  # type: ignore[arg-type]
+            action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
+            task: asyncio.Task[None] = asyncio.ensure_future(action())
+            self._running.add(task)
         if self._running:
             await asyncio.wait(self._running)
 
@@ -57,7 +57,7 @@ class Faults:
         worker = self._worker()
         process = worker.process
         worker.terminate()
-        while process is not None and process.alive:
+        while process is not None and process.alive:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(0.5)
         await self._some(8.0)
         if not worker.running:
@@ -170,6 +170,3 @@ def heal(world: World, workers: Sequence[SimWorker]) -> None:
         if not worker.running:
             worker.start()
     world.trace.add("all faults have ended")
-
-
-_ = CLIENT

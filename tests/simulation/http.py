@@ -114,7 +114,7 @@ class Transport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         target = request.extensions["target"].decode()
         timeout = request.extensions["timeout"]["read"]
-        headers = {name: value for name, value in request.headers.items()}
+        headers = dict(request.headers.items())
         address = f"{request.url.host}:{request.url.port}"
         work = self._web.send(self._source, address, request.method, target, headers, await request.aread())
         try:
@@ -165,4 +165,3 @@ def _settle(future: asyncio.Future[Any], answer: Any) -> None:
         future.set_exception(answer)
     else:
         future.set_result(answer)
-

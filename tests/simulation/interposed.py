@@ -7,7 +7,7 @@ import random
 import secrets
 import time
 import uuid
-from typing import Protocol
+from typing import Any, Protocol
 
 START = 1_700_000_000.0
 """The wall clock at the start of each simulation."""
@@ -62,4 +62,8 @@ def _token_hex(size: int | None = None) -> str:
 def install() -> None:
     """Call before runtime is imported."""
     time.time, time.monotonic, time.clock_gettime = _time, _monotonic, _clock_gettime
-    uuid.uuid4, secrets.token_bytes, secrets.token_hex = _uuid4, _token_bytes, _token_hex
+    replaced: list[tuple[Any, str, Any]] = [
+        (uuid, "uuid4", _uuid4), (secrets, "token_bytes", _token_bytes), (secrets, "token_hex", _token_hex),
+    ]  # fmt: skip
+    for module, name, function in replaced:
+        setattr(module, name, function)

@@ -27,8 +27,8 @@ class Transaction:
 
     producer: str
     epoch: int
-    since: float
     fate: Fate = Fate.OPEN
+    topics: dict[Topic, list[Record]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -51,18 +51,19 @@ class Topic:
         self.name = name
         self.records: list[Record] = []
         self.end = 0
+        self.open: dict[Transaction, int] = {}  # the first offset of each open transaction
 
     @property
     def stable(self) -> int:
         """The last stable offset: the first record of the oldest open transaction, or the end."""
-        return next((r.offset for r in self.records if r.fate is Fate.OPEN), self.end)
+        return min(self.open.values()) if self.open else self.end
 
     def read(self, start: int, end: int) -> list[Record]:
         """Committed records from `start` to before `end`."""
         return [r for r in self._from(start) if r.offset < end and r.fate is Fate.COMMITTED]
 
     def open_in(self, end: int) -> list[Record]:
-        return [r for r in self.records if r.offset < end and r.fate is Fate.OPEN]
+        return [r for r in self._from(self.stable) if r.offset < end and r.fate is Fate.OPEN] if self.open else []
 
     def _from(self, start: int) -> list[Record]:
         low, high = 0, len(self.records)
@@ -120,6 +121,9 @@ class Kafka:
         log.records += added
         if transaction is None:
             self._committed(topic, added)
+        else:
+            log.open.setdefault(transaction, offsets[0])
+            transaction.topics.setdefault(log, []).extend(added)
         self._changed(topic)
         return offsets
 
@@ -132,7 +136,7 @@ class Kafka:
 
     def begin(self, producer: str, epoch: int) -> Transaction:
         self._check(producer, epoch)
-        transaction = self.open[producer] = Transaction(producer, epoch, self.loop.time())
+        transaction = self.open[producer] = Transaction(producer, epoch)
         self.loop.world.call(TRANSACTION_TIMEOUT, self._expire, transaction)
         return transaction
 
@@ -159,14 +163,14 @@ class Kafka:
     def _end(self, transaction: Transaction, fate: Fate) -> None:
         if transaction.fate is not Fate.OPEN:
             return
-        touched = [t for t in self.topics.values() if t.records and any(r.transaction is transaction for r in t.records[-400:])]
         transaction.fate = fate
         if self.open.get(transaction.producer) is transaction:
             del self.open[transaction.producer]
-        for topic in touched:
+        for topic, records in transaction.topics.items():
+            del topic.open[transaction]
             topic.end += 1  # the marker
             if fate is Fate.COMMITTED:
-                self._committed(topic.name, [r for r in topic.records[-400:] if r.transaction is transaction])
+                self._committed(topic.name, records)
             self._changed(topic.name)
 
     def _committed(self, topic: str, records: Sequence[Record]) -> None:

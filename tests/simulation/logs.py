@@ -28,7 +28,7 @@ class SimLogs:
     def __init__(self, kafka: Kafka, network: Network, process: Process) -> None:
         self._kafka, self._network, self._process, self._host = kafka, network, process, process.name
         self._logs: dict[str, SimLog] = {}
-        self._changed = asyncio.Event()
+        self._fetching: set[str] = set()  # topics with a fetch on its way
         self._sends: asyncio.Queue[tuple[str, _Pair, asyncio.Future[Written]]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[Any]] = []
         self.cluster_id = "simulated"
@@ -44,7 +44,9 @@ class SimLogs:
     async def start(self) -> None:
         self._kafka.on_change.append(self._on_change)
         self._process.at_end.append(lambda: self._kafka.on_change.remove(self._on_change))
-        self._tasks = [self._process.spawn(self._read(), "reader"), self._process.spawn(self._send(), "producer")]
+        self._tasks = [self._process.spawn(self._send(), "producer")]
+        for topic in self._logs:
+            self._on_change(topic)
         await asyncio.gather(*(log.read_to_end() for log in self._logs.values()))
 
     async def close(self) -> None:
@@ -52,16 +54,13 @@ class SimLogs:
             task.cancel()
 
     def _on_change(self, topic: str) -> None:
-        if topic in self._logs:
-            self._network.deliver(KAFKA, self._host, lambda: self._process.call(0.0, self._changed.set))
+        if topic in self._logs and topic not in self._fetching:
+            self._fetching.add(topic)
+            self._network.deliver(KAFKA, self._host, lambda: self._fetched(topic))
 
-    async def _read(self) -> None:
-        self._changed.set()
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            for log in self._logs.values():
-                log.advance()
+    def _fetched(self, topic: str) -> None:
+        self._fetching.discard(topic)
+        self._process.call(0.0, self._logs[topic].advance)
 
     async def _send(self) -> None:
         while True:
@@ -79,7 +78,8 @@ class SimLogs:
     async def ends(self, topic: str) -> tuple[int, int]:
         """The last stable offset and the end of a topic."""
         log = self._kafka.topic(topic)
-        return await within(TIMEOUT, self._network.ask(self._host, lambda: (log.stable, log.end)))
+        found: tuple[int, int] = await within(TIMEOUT, self._network.ask(self._host, lambda: (log.stable, log.end)))
+        return found
 
     def log(self, name: str) -> Any:
         return self._kafka.topic(name)

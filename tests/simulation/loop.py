@@ -23,8 +23,40 @@ MAX_CALLBACKS_AT_ONE_TIME = 50_000
 """Callbacks without a step of the clock, after which something spins."""
 
 
+PROCESS: ContextVar[Process] = ContextVar("PROCESS")
+
+
 class Spinning(Exception):
     """Callbacks follow each other without time passing."""
+
+
+class SimHandle:
+    """A callback, as asyncio.Handle and asyncio.TimerHandle."""
+
+    __slots__ = ("_args", "_at", "_callback", "_context", "is_cancelled", "process")
+
+    def __init__(
+        self, callback: Callable[..., object], args: Any, context: Context | None, world: Process, at: float = 0.0
+    ) -> None:
+        self._callback, self._args, self._at = callback, args, at
+        self._context = copy_context() if context is None else context
+        self.process = self._context.get(PROCESS, world)
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+    def cancelled(self) -> bool:
+        return self.is_cancelled
+
+    def when(self) -> float:
+        return self._at
+
+    def run(self) -> None:
+        self._context.run(self._callback, *self._args)
+
+    def __repr__(self) -> str:
+        return f"{self._callback!r}{self._args!r}"
 
 
 class Process:
@@ -35,7 +67,7 @@ class Process:
         self.alive = True
         self.frozen = False
         self.skew = 0.0
-        self.ready: deque[asyncio.Handle] = deque()
+        self.ready: deque[SimHandle] = deque()
         self.context = copy_context()
         self.context.run(PROCESS.set, self)
         self.at_end: list[Callable[[], None]] = []
@@ -61,16 +93,16 @@ class Process:
         self._loop.queued(self)
 
 
-PROCESS: ContextVar[Process] = ContextVar("PROCESS")
+_AnyLoop: Any = asyncio.AbstractEventLoop
 
 
-class SimLoop(asyncio.AbstractEventLoop):
+class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
     """What asyncio and the program need of an event loop, without files, sockets and threads."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self._now = 0.0
-        self._timers: list[tuple[float, int, asyncio.Handle]] = []
+        self._timers: list[tuple[float, int, SimHandle]] = []
         self._sequence = 0
         self._active: list[Process] = []
         self._at_once = 0
@@ -95,25 +127,25 @@ class SimLoop(asyncio.AbstractEventLoop):
         if process.ready and process.alive and not process.frozen and process not in self._active:
             self._active.append(process)
 
-    def _queue(self, handle: asyncio.Handle) -> None:
-        process: Process = handle._context.get(PROCESS, self.world)  # type: ignore[attr-defined]
+    def _queue(self, handle: SimHandle) -> None:
+        process = handle.process
         if process.alive:
             process.ready.append(handle)
             if len(process.ready) == 1:
                 self.queued(process)
 
-    def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> asyncio.Handle:
-        handle = asyncio.Handle(callback, args, self, context)
+    def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        handle = SimHandle(callback, args, context, self.world)
         self._queue(handle)
         return handle
 
     call_soon_threadsafe = call_soon
 
-    def call_later(self, delay: float, callback: Any, *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
+    def call_later(self, delay: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
         return self.call_at(self._now + max(delay, 0.0), callback, *args, context=context)
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+    def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        handle = SimHandle(callback, args, context, self.world, when)
         self._sequence += 1
         heapq.heappush(self._timers, (when, self._sequence, handle))
         return handle
@@ -127,7 +159,7 @@ class SimLoop(asyncio.AbstractEventLoop):
             self._at_once = 0
             while self._timers and self._timers[0][0] <= self._now:
                 handle = heapq.heappop(self._timers)[2]
-                if not handle._cancelled:  # type: ignore[attr-defined]
+                if not handle.is_cancelled:
                     self._queue(handle)
         self._run_one()
         return True
@@ -142,12 +174,15 @@ class SimLoop(asyncio.AbstractEventLoop):
         handle = process.ready.popleft()
         if not process.ready:
             del active[at]
-        if not handle._cancelled:  # type: ignore[attr-defined]
+        if not handle.is_cancelled:
             self.steps += 1
             self._at_once += 1
             if self._at_once > MAX_CALLBACKS_AT_ONE_TIME:
                 raise Spinning(f"{process.name} runs {handle!r} again and again at {self._now:.3f} s")
-            handle._run()
+            try:
+                handle.run()
+            except Exception as e:
+                self.errors.append(f"{process.name}, {handle!r}: {e!r}")
 
     def run(self, until: float, done: Callable[[], bool] = lambda: False) -> None:
         """Run until this time, or until `done()`."""
@@ -209,9 +244,6 @@ class SimLoop(asyncio.AbstractEventLoop):
 
     def is_closed(self) -> bool:
         return False
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """step() skips it."""
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         error = context.get("exception")

@@ -4,8 +4,10 @@ threads and kafka-python client are replaced. Ownership, metadata and assignment
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable
@@ -77,7 +79,8 @@ class SimMember:
         self._wake.set()
 
     async def evict(self, member_ids: Sequence[str]) -> None:
-        await self._ask(lambda: [self._coordinator.leave(name) for name in member_ids])
+        for name in member_ids:
+            await self._ask(partial(self._coordinator.leave, name))
 
     async def members(self) -> dict[str, WorkerMetadata]:
         found = await self._ask(self._coordinator.members)
@@ -88,10 +91,8 @@ class SimMember:
         self._wake.set()
         for task in self._tasks:
             task.cancel()
-        try:
+        with contextlib.suppress(BrokerUnavailable):
             await self._ask(lambda: self._coordinator.leave(self._member_id), 2.0)
-        except BrokerUnavailable:
-            pass
 
     async def _ask(self, action: Callable[[], Any], seconds: float = 5.0) -> Any:
         try:

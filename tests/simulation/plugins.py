@@ -39,7 +39,8 @@ class SimPluginHost:
     def die(self) -> None:
         """Called in the worker's process."""
         self._trace.add(f"plugin host of {self._name} dies")
-        lost, self._started = list(self._started), {}
+        lost = list(self._started)
+        self._started.clear()
         self._died.set()
         self._died = asyncio.Event()
         self._listener.connectors_lost(lost, "killed")
@@ -105,5 +106,5 @@ def task_configs(config: Config, max_tasks: int) -> list[dict[str, str]]:
 
 
 def _entry(name: str, value: str | None) -> dict[str, Any]:
-    found = {"name": name, "value": value, "recommended_values": [], "errors": [], "visible": True}
+    found: dict[str, Any] = {"name": name, "value": value, "recommended_values": [], "errors": [], "visible": True}
     return {"definition": None, "value": found}

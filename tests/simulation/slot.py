@@ -132,7 +132,9 @@ class SimSlot:
             for run in self.tasks.values():
                 if run.confirmed is not None and not run.confirmed.done() and message["number"] == run.key[2]:
                     run.confirmed.set_result(message)
-        elif "epoch" in message and (found := self.tasks.get((message["connector"], message["task"], message["epoch"]))):
+        elif "epoch" in message and (
+            found := self.tasks.get((message["connector"], message["task"], message["epoch"]))
+        ):
             self._request(found, op, message)
 
     def _request(self, run: TaskRun, op: str, message: dict[str, Any]) -> None:

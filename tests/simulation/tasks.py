@@ -1,7 +1,7 @@
 """What the simulated tasks do: exactly-once and at-least-once sources, and sinks, in the order of runtime.pipeline.
 
-A source reads partitions that are numbered sequences: the record `n` of partition `p` of connector `c` is (c, p, n), and
-the stored offset is the number of the next record."""
+A source reads partitions that are numbered sequences: record `n` of partition `p` of connector `c` is (c, p, n). The
+stored offset is the number of the next record."""
 
 from __future__ import annotations
 
