@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from runtime.model.task_spec import TaskSpec
+from runtime.storage.configs import ConfigStore
 from tests.simulation.kafka import Record
 from tests.simulation.model import Connector, Models
 from tests.simulation.slot import TaskRun
@@ -20,8 +22,18 @@ class Checks:
         self.runs: dict[tuple[str, int], list[TaskRun]] = {}
         self.records: dict[str, int] = {}
         """Committed records, or puts of a sink, by connector."""
+        self.configs: dict[str, ConfigStore] = {}
+        """The config stores of the workers that run now."""
 
     # tasks
+
+    def starts(self, worker: str, spec: TaskSpec) -> None:
+        """A worker starts a task. It must not be one of a deleted connector, if the worker knows the next one of that
+        name."""
+        model, stored = self._models[spec.connector], self.configs[worker].connector(spec.connector)
+        version, known = int(spec.config.get("version", 0)), int(stored.config.get("version", 0)) if stored else 0
+        if version < model.created <= known:
+            self._trace.violated(f"{worker} starts {spec.id} of the deleted connector, version {version}")
 
     def started(self, run: TaskRun) -> None:
         self._trace.add(f"{run.name} starts, version {run.spec['config'].get('version')}")

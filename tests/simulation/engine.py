@@ -15,6 +15,7 @@ from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.driver_keeper import DriverKeeper
 from runtime.engine.worker.supervisor import SparkEngine
+from runtime.model.task_spec import TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.simulation.loop import Process, SimLoop
 from tests.simulation.slot import SimSlot, SlotWorld
@@ -44,6 +45,10 @@ class SimEngine(SparkEngine):
         while not granter._closing.is_set():
             await asyncio.sleep(granter.pause)
             granter.renew()
+
+    def start_task(self, spec: TaskSpec) -> None:
+        self._world.checks.starts(self._process.name, spec)
+        super().start_task(spec)
 
     def connected(self, link: SlotLink) -> bool:
         return self._slots.link_up(link)
@@ -128,7 +133,7 @@ class SimDriver:
         )  # fmt: skip
         running.connect(lambda message: self._process.call(0.0, self._engine.said, link, message))
         self._process.call(0.001, self._connect, link, running)
-        self._loop.world.call(0.25, self._guard, slot, running)
+        self._loop.world.call(0.5, self._guard, slot, running)
 
     def _connect(self, link: SlotLink, slot: SimSlot) -> None:
         slot.link = link
@@ -140,7 +145,7 @@ class SimDriver:
         if slot.process.alive:
             if slot.cell.lapsed(self._loop.time() - GUARD_TIME / 2):
                 slot.process.kill()
-            self._loop.world.call(0.25, self._guard, number, slot)
+            self._loop.world.call(0.5, self._guard, number, slot)
 
     def _slot_died(self, number: int, slot: SimSlot) -> None:
         if self.running.get(number) is slot:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 
+from tests.simulation.loop import Process
 from tests.simulation.network import KAFKA
-from tests.simulation.slot import SimSlot
+from tests.simulation.slot import SimSlot, TaskRun
 from tests.simulation.worker import SimWorker, World
 
 KINDS = (
     "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
-    "terminate", "outage", "slow_starts", "stall",
+    "terminate", "outage", "step", "stall",
 )  # fmt: skip
 
 
@@ -22,19 +23,25 @@ class Faults:
         self._world, self._workers, self._kinds, self._mean = world, workers, kinds, mean
         self._random, self._trace = world.loop.random, world.trace
         self._running: set[asyncio.Task[None]] = set()
+        self._until = 0.0
+        world.slots.start_time, world.slots.at_step = self._start_time, self._at_step
 
     async def work(self, until: float) -> None:
         """Faults until this time; they may overlap. Returns when all have ended."""
+        self._until = until
         while self._kinds:
             await asyncio.sleep(self._random.random() * 2 * self._mean)
             if self._world.loop.time() >= until:
                 break
             kind = self._kinds[int(self._random.random() * len(self._kinds))]
             action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
-            task: asyncio.Task[None] = asyncio.ensure_future(action())
-            self._running.add(task)
-        if self._running:
+            self._start(action())
+        while self._running:
             await asyncio.wait(self._running)
+            self._running = {task for task in self._running if not task.done()}
+
+    def _start(self, fault: Coroutine[None, None, None]) -> None:
+        self._running.add(self._world.loop.world.spawn(fault, "fault"))
 
     def _worker(self) -> SimWorker:
         return self._workers[int(self._random.random() * len(self._workers))]
@@ -47,7 +54,9 @@ class Faults:
         await asyncio.sleep(self._random.random() ** 2 * longest)
 
     async def _kill(self) -> None:
-        worker = self._worker()
+        await self._restart(self._worker())
+
+    async def _restart(self, worker: SimWorker) -> None:
         worker.kill()
         await self._some(10.0)
         if not worker.running:
@@ -85,12 +94,14 @@ class Faults:
 
     async def _slot_freeze(self) -> None:
         if slots := self._slots():
-            process = slots[int(self._random.random() * len(slots))].process
-            self._trace.add(f"{process.name} freezes")
-            process.freeze(True)
-            await self._some(15.0)
-            self._trace.add(f"{process.name} continues")
-            process.freeze(False)
+            await self._slot_frozen(slots[int(self._random.random() * len(slots))].process, 15.0)
+
+    async def _slot_frozen(self, process: Process, longest: float) -> None:
+        self._trace.add(f"{process.name} freezes")
+        process.freeze(True)
+        await self._some(longest)
+        self._trace.add(f"{process.name} continues")
+        process.freeze(False)
 
     async def _host(self) -> None:
         worker = self._worker()
@@ -143,12 +154,30 @@ class Faults:
         self._world.network.delay /= 40
         self._trace.add("network as before")
 
-    async def _slow_starts(self) -> None:
-        """Tasks take seconds to be created."""
-        slots = self._world.slots
-        slots.start_time = lambda: self._random.random() * 5
-        await self._some(12.0)
-        slots.start_time = lambda: 0.01
+    def _start_time(self) -> float:
+        """Some tasks take seconds to be created."""
+        return self._random.random() * (5.0 if self._random.random() < 0.15 and self._kinds else 0.02)
+
+    def _at_step(self, run: TaskRun) -> None:
+        """A fault in the middle of what a task does, of its slot or of its worker."""
+        started = run.steps
+        run.steps += 1
+        if self._world.loop.time() < self._until and self._random.random() < (0.03 if started < 4 else 0.002):
+            self._start(self._step(run.host, run.slot.process))
+
+    async def _step(self, host: str | None = None, slot: Process | None = None) -> None:
+        if host is None or slot is None or "step" not in self._kinds:
+            return
+        worker = next(worker for worker in self._workers if worker.name == host)
+        draw = self._random.random()
+        if draw < 0.6:
+            await self._frozen(worker, 9.0)
+        elif draw < 0.7:
+            await self._restart(worker)
+        elif draw < 0.85:
+            await self._slot_frozen(slot, 9.0)
+        else:
+            slot.kill()
 
     async def _compact(self) -> None:
         for name in ("configs", "statuses", "offsets", "workers-headrace", "offsets-headrace"):
@@ -162,7 +191,9 @@ def heal(world: World, workers: Sequence[SimWorker]) -> None:
     for source, target in sorted(world.network.cuts):
         world.network.heal(source, target)
     for worker in workers:
+        worker.skew = min(max(worker.skew, -20.0), 20.0)  # workers refuse requests if their clocks differ by a minute
         if worker.process is not None:
+            worker.process.skew = worker.skew
             worker.process.freeze(False)
             if worker.engine is not None:
                 for slot in worker.engine.driver.running.values():

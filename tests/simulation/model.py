@@ -90,6 +90,7 @@ class Connector:
     name: str
     positions: Positions = field(default_factory=Positions)
     newest: int = -1  # version of the newest records
+    created: int = 0  # version with which the connector was created
     config: str | None = None  # the version in force; None: no connector
     target: str | None = None
     configs_under_way: dict[str | None, Outcome] = field(default_factory=dict)
@@ -100,6 +101,8 @@ class Connector:
     def writes_config(self, version: str | None) -> str | None:
         self.written.add(version)
         if version == self.config or version in self.configs_under_way:
+            if self.config is None and version is not None:
+                self.created = int(version)
             self.config = version
             return None
         return f"config {version} of {self.name} is written, but {self.config} is in force, {self.configs_under_way}"

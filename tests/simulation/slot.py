@@ -32,6 +32,8 @@ class SlotWorld:
     run: Callable[[TaskRun], Any]
     start_time: Callable[[], float] = lambda: 0.01
     """Seconds until a task has been created: imports and constructors."""
+    at_step: Callable[[TaskRun], None] = lambda run: None
+    """Called before each step of a task: a moment for a fault."""
 
 
 class HandedBack(Exception):
@@ -47,6 +49,7 @@ class TaskRun:
         self.host = slot.process.name.partition("/")[0]
         self.paused = bool(spec["paused"])
         self.stopping = self.revoked = self.ended = False
+        self.steps = 0
         self.confirmed: asyncio.Future[dict[str, Any]] | None = None
         self.wake = asyncio.Event()
 
@@ -63,6 +66,7 @@ class TaskRun:
         """Before each put, produce and commit. RevokedError if the task must not work any more."""
         if self.revoked:
             raise RevokedError
+        self.slot.world.at_step(self)
         self.slot.lease.check()
         self.slot.world.checks.works(self)
 
@@ -156,6 +160,7 @@ class SimSlot:
             while run.paused and not (run.stopping or run.revoked):
                 run.state("PAUSED")
                 await run.pause(3600)
+            self.world.at_step(run)
             await asyncio.sleep(self.world.start_time())
             if not (run.stopping or run.revoked):
                 await self.world.run(run)

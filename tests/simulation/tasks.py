@@ -57,7 +57,7 @@ class _Task:
                 continue
             run.check()
             await self._step()
-            await run.pause(0.05 + self._random.random() * 0.4)
+            await run.pause(0.1 + self._random.random() * 0.7)
 
     async def _step(self) -> None: ...
 
@@ -105,9 +105,13 @@ class _ExactlyOnce(_Source):
     async def _step(self) -> None:
         run, kafka, name = self._run, self._kafka, self._run.spec["transactional_id"]
         records, offsets = self._batch()
-        transaction: Transaction = await self._ask(partial(kafka.begin, name, self._epoch))
-        run.check()
-        await self._ask(partial(kafka.append, self._topic, records, transaction))
+
+        def begin() -> Transaction:  # with the first records, as clients do
+            transaction = kafka.begin(name, self._epoch)
+            kafka.append(self._topic, records, transaction)
+            return transaction
+
+        transaction: Transaction = await self._ask(begin)
         run.check()
         await self._ask(partial(kafka.append, run.spec["offsets_topic"], offsets, transaction))
         run.check()

@@ -122,6 +122,7 @@ class SimWorker:
             leader = SimWriter(world.kafka, world.network, self.name, leader_transactional_id(config.group_id))
         storage = WorkerStorage(SimLogs(world.kafka, world.network, process), cast(GroupMember, member), leader)
         parts = self.parts = assemble(config, self.url, storage, Secrets(), self._outside(process))
+        world.slots.checks.configs[self.name] = parts.configs
         guarded = protection(config.originals, [self.name]).wrap(parts.api, False, parts.between_workers.callers)
         world.web.listeners[f"{self.name}:{PORT}"] = Listener(process, guarded)
         self._worker = Worker(config, cast(Any, _Rest(self)), lambda *_: storage, _nothing, Secrets())
