@@ -245,13 +245,16 @@ def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker:
     assert all(o["offset"]["kafka_offset"] == 0 for o in connect.offsets(snk))
 
 
-def test_sigterm_leaves_no_process(worker: StartWorker, broker: KafkaBroker) -> None:
+def test_sigterm_leaves_no_process_and_unassigned_connectors(worker: StartWorker, broker: KafkaBroker) -> None:
     connect = Connect(worker({"plugin.path": PLUGINS}))
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
     family = children(connect.worker.pid)
     assert connect.worker.stop() == 0
     wait_until(lambda: not any(alive(p) for p in family), 30, "all children end with the worker")
+    last = dict(topics.pairs(broker.bootstrap, connect.worker.properties["status.storage.topic"]))
+    for key in (b"status-connector-count", b"status-task-count-0"):
+        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
 
 
 def _assert_no_number_is_missing(broker: KafkaBroker, topic: str) -> None:
