@@ -29,12 +29,8 @@ def worker(broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     file = tmp_path / "c.json"
     file.write_text(json.dumps({"name": "c", "config": config, "initial_state": "STOPPED"}))
     process = standalone.ours(tmp_path, broker.bootstrap, file, **{"plugin.path": PLUGINS})
-    process._command = [
-        sys.executable,
-        offset_change_crasher.__file__,
-        str(tmp_path / "orders"),
-        *process._command[-2:],
-    ]
+    crasher = [sys.executable, offset_change_crasher.__file__, str(tmp_path / "orders")]
+    process.command = [*crasher, *process.command[-2:]]
     process.start()
     yield process
     if process.running():
@@ -46,8 +42,7 @@ def die_at(process: WorkerProcess, orders: Path, step: int, method: str, body: A
     orders.write_text(str(step))
     with pytest.raises(OSError):
         rest.request(f"{process.url}/connectors/c/offsets", method, body)
-    assert process._process is not None
-    process._process.wait(20)
+    process.wait(20)
     orders.unlink()
     process.start()
 

@@ -276,5 +276,5 @@ def _health(url: str) -> int | None:
 
 def _run(process: WorkerProcess, timeout: float = 60) -> tuple[int, str]:
     """Exit code and last line on standard error of a worker that fails to start."""
-    result = subprocess.run(process._command, capture_output=True, text=True, timeout=timeout, check=False)
+    result = subprocess.run(process.command, capture_output=True, text=True, timeout=timeout, check=False)
     return result.returncode, result.stderr.strip().splitlines()[-1]
