@@ -13,9 +13,10 @@ import pytest
 from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.clusters import offset_change_crasher
-from tests.support.clusters.lives import PLUGINS, Pipelines
+from tests.support.clusters.lives import Pipelines
 from tests.support.clusters.worker_group import SESSION, WorkerGroup, worker_group, worker_id
 from tests.support.connect import STRINGS
+from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, children, freeze, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess

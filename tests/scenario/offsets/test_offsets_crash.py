@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters import offset_change_crasher, rest
 from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 Entries = list[dict[str, Any]]
 
 

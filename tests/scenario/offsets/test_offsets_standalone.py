@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker
 from tests.support.clusters import offset_change_crasher, rest, standalone
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.workers import WorkerProcess
 
-PLUGINS = str(Path(plugins.__path__[0]))
 OLD = [{"partition": {"counter": str(i)}, "offset": {"n": 0}} for i in range(20)]
 NEW = [{"partition": {"counter": str(i)}, "offset": {"n": 5}} for i in range(10)]
 

@@ -17,13 +17,12 @@ from typing import Any
 import pytest
 
 from runtime.offsets_tool import cli
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in range(3)]
 
 

@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 SOURCE, SINK = "headrace_bad_plugins.BadSource", "headrace_bad_plugins.BadSink"
 QUICK = 5.0  # seconds within which neighbours have to run after any misbehaviour
 

@@ -13,19 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.clusters import rest
 from tests.support.clusters.worker_group import QUICK
 from tests.support.connect import STRINGS, Connect
 from tests.support.free_ports import free_port
 from tests.support.kafka import topics
+from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, children, command_line, is_slot
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 COUNTING = "headrace_test_plugins.CountingConnector"
 StartWorker = Callable[..., WorkerProcess]
 

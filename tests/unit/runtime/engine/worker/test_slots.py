@@ -25,6 +25,7 @@ from runtime.engine.worker.slot_watch import SlotWatch
 from runtime.engine.worker.slots import Slots
 from runtime.model.states import TaskId
 from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
+from tests.support.waiting import until
 
 TTL = 6.0
 
@@ -228,8 +229,7 @@ async def test_slots_are_still_checked_after_an_error(tmp_path: Path) -> None:
         for _ in range(2):
             rig.with_task()
             rig.now += ttl + 0.1
-            while rig.roster.links:  # noqa: ASYNC110 - no event for a dropped slot
-                await asyncio.sleep(0.001)
+            await until(lambda: not rig.roster.links)
     watching.cancel()
 
 
