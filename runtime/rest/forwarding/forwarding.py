@@ -16,7 +16,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
@@ -49,6 +49,10 @@ for 30 s."""
 
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
 _IN_LOCATION = "/?&=%:;@!$'()*+,~#"
+
+
+class _RolesChanged(Conflict):
+    """The worker that has to carry out the request may now be this one. Nothing was sent."""
 
 
 class Stored(Protocol):
@@ -84,6 +88,9 @@ class Forwarding:
 
     async def at_leader(self, request: Request, handler: Handler) -> Response:
         """The answer of the leader: of this handler if this worker leads."""
+        return await self._settled(lambda: self._at_leader(request, handler))
+
+    async def _at_leader(self, request: Request, handler: Handler) -> Response:
         await self._until(lambda: self._group.leads or self._leader_url() is not None)
         return await (handler(request) if self._group.leads else self._to_leader(request))
 
@@ -92,6 +99,11 @@ class Forwarding:
     ) -> Response:
         """The answer of the worker that owns a connector or task. Only the leader knows all owners, so the request
         takes the way through the leader, where `exists` raises NotFound for an unknown unit."""
+        return await self._settled(lambda: self._at_owner(request, unit, exists, handler))
+
+    async def _at_owner(
+        self, request: Request, unit: Unit, exists: Callable[[Unit], object], handler: Handler
+    ) -> Response:
         group, own = self._group, (unit.connector, unit.task)
         await self._until(lambda: group.owns(*own) or group.leads or self._leader_url() is not None)
         if group.leads and not group.owns(*own):
@@ -109,6 +121,18 @@ class Forwarding:
         if url is None or parameter(request, "forward"):
             return await handler(request)
         return _returned(request, url, await self._clients.send(url, self._copies.of(request, b"", "false", url)))
+
+    async def _settled(self, attempt: Callable[[], Awaitable[Response]]) -> Response:
+        """The answer of the first attempt during which the roles do not change, within a limited time: a worker may
+        become the leader while it tries to reach the former one."""
+        deadline = time.monotonic() + min(FAILOVER_TIME, self._rebalance_time)
+        while True:
+            try:
+                return await attempt()
+            except _RolesChanged:
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(FAILOVER_INTERVAL)
 
     async def _until(self, known: Callable[[], bool]) -> None:
         """Wait for a role that a rebalance determines, for a limited time."""
@@ -137,7 +161,7 @@ class Forwarding:
             await self._until(lambda: target() is not None or self._group.leads)
             url = target()
             if url is None or worker_id(url) == self._group.worker_id:  # the roles are just changing
-                raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else Conflict(NO_LEADER)
+                raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else _RolesChanged(NO_LEADER)
             try:
                 copy = self._copies.of(request, body, "false" if hops else "true", url, onward=onward)
                 answer = await self._clients.send(url, copy, role)

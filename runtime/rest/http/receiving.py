@@ -124,9 +124,14 @@ async def unread(request: Request) -> bytes:
 
 
 async def _receive(request: Request, limit: int) -> bytes:
+    """The body, which is kept: a request may be forwarded after its signature was verified, or carried out here after
+    an attempt to forward it."""
     if _RECEIVED not in request.scope:
         request.scope[_RECEIVED] = await _received(request, limit)
-    return cast("bytes", request.scope[_RECEIVED])
+    body = cast("bytes", request.scope[_RECEIVED])
+    if len(body) > limit:
+        raise RouterError(413)
+    return body
 
 
 async def _received(request: Request, limit: int) -> bytes:

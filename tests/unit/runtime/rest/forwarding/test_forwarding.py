@@ -205,6 +205,25 @@ async def test_a_request_waits_for_the_next_leader() -> None:
         assert (await asked).json()["worker"] == second.id
 
 
+@pytest.mark.parametrize("path", ["/leader/a", "/owner/a"])
+async def test_a_worker_that_becomes_the_leader_carries_out_the_request_that_it_could_not_forward(path: str) -> None:
+    """Its body has been read for the attempt to forward it."""
+    async with worker_group(2, rebalance_time=30.0) as (former, worker):
+        await worker.serve(routes(worker))
+        await former.server.close()
+        worker.group.snapshot = replace(
+            worker.group.snapshot, workers=[replace(w, units=frozenset()) for w in worker.group.snapshot.workers]
+        )
+        asked = asyncio.create_task(worker.client.post(path, json={"a": 1}))
+        await asyncio.sleep(0.5)
+        assert not asked.done()
+        units = frozenset([Unit("a", -1)])
+        own = replace(worker.group.snapshot.workers[1], units=units)
+        worker.group.snapshot = replace(worker.group.snapshot, leader=worker.id, workers=[own])
+        answer = await asked
+        assert (answer.status_code, answer.json()["worker"], answer.json()["body"]) == (201, worker.id, '{"a":1}')
+
+
 async def test_a_leader_whose_api_is_not_served_is_waited_for() -> None:
     """Apache's workers answer 404 without a body while they start and end."""
 
