@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         SinkConnector,
         SourceConnector,
         SourceConnectorContext,
+        group_partitions,
     )
     from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.data.batch import SinkBatch, SourceBatch
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
         SchemaBuilderError,
         UnsupportedOffsetsError,
     )
-    from runtime.api.grouping import group_partitions
     from runtime.api.task import (
         ErrantRecordReporter,
         Offset,

@@ -11,9 +11,9 @@ from runtime.api.data.batch import SinkBatch
 from runtime.api.data.java_text import java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.record import SinkRecord, TopicPartition
-from runtime.api.java_compat.utf8 import java_utf8
 from runtime.api.task import SinkTask
 from runtime.connectors.line_appender import LineAppender
+from runtime.converters.charset import java_utf8
 
 FILE = "file"
 
@@ -62,14 +62,9 @@ class FileStreamSinkConnector(SinkConnector):
     java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     task_class = FileStreamSinkTask
     config_def = ConfigDef(
-        ConfigKey(
-            FILE,
-            ConfigType.STRING,
-            None,
-            Importance.HIGH,
-            "File to append to. The task creates it if it does not exist. If not set, the task logs the lines.",
-        ),
-    )
+        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "File to append to. The task creates it if it does "
+             "not exist. If not set, the task logs the lines."),
+    )  # fmt: skip
 
     def start(self, config: Mapping[str, str]) -> None:
         self._config = dict(config)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from runtime.doctor.check_result import CheckResult, bad, note, ok
 from runtime.embedded import paths
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.embedded.processes import ports
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError, JavaError
@@ -102,7 +102,7 @@ def _pyspark(version: Version) -> CheckResult:
 
 
 def _jars() -> CheckResult:
-    folder = jars.folder_of("broker", coordinates.BROKER)
+    folder = jars.folder_of("broker", broker.BROKER)
     if folder.is_dir():
         return ok("jars", f"of the embedded broker: {folder}")
     return note("jars", "of the embedded broker: not downloaded", "`headrace embedded up` downloads them (41 MB)")

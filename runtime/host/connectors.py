@@ -12,8 +12,8 @@ from runtime.api.connector import Connector
 from runtime.host.java import is_lost, release
 from runtime.host.offset_requests import ConnectorOffsetReader, HostOffsetRequests
 from runtime.logs import context
+from runtime.pipeline.task.failure import trace_of
 from runtime.pipeline.task.plugin_metrics import MetricsOwner, plugin_metrics
-from runtime.pipeline.task.trace import trace_of
 
 _log = logging.getLogger(__name__)
 

@@ -14,10 +14,9 @@ from runtime.model.states import ConnectorType, State
 from runtime.model.task_errors import ClientFailedError, TaskLostError
 from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import Control, PluginCall, StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError, trace_of
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.throttle import throttle_of
-from runtime.pipeline.task.trace import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 
 if TYPE_CHECKING:

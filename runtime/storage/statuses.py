@@ -15,8 +15,7 @@ from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import OptimisticWrites
-from runtime.storage.port import LogOpener
-from runtime.storage.records import MalformedRecord, json_object, log_skipped
+from runtime.storage.port import LogOpener, MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 

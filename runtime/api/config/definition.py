@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -91,6 +91,11 @@ class ConfigKey:
     def typed_default(self) -> Any:
         """The default as a value of the key's type; None if the key is required."""
         return None if self.required else parse(self.name, self.default, self.type)
+
+
+def grouped(group: str, first: int, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
+    """The keys as members of the group, in this order; `first` is the place of the first one."""
+    return tuple(replace(key, group=group, order_in_group=first + n) for n, key in enumerate(keys))
 
 
 @dataclass(slots=True)

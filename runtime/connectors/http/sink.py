@@ -2,13 +2,110 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
-from runtime.api.data.record import TopicPartition
-from runtime.connectors.http.sink_config import SINK_KEYS, sink_settings, sink_values
-from runtime.connectors.http.sink_task import HttpSinkTask
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import ConnectError, RetriableError
+from runtime.api.task import SinkTask
+from runtime.connectors.http.deliveries import CONTENT_TYPES, BodyFormat, Deliveries, NullValues, RequestForm
+from runtime.connectors.http.endpoint import HttpEndpoint
+from runtime.connectors.http.failures import RetryPolicy
+from runtime.connectors.http.lanes import PartitionLanes
+from runtime.connectors.http.settings import URL, EndpointSettings
+from runtime.connectors.http.sink_config import (
+    BATCH,
+    BODY,
+    CONTENT_TYPE,
+    IN_FLIGHT,
+    METHOD,
+    NULLS,
+    SINK_KEYS,
+    SPLIT,
+    sink_settings,
+    sink_values,
+)
+from runtime.connectors.http.templates import TextTemplate
+
+_WAIT = 0.5  # seconds that put() waits for room
+_FLUSH_WAIT = 1.0  # seconds that a commit or a revocation waits for requests
+_CHECK = 0.1  # seconds between checks for refused records while no records arrive
+_QUEUED_BATCHES = 4  # batches of each request in flight that may wait
+
+
+class HttpSinkTask(SinkTask):
+    """Requests are sent by other threads, so that put() returns before its records are delivered."""
+
+    _lanes: PartitionLanes | None = None
+    _endpoint: HttpEndpoint | None = None
+
+    def start(self, config: Mapping[str, str]) -> None:
+        settings = sink_settings(config)
+        in_flight: int = settings[IN_FLIGHT]
+        batch: int = settings[BATCH]
+        body = BodyFormat(settings[BODY])
+        form = RequestForm(
+            TextTemplate(settings[URL]),
+            settings[METHOD],
+            body,
+            settings[CONTENT_TYPE] or CONTENT_TYPES[body],
+            NullValues(settings[NULLS]),
+        )
+        self._refused: deque[tuple[SinkRecord, Exception]] = deque()
+        reporter = self.context.errant_record_reporter
+        report = None if reporter is None else lambda record, error: self._refused.append((record, error))
+        self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config), in_flight)
+        deliveries = Deliveries(self._endpoint, form, RetryPolicy.of(settings), settings[SPLIT], report)
+        self._lanes = PartitionLanes(deliveries.deliver, in_flight, batch)
+        self._limit = max(batch * in_flight * _QUEUED_BATCHES, 1000)
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        lanes = self._running()
+        lanes.wait_below(self._limit, _WAIT)
+        self._report_refused()
+        if lanes.failure is not None:
+            raise _failed(lanes.failure)
+        if lanes.pending >= self._limit and len(records):
+            raise RetriableError(f"The endpoint has not accepted {lanes.pending} earlier records yet")
+        lanes.add(records)
+        self.idle_put = _CHECK if lanes.pending else None
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        lanes = self._running()
+        lanes.wait_below(1, _FLUSH_WAIT)
+        first = {tp: lanes.first_pending(tp) for tp in offsets}
+        self._report_refused()  # after the offsets: those of records that are refused now are not committed yet
+        return {tp: offset if (pending := first[tp]) is None else pending for tp, offset in offsets.items()}
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        if self._lanes is not None:
+            self._lanes.drop([TopicPartition(*tp) for tp in partitions], _FLUSH_WAIT)
+
+    def stop(self) -> None:
+        if self._lanes is not None:
+            self._lanes.close()
+        if self._endpoint is not None:
+            self._endpoint.close()
+
+    def _running(self) -> PartitionLanes:
+        assert self._lanes is not None, "start() has not been called"
+        return self._lanes
+
+    def _report_refused(self) -> None:
+        reporter = self.context.errant_record_reporter
+        while self._refused and reporter is not None:
+            reporter.report(*self._refused.popleft())
+
+
+def _failed(failure: BaseException) -> BaseException:
+    """The error of another thread, with that thread's traceback as its cause."""
+    if isinstance(failure, ConnectError):
+        error = type(failure)(*failure.args)
+        error.__cause__ = failure
+        return error
+    return failure
 
 
 class HttpSinkConnector(SinkConnector):

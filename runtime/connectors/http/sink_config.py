@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.errors import ConfigError
 from runtime.connectors.http.deliveries import BodyFormat, NullValues
 from runtime.connectors.http.settings import (
@@ -36,65 +36,27 @@ def _check_content_type(name: str, value: Any) -> None:
 
 
 SINK_KEYS = ConfigDef(
-    ConfigKey(
-        URL,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="URL of the requests. Placeholders: `${topic}`, `${partition}`, `${offset}`, `${timestamp}`, `${key}`, "
-        "`${key.field}`, `${value.field}`.",
-        validator=_check_url,
-        group="Requests",
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Url",
-    ),
-    choice_key(METHOD, ("POST", "PUT", "PATCH"), "POST", "Method of the requests.", "Requests", 2),
-    choice_key(
-        BODY,
-        tuple(BodyFormat),
-        BodyFormat.ARRAY,
-        "`single`: a request for each record; `json-array` and `json-lines`: one for several records with the same "
-        "URL. Bytes are sent as they are, strings too with `single`; other values are written as JSON.",
-        "Requests",
-        3,
-    ),
-    number_key(BATCH, 500, 1, "Maximum number of records of a request.", "Requests", 4),
-    text_key(CONTENT_TYPE, "Content-Type; by default that of the format.", "Requests", 5, _check_content_type),
-    choice_key(
-        NULLS,
-        tuple(NullValues),
-        NullValues.SKIP,
-        "Records with a null value: `skip` them, `send` JSON's null, or send a `delete` request to their URL.",
-        "Requests",
-        6,
-    ),
-    ConfigKey(
-        IN_FLIGHT,
-        ConfigType.INT,
-        4,
-        Importance.MEDIUM,
-        "Requests of a task at the same time. Those of one partition are sent one after another.",
-        validators.between(1, 100),
-        "Requests",
-        7,
-        Width.SHORT,
-        "Max in flight",
-    ),
-    ConfigKey(
-        SPLIT,
-        ConfigType.BOOLEAN,
-        True,
-        Importance.LOW,
-        "Whether a request for several records that is refused (4xx) is repeated with parts of them, so that only the "
-        "records at fault are reported. Otherwise all its records are.",
-        None,
-        "Requests",
-        8,
-        Width.SHORT,
-        "Batch split",
+    *grouped("Requests", 1,
+        ConfigKey(URL, ConfigType.STRING, importance=Importance.HIGH, doc="URL of the requests. Placeholders: "
+             "`${topic}`, `${partition}`, `${offset}`, `${timestamp}`, `${key}`, `${key.field}`, `${value.field}`.",
+             validator=_check_url, width=Width.LONG, display_name="Url"),
+        choice_key(METHOD, ("POST", "PUT", "PATCH"), "POST", "Method of the requests."),
+        choice_key(BODY, tuple(BodyFormat), BodyFormat.ARRAY, "`single`: a request for each record; `json-array` and "
+             "`json-lines`: one for several records with the same URL. Bytes are sent as they are, strings too with "
+             "`single`; other values are written as JSON."),
+        number_key(BATCH, 500, 1, "Maximum number of records of a request."),
+        text_key(CONTENT_TYPE, "Content-Type; by default that of the format.", _check_content_type),
+        choice_key(NULLS, tuple(NullValues), NullValues.SKIP, "Records with a null value: `skip` them, `send` JSON's "
+             "null, or send a `delete` request to their URL."),
+        ConfigKey(IN_FLIGHT, ConfigType.INT, 4, Importance.MEDIUM, "Requests of a task at the same time. Those of one "
+             "partition are sent one after another.", validators.between(1, 100), width=Width.SHORT,
+             display_name="Max in flight"),
+        ConfigKey(SPLIT, ConfigType.BOOLEAN, True, Importance.LOW, "Whether a request for several records that is "
+             "refused (4xx) is repeated with parts of them, so that only the records at fault are reported. Otherwise "
+             "all its records are.", width=Width.SHORT, display_name="Batch split"),
     ),
     *connection_keys(),
-)
+)  # fmt: skip
 
 
 def sink_values(config: Mapping[str, str]) -> list[ConfigValue]:

@@ -10,7 +10,7 @@ from runtime.api.connector import SinkConnector
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import SinkTask
-from runtime.connectors.jdbc.requirements import require_sqlalchemy
+from runtime.connectors.jdbc.connection_config import require_sqlalchemy
 from runtime.connectors.jdbc.sink_config import (
     DATE_ZONE,
     DELETE,

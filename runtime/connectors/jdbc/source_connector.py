@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from runtime.api.config.definition import ConfigDef, ConfigValue
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.grouping import group_partitions
 from runtime.api.task import Offset, Partition, SourceTask
-from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings
+from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings, require_sqlalchemy
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
-from runtime.connectors.jdbc.requirements import require_sqlalchemy
 from runtime.connectors.jdbc.source_config import (
     CATALOG_PATTERN,
     GRANULARITY,

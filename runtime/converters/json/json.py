@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.validators import one_of_ignoring_case
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.columns import MixedBatchError, ValueBatch, value_types
@@ -23,78 +23,29 @@ from runtime.converters.json.text import dumps, dumps_plain, dumps_unchanged, in
 from runtime.converters.json.write import WriteOptions, writer
 
 
-def _key(
-    name: str, kind: ConfigType, default: Any, doc: str, group: str, order: int, display: str, **more: Any
-) -> ConfigKey:
-    return ConfigKey(
-        name,
-        kind,
-        default,
-        more.get("importance", Importance.HIGH),
-        doc,
-        more.get("validator"),
-        group=group,
-        order_in_group=order,
-        width=Width.MEDIUM,
-        display_name=display,
-    )
-
-
 class JsonConverter(Converter, HeaderConverter):
     """Without schemas, values are int, float, bool, str, dict and list."""
 
     java_name = "org.apache.kafka.connect.json.JsonConverter"
     config_def = ConfigDef(
         CONVERTER_TYPE,
-        _key(
-            "schemas.enable",
-            ConfigType.BOOLEAN,
-            True,
-            "Whether messages are envelopes: objects with the fields schema and payload.",
-            "Schemas",
-            0,
-            "Enable Schemas",
+        *grouped("Schemas", 0,
+            ConfigKey("schemas.enable", ConfigType.BOOLEAN, True, Importance.HIGH, "Whether messages are envelopes: "
+                 "objects with the fields schema and payload.", width=Width.MEDIUM, display_name="Enable Schemas"),
+            ConfigKey("schemas.cache.size", ConfigType.INT, 1000, Importance.HIGH,
+                 "Maximum number of schemas in the cache.", width=Width.MEDIUM, display_name="Schema Cache Size"),
+            ConfigKey("schema.content", ConfigType.STRING, None, Importance.HIGH, "Schema, in JSON, of messages that "
+                 "are plain payloads.", width=Width.MEDIUM, display_name="Schema Content"),
         ),
-        _key(
-            "schemas.cache.size",
-            ConfigType.INT,
-            1000,
-            "Maximum number of schemas in the cache.",
-            "Schemas",
-            1,
-            "Schema Cache Size",
+        *grouped("Serialization", 0,
+            ConfigKey("decimal.format", ConfigType.STRING, "BASE64", Importance.LOW, "Format of decimals: BASE64 (the "
+                 "unscaled bytes) or NUMERIC (a JSON number).", one_of_ignoring_case("NUMERIC", "BASE64"),
+                 width=Width.MEDIUM, display_name="Decimal Format"),
+            ConfigKey("replace.null.with.default", ConfigType.BOOLEAN, True, Importance.LOW,
+                 "Whether to replace nulls with the default of their schema.", width=Width.MEDIUM,
+                 display_name="Replace null with default"),
         ),
-        _key(
-            "schema.content",
-            ConfigType.STRING,
-            None,
-            "Schema, in JSON, of messages that are plain payloads.",
-            "Schemas",
-            2,
-            "Schema Content",
-        ),
-        _key(
-            "decimal.format",
-            ConfigType.STRING,
-            "BASE64",
-            "Format of decimals: BASE64 (the unscaled bytes) or NUMERIC (a JSON number).",
-            "Serialization",
-            0,
-            "Decimal Format",
-            importance=Importance.LOW,
-            validator=one_of_ignoring_case("NUMERIC", "BASE64"),
-        ),
-        _key(
-            "replace.null.with.default",
-            ConfigType.BOOLEAN,
-            True,
-            "Whether to replace nulls with the default of their schema.",
-            "Serialization",
-            1,
-            "Replace null with default",
-            importance=Importance.LOW,
-        ),
-    )
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._apply(self.config_def.parse({"converter.type": "value"}))

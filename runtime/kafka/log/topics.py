@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.denials import denial, is_denial, principal
-from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError, is_transient
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request

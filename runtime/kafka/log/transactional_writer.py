@@ -13,10 +13,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import open_clients
-from runtime.kafka.clients.transactional import connect, missing_right
+from runtime.kafka.clients.open_clients import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced, is_transient
 
 Records = Sequence[tuple[bytes, "bytes | None"]]
 

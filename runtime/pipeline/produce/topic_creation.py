@@ -10,7 +10,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import is_transient
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -13,8 +13,8 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import starting_offsets
-from runtime.pipeline.sink.topic_ids import TopicIds, slot_topic_ids
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
+from runtime.pipeline.task.failure import RevokedError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import is_transient
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.produce.send import Sender, size_of
-from runtime.pipeline.task.trace import java_name, message_of, trace_of
+from runtime.pipeline.task.failure import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError

@@ -26,14 +26,12 @@ from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
-from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within
+from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within, slot_budget
 from runtime.pipeline.sink.consumer_group import ConsumerGroup
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
-from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.errant import ErrantRecords
-from runtime.pipeline.sink.fetch_budget import slot_budget
-from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
+from runtime.pipeline.sink.put_ahead import EmptyPuts, FetchedBatch, PutAhead
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.task.control import StoppedError

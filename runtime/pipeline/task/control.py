@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.task.meter import Meter
 from runtime.pipeline.task.throttle import Throttle, throttle_of
 

@@ -24,7 +24,7 @@ from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.sink.sink_task import SinkWorker
 from runtime.pipeline.source.source_task import SourceWorker
 from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task.failure import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.marks import mark
 

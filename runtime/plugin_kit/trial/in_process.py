@@ -14,7 +14,7 @@ from runtime.pipeline.preview.samples import SampleMessage
 from runtime.pipeline.preview.trace import Tracer
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.trace import message_of
+from runtime.pipeline.task.failure import message_of
 from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.plugin_kit.conformance.connector_run import SinkRun, SourceRun, task_configs
 from runtime.plugin_kit.conformance.contexts import KitReporter

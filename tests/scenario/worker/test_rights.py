@@ -29,8 +29,7 @@ from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.sink.consumer import Events, make_consumer
 from runtime.pipeline.sink.dead_letters import DeadLetters
 from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.failure import Failure, Stage
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task.failure import Failure, Stage, trace_of
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.offsets import OffsetStore
 from tests.support.broker import unique

@@ -14,8 +14,7 @@ from runtime.connectors.files.sink.content import Accepted, Content
 from runtime.connectors.files.sink.cut import Cut, OpenFile, RotationRules
 from runtime.connectors.files.sink.cut_journal import CutJournal
 from runtime.connectors.files.sink.ownership import PartitionOwner
-from runtime.connectors.files.sink.partitioner import Partitioner
-from runtime.connectors.files.sink.record_time import record_times
+from runtime.connectors.files.sink.partitioner import Partitioner, record_times
 from runtime.connectors.files.sink.uploads import PendingCut, Uploads
 
 _OFFSET_DIGITS = 12

@@ -24,8 +24,7 @@ from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.files.folder_store import FileError
 from runtime.connectors.files.formats import FileFormat, compression_of
 from runtime.connectors.files.source.cursor import BlockSpan
-from runtime.connectors.files.source.fingerprint import Fingerprint
-from runtime.connectors.files.source.opened_file import OpenedFile, UnreadableError
+from runtime.connectors.files.source.opened_file import Fingerprint, OpenedFile, UnreadableError
 from runtime.connectors.files.source.text_blocks import CsvEnds, LineEnds, text_blocks
 
 

@@ -14,7 +14,7 @@ from runtime.api.task import OffsetAndMetadata, SinkTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
-from runtime.connectors.spark.sink.refused import query_failures, refuse
+from runtime.connectors.spark.sink.spark_batch import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SparkSinkTask(SinkTask):
     def start(self, config: Mapping[str, str]) -> None:
         from runtime.connectors.spark.sink.collected import CollectedRows
         from runtime.connectors.spark.sink.columns import Evolution, TableColumns
-        from runtime.connectors.spark.sink.spark_schema import arrow_columns
+        from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
         settings = self._settings = SparkSinkSettings.of(config)
         name = config.get("name", "sink")
@@ -174,7 +174,7 @@ class SparkSinkTask(SinkTask):
         found = _result(self._known)
         self._known = None
         if found is not None:
-            from runtime.connectors.spark.sink.spark_schema import from_text
+            from runtime.connectors.spark.sink.spark_batch import from_text
 
             self._columns.know(from_text(found))
 

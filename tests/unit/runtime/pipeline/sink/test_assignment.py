@@ -14,7 +14,7 @@ from runtime.api.task import SinkTask
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import Control, StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
 

@@ -13,8 +13,8 @@ import pytest
 from runtime.api.errors import ConnectError, DataError
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.port import OffsetsRead
-from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
+from runtime.pipeline.source.source_task import LiveOffsets
 from runtime.pipeline.task.control import Control
 from tests.support.tasks.pipeline import task_spec
 

@@ -15,8 +15,7 @@ from runtime.api.transformation import Predicate, Record, Transformation
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
-from runtime.herder.monitoring.metric_families import MetricFamilies
-from runtime.herder.monitoring.metrics import _task
+from runtime.herder.monitoring.metrics import MetricFamilies, _task
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.sink.topic_ids import TopicIds, slot_topic_ids
+from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
 from tests.support.broker import KafkaBroker
 
 

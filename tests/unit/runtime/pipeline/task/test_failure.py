@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.api.errors import ConnectError, DataError
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task.failure import trace_of
 
 
 def test_causes_come_before_the_stack() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runtime.embedded.processes.logs import last_error, open_log
+from runtime.embedded.processes.service import last_error, open_log
 
 TROUBLE = """\
 2026-01-01 [main] ERROR kafka.Kafka$ - Exiting Kafka due to fatal exception during startup.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.group import WorkerState
+from runtime.herder.group.workers import Cordons
 from runtime.storage.documents import Documents
 from tests.support.herder.memory_logs import TestLogs, topic
 

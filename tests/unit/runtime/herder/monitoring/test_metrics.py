@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.herder.monitoring.metric_families import MetricFamilies
+from runtime.herder.monitoring.metrics import MetricFamilies
 
 
 def test_samples_are_grouped_by_family_and_labels_escaped() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from runtime.herder.control.start_gate import StartGate
+from runtime.herder.control.start_control import StartGate
 
 
 class Starts:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime.pipeline.port import OffsetText
-from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
+from runtime.pipeline.source.at_least_once import WorkerKeptOffsets
 
 KEY = b'["c",{"filename":"/f"}]'
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.model.states import TargetState
-from runtime.worker.connector_files import ConnectorFileError, read, read_all
+from runtime.worker.standalone import ConnectorFileError, read, read_all
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import is_transient
 
 
 @pytest.mark.parametrize(
