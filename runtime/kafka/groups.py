@@ -33,7 +33,6 @@ class Groups:
         return await self._ask(group, kafka_python.committed(group), "DESCRIBE") or {}
 
     async def exists(self, group: str) -> bool:
-        """Whether the group exists."""
         found = await self._ask(group, kafka_python.list_groups()) or []
         return any(listed.group == group for listed in found)
 

@@ -76,7 +76,6 @@ class OfflineCluster:
         return ", ".join(alive) or f"group {self.group_id}"
 
     def exists(self, topic: str) -> bool:
-        """Whether the topic exists."""
         from confluent_kafka import KafkaException
 
         try:

@@ -174,7 +174,6 @@ class Offsets:
         return chain(stored, [list(self._sinks.get(connector, {}).items())])
 
     def partitions(self, connector: str) -> Partitions:
-        """The partitions of one connector."""
         keys = self._keys().get(connector, [])
         return Partitions(connector, self._codec, self._latest, keys, self._sinks.get(connector, {}))
 

@@ -24,7 +24,6 @@ class OfflineJournal:
         self._log.append([(key or b"", value) for key, value in records])
 
     def open(self, spec: TopicSpec, apply: Apply) -> MemoryLog:
-        """The log of the journal, in memory only."""
         self._log = _Written(spec, apply)
         return self._log
 
@@ -37,11 +36,9 @@ class OfflineJournal:
         return [i for i in self._journal.all_pending() if i.origin.who == _TOOL.who]
 
     def begin(self, changes: Sequence[PlannedChange]) -> list[Record]:
-        """The records that add these changes to the journal."""
         return self._record(self._journal.begin(change) for change in changes)
 
     def done(self, changes: Sequence[PlannedChange]) -> list[Record]:
-        """The records that mark these changes as done."""
         return self._record(self._journal.done(change) for change in changes)
 
     def _record(self, changes: Iterable[Coroutine[Any, Any, None]]) -> list[Record]:

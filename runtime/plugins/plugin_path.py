@@ -54,7 +54,6 @@ class Distributions:
                 self._entry_points.setdefault((point.name, point.value), (point, version))
 
     def version(self, name: str) -> str | None:
-        """The version of a distribution."""
         found = next(iter(importlib.metadata.distributions(name=name, path=self._path)), None)
         return None if found is None else found.version
 

@@ -45,7 +45,6 @@ class Documents:
         await self._log.read_to_end()
 
     def keys(self, prefix: str) -> list[str]:
-        """Keys of all documents with this prefix."""
         return sorted(k for k in self._heads if k.startswith(prefix))
 
     def get(self, key: str) -> dict[str, Any] | None:

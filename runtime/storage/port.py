@@ -35,7 +35,6 @@ def json_value(data: bytes | None) -> Any:
 
 
 def log_skipped(log: logging.Logger, topic: str, record: LogRecord, why: MalformedRecord) -> None:
-    """Log which record is ignored, and why."""
     log.warning("Ignoring the record at offset %d of %s-%d: %s", record.offset, topic, record.partition, why)
 
 

@@ -85,7 +85,6 @@ class StatusStore:
         return self._connectors.get(name)
 
     def is_running(self, task: TaskId) -> bool:
-        """Whether a task is RUNNING."""
         status = self._tasks.get(task.connector, {}).get(task.task)
         return status is not None and status.state is State.RUNNING
 
@@ -131,11 +130,9 @@ class StatusStore:
         )
 
     def remove_connector(self, name: str) -> None:
-        """Remove a connector's status."""
         self._put(_CONNECTOR + name, None)
 
     def remove_task(self, task: TaskId) -> None:
-        """Remove a task's status."""
         self._put(f"{_TASK}{task}", None)
 
     def reset_topics(self, name: str) -> None:

@@ -94,7 +94,6 @@ class MaskFieldValue(KeyOrValueTransformation):
         return [self._masked(value, schema) for value in old]
 
     def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], StructCopy]:
-        """The fields to mask, and the copy of all fields."""
         masked = [(f.name, f.schema) for f in schema.fields if f.name in self._fields]
         return masked, StructCopy(schema, self._fill)
 

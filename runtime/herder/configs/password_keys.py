@@ -23,7 +23,6 @@ class PasswordKeys:
         self._by_class: dict[str, frozenset[str]] = {}
 
     async def of(self, config: Mapping[str, str]) -> set[str]:
-        """The keys of this configuration that hold passwords."""
         found = {key for key in config if is_password(key)}
         for prefix, cls in _plugins(config):
             defined = await self._defined(cls)

@@ -147,7 +147,6 @@ class Metrics:
         self._making: asyncio.Task[str] | None = None
 
     async def text(self) -> str:
-        """All metrics."""
         if self._making is None or (self._making.done() and time.monotonic() - self._made > CACHE_SECONDS):
             self._making = asyncio.create_task(self._make())
         return await asyncio.shield(self._making)

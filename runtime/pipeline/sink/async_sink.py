@@ -69,7 +69,6 @@ class AsyncSinkContext:
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """The assigned partitions."""
         return self._context.assignment
 
 

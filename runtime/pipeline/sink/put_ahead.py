@@ -76,7 +76,6 @@ class PutThread:
         return records
 
     def begin_put(self, prepared: Sequence[SinkRecord]) -> None:
-        """Begin put() with these records."""
         self._running = self._executor.submit(copy_context().run, self._task.put, prepared)
 
     def end_put(self) -> None:
@@ -157,12 +156,10 @@ class PutAhead:
         return self._batch is not None
 
     def prepare(self, batch: FetchedBatch) -> None:
-        """Prepares the put of a batch."""
         if self._task is not None:
             batch.prepared = self._task.prepare_put(batch.records)
 
     def begin(self, batch: FetchedBatch) -> None:
-        """Begins the put of a batch."""
         assert self._task is not None and self._batch is None
         batch.started = time.monotonic()
         self._task.begin_put(batch.prepared)

@@ -103,7 +103,6 @@ class RecordDelivery:
 
     @property
     def batch(self) -> InFlight:
-        """The batch of the record."""
         return self._delivery.batch
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:

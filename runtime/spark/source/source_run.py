@@ -70,7 +70,6 @@ class SourceTaskRun:
         source."""
 
     def start(self) -> None:
-        """Start the task."""
         self._task.start(self._config)
 
     def poll(self) -> Sequence[SourceRecord]:
@@ -107,7 +106,6 @@ class SourceTaskRun:
         self.control.stop()
 
     def stop(self) -> None:
-        """Stop the task."""
         try:
             self._task.stop()
         finally:

@@ -107,7 +107,6 @@ class LineContent(Content):
 
 
 def _json_default(value: Any) -> Any:
-    """The JSON of values that JSON has no type for."""
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):

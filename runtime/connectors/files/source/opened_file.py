@@ -79,7 +79,6 @@ class OpenedFile:
 
     @property
     def path(self) -> str:
-        """The path of the file."""
         return self.file.path
 
     @property

@@ -33,7 +33,6 @@ class FileReading:
         return None if rows is None else self._batch(rows)
 
     def close(self) -> None:
-        """Closes the file."""
         if isinstance(self._rows, Generator):
             self._rows.close()
 

@@ -180,7 +180,6 @@ class StatementWriter:
         return None
 
     def _update_or_insert(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Updates each row, and inserts it if there is none with its key."""
         insert = sa.insert(self._table).values(self._values(self._names))
         found = sa.select(sa.literal(1)).select_from(self._table).where(*self._matches())
         update = self._update() if self._others else None

@@ -114,7 +114,6 @@ class StagedFiles(StagedBatches):
             stream.close()
 
     def remove(self, batch: str, name: str) -> None:
-        """Remove a file from the folder of a batch."""
         self._fs.delete(self._path(self._folder, batch, name), False)
 
     def complete(self, batch: str, ranges: Ranges) -> None:
