@@ -214,7 +214,10 @@ _NAMES = {
     "config.definition": "ConfigDef ConfigKey ConfigValue Importance REQUIRED Recommender Width",
     "config.types": "ConfigType Password",
     "config.validators": "Validator validators",
-    "connector": ("Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector SourceConnectorContext"),
+    "connector": (
+        "Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector SourceConnectorContext "
+        "group_partitions"
+    ),
     "converter": "Converter HeaderConverter",
     "data.batch": "SinkBatch SourceBatch",
     "data.columns": "BatchMetadata Column ConstantColumn MixedBatchError ValueBatch",
@@ -234,7 +237,6 @@ _NAMES = {
         "AlreadyExistsError ConfigError ConnectError DataError IllegalArgumentError NotFoundError RetriableError "
         "SchemaBuilderError UnsupportedOffsetsError"
     ),
-    "grouping": "group_partitions",
     "task": (
         "ErrantRecordReporter Offset OffsetAndMetadata OffsetReader Partition PendingReport RecordMetadata SinkTask "
         "SinkTaskContext SourceTask SourceTaskContext Task TransactionContext"
