@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.datagen.generators import RecordGenerator, field_generators, fields_from_json
-from runtime.connectors.key_conflicts import refuse_conflicts, with_conflicts
 from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
 
 
@@ -181,14 +180,11 @@ class DatagenSourceConnector(NumberedSourceConnector):
             ConfigKey(BATCH_SIZE, ConfigType.INT, 1024, Importance.LOW, "Maximum number of records in a batch.",
                  validators.between(1, 10_000), width=Width.SHORT, display_name="Batch size"),
         ),
+        conflicts=lambda settings: _conflicts(settings),
     )  # fmt: skip
 
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = super().validate(config)
-        return values if any(value.errors for value in values) else with_conflicts(values, _conflicts)
-
     def start(self, config: Mapping[str, str]) -> None:
-        refuse_conflicts(self.config_def.parse(config), _conflicts)
+        self.config_def.parse(config)
         super().start(config)
 
 
@@ -209,7 +205,9 @@ def _key_field(settings: Mapping[str, Any]) -> str | None:
 
 
 def _conflicts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    if settings.keys() != DatagenSourceConnector.config_def.keys.keys():
+        return {}  # others have errors already
     if (settings[TEMPLATE] is None) == (settings[FIELDS] is None):
         message = f"Set either {TEMPLATE} or {FIELDS}"
         return {TEMPLATE: message, FIELDS: message}

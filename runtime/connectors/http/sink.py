@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from runtime.api.config.definition import ConfigValue
-from runtime.api.connector import SinkConnector
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import SinkTask
+from runtime.connectors.checked_config import GroupSinkConnector
 from runtime.connectors.http.deliveries import CONTENT_TYPES, BodyFormat, Deliveries, NullValues, RequestForm
 from runtime.connectors.http.endpoint import HttpEndpoint
 from runtime.connectors.http.failures import RetryPolicy
@@ -108,7 +108,7 @@ def _failed(failure: BaseException) -> BaseException:
     return failure
 
 
-class HttpSinkConnector(SinkConnector):
+class HttpSinkConnector(GroupSinkConnector):
     """Sends records to an HTTP endpoint."""
 
     java_name = "headrace.HttpSinkConnector"
@@ -121,10 +121,3 @@ class HttpSinkConnector(SinkConnector):
     def start(self, config: Mapping[str, str]) -> None:
         sink_settings(config)
         self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
-
-    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Always True: the sink has no offsets outside its consumer group."""
-        return True

@@ -19,7 +19,6 @@ from runtime.connectors.jdbc.connection_config import (
     non_blank,
     zone_of,
 )
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 INSERT_MODE, BATCH_SIZE, DELETE = "insert.mode", "batch.size", "delete.enabled"
 TABLE_FORMAT, PK_MODE, PK_FIELDS = "table.name.format", "pk.mode", "pk.fields"
@@ -80,7 +79,6 @@ class SinkSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SinkSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        refuse_conflicts(parsed, conflicts)
         rows = RowSettings(
             parsed[TABLE_FORMAT],
             KeyMode(parsed[PK_MODE].lower()),
@@ -105,7 +103,7 @@ class SinkSettings:
 
 
 def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
     problems: dict[str, str] = {}
     if INSERT_MODE not in parsed or PK_MODE not in parsed:
         return problems

@@ -21,7 +21,6 @@ from runtime.connectors.jdbc.connection_config import (
 )
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
 from runtime.connectors.jdbc.tables import TableFilter, parse_table
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 MODE, INCREMENTING, TIMESTAMPS = "mode", "incrementing.column.name", "timestamp.column.name"
 DELAY, INITIAL, NON_NULL = "timestamp.delay.interval.ms", "timestamp.initial", "validate.non.null"
@@ -67,7 +66,6 @@ class SourceSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SourceSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        refuse_conflicts(parsed, conflicts)
         return cls(
             connection=ConnectionSettings.of(parsed),
             mode=Mode(parsed[MODE]),
@@ -95,7 +93,7 @@ class SourceSettings:
 
 
 def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
     problems: dict[str, str] = {}
     mode = Mode(parsed[MODE]) if parsed.get(MODE) else None
     if mode is not None and mode.incrementing and not parsed.get(INCREMENTING):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from runtime.api.config.definition import ConfigDef, ConfigValue
+from runtime.api.config.definition import ConfigDef
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
@@ -25,7 +25,6 @@ from runtime.connectors.jdbc.source_config import (
     conflicts,
     source_keys,
 )
-from runtime.connectors.key_conflicts import with_conflicts
 
 if TYPE_CHECKING:
     from runtime.connectors.jdbc.source.task import SourceReads
@@ -120,11 +119,8 @@ class JdbcSourceConnector(SourceConnector):
 
     java_name = "headrace.JdbcSourceConnector"
     task_class = JdbcSourceTask
-    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), SourceChoices()))
+    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), SourceChoices()), conflicts=conflicts)
     _monitor: TableMonitor | None = None
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         require_sqlalchemy()

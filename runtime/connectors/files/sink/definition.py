@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.api.config.types import invalid
-from runtime.api.errors import ConfigError
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression
 from runtime.connectors.files.location import FileLocation, location_keys
@@ -54,6 +53,31 @@ def _delimiter(name: str, value: Any) -> None:
 
 
 _POSITIVE = validators.optional(validators.at_least(1))
+
+
+def compression_problem(file_format: FileFormat, compression: str) -> str | None:
+    """The error if a format does not support a compression."""
+    known = COMPRESSIONS[file_format]
+    if compression in known:
+        return None
+    return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
+
+
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    errors: dict[str, str] = {}
+    if found.get(FORMAT) and found.get(COMPRESSION):
+        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
+        if problem is not None:
+            errors[COMPRESSION] = problem
+    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
+        errors["s3.secret.access.key"] = (
+            'Missing required configuration "s3.secret.access.key": the access key needs its secret'
+        )
+    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
+        errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
+    return errors
+
 
 CONFIG = ConfigDef(
     *location_keys(
@@ -107,6 +131,7 @@ CONFIG = ConfigDef(
         ConfigKey("upload.retries", ConfigType.INT, 5, Importance.LOW, "How often writing a file is tried again after "
              "an error.", validators.at_least(0)),
     ),
+    conflicts=conflicts,
 )  # fmt: skip
 
 
@@ -139,8 +164,6 @@ class FilesSinkSettings:
         parsed = CONFIG.parse(config)
         file_format = FileFormat(parsed[FORMAT])
         compression = parsed[COMPRESSION] or COMPRESSIONS[file_format][0]
-        if problem := compression_problem(file_format, compression):
-            raise ConfigError(problem)
         schedule = parsed[ROTATE_SCHEDULE]
         return cls(
             FileLocation.of(parsed), file_format, compression, parsed[COMPATIBILITY] == _MERGE, parsed["csv.delimiter"],
@@ -149,27 +172,3 @@ class FilesSinkSettings:
             parsed[TIMESTAMP_FIELD] or "", parsed[TIMEZONE], parsed[ON_NULL] == _FAIL, parsed["buffer.bytes"],
             parsed["upload.threads"], parsed["upload.retries"],
         )  # fmt: skip
-
-
-def compression_problem(file_format: FileFormat, compression: str) -> str | None:
-    """The error if a format does not support a compression."""
-    known = COMPRESSIONS[file_format]
-    if compression in known:
-        return None
-    return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
-
-
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    errors: dict[str, str] = {}
-    if found.get(FORMAT) and found.get(COMPRESSION):
-        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
-        if problem is not None:
-            errors[COMPRESSION] = problem
-    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
-        errors["s3.secret.access.key"] = (
-            'Missing required configuration "s3.secret.access.key": the access key needs its secret'
-        )
-    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
-        errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
-    return errors

@@ -12,7 +12,6 @@ from runtime.api.config.types import invalid
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.files.formats import FileFormat
 from runtime.connectors.files.location import FileLocation, location_keys
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
 ORDER, FINISHED, ARCHIVE = "order", "finished.files", "archive.url"
@@ -37,6 +36,12 @@ class _ArchiveApplies:
 def _delimiter(name: str, value: Any) -> None:
     if value is None or len(value) != 1:
         raise invalid(name, value, "Must be one character")
+
+
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    problem = archive_problem(found)
+    return {} if problem is None else {ARCHIVE: problem}
 
 
 CONFIG = ConfigDef(
@@ -83,6 +88,7 @@ CONFIG = ConfigDef(
         ConfigKey("csv.columns", ConfigType.LIST, "", Importance.LOW, "Names of the fields of CSV files, instead of "
              "those in the header. Without names and header: column1, column2, …"),
     ),
+    conflicts=conflicts,
 )  # fmt: skip
 
 
@@ -112,7 +118,6 @@ class FilesSourceSettings:
     def of(cls, config: Mapping[str, str]) -> FilesSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, conflicts)
         kind = parsed[FORMAT]
         return cls(
             FileLocation.of(parsed), parsed[TOPIC], None if kind == AUTO else FileFormat(kind), parsed[PATTERN],
@@ -136,9 +141,3 @@ def archive_problem(parsed: Mapping[str, Any]) -> str | None:
     if f"{archive.folder}/".startswith(f"{own.folder}/"):
         return f"Invalid value {parsed[ARCHIVE]} for configuration {ARCHIVE}: must not be within url"
     return None
-
-
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    problem = archive_problem(found)
-    return {} if problem is None else {ARCHIVE: problem}

@@ -8,7 +8,6 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
-from runtime.connectors.key_conflicts import refuse_conflicts
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -38,6 +37,20 @@ _MERGE_SCHEMA = "mergeSchema"
 """Option with which both add new columns to a table."""
 
 _TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
+
+
+def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    kind = str(found.get(FORMAT) or "").lower()
+    if found.get(PATH) and found.get(TABLE):
+        return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
+    if kind == Staging.ICEBERG and not found.get(TABLE):
+        return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
+    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
+        return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
+    return {}
+
+
 CONFIG = ConfigDef(
     *grouped(_TARGET, 0,
         ConfigKey(FORMAT, ConfigType.STRING, "parquet", Importance.HIGH, "Format of the target: parquet, orc, json, "
@@ -72,6 +85,7 @@ CONFIG = ConfigDef(
         ConfigKey(RETRIES, ConfigType.INT, 3, Importance.LOW, "How often a batch is written or published again after "
              "an error.", validators.at_least(0)),
     ),
+    conflicts=target_conflicts,
 )  # fmt: skip
 
 
@@ -98,7 +112,6 @@ class SparkSinkSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSinkSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, target_conflicts)
         return cls(
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
@@ -137,15 +150,3 @@ class SparkSinkSettings:
         if self.format in _TABLE_STAGING and self.evolution != "none" and _MERGE_SCHEMA.lower() not in given:
             options[_MERGE_SCHEMA] = "true"
         return options
-
-
-def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    kind = str(found.get(FORMAT) or "").lower()
-    if found.get(PATH) and found.get(TABLE):
-        return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
-    if kind == Staging.ICEBERG and not found.get(TABLE):
-        return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
-    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
-        return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
-    return {}

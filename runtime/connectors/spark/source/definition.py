@@ -9,7 +9,6 @@ from typing import Any
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.connectors.config_keys import TOPIC_KEY
-from runtime.connectors.key_conflicts import refuse_conflicts
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -29,6 +28,16 @@ CHECKPOINT, KEY, RETRIES, BATCH = "spark.checkpoint", "spark.key", "spark.read.r
 STREAM, ONCE, INTERVAL = "stream", "once", "interval"
 _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
+
+
+def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
+        return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
+    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
+        return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
+    return {}
+
 
 CONFIG = ConfigDef(
     *grouped(_SOURCE, 0,
@@ -65,6 +74,7 @@ CONFIG = ConfigDef(
         ConfigKey(RETRIES, ConfigType.INT, 3, Importance.LOW, "How often reading is tried again after an error of "
              "Spark, until a batch has been read.", validators.at_least(0)),
     ),
+    conflicts=source_conflicts,
 )  # fmt: skip
 
 
@@ -90,7 +100,6 @@ class SparkSourceSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, source_conflicts)
         path, kind = parsed[PATH] or "", parsed[FORMAT] or ""
         return cls(
             kind or (_DEFAULT_FORMAT if path else ""), path, parsed[TABLE] or "", parsed[SCHEMA] or "",
@@ -118,12 +127,3 @@ class SparkSourceSettings:
             "checkpoint": self.checkpoint,
             "options": dict(self.options),
         }
-
-
-def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
-        return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
-    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
-        return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
-    return {}
