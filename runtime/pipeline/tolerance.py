@@ -15,7 +15,7 @@ from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.failure import Failure, Stage, message_of
 
 if TYPE_CHECKING:
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
     from runtime.pipeline.task.meter import Meter
 
 
@@ -77,7 +77,7 @@ class Reporter(Protocol):
 class Tolerance:
     """One per task. Called on the task's thread only, except report()."""
 
-    def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
+    def __init__(self, policy: Policy, task: str, control: TaskControl, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
         control.errors = self.counts
         self.fallbacks = Fallbacks(control.meter)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
     from runtime.model.task_spec import TaskSpec, TopicGroup
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _BROKERS_DEFAULT = -1
 class TopicCreator:
     """Creates each missing topic once. If the right to create it is missing, the broker may create it."""
 
-    def __init__(self, spec: TaskSpec, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, control: TaskControl) -> None:
         self._settings, self._control = spec.admin, control
         self._groups = [(group, _any(group.include), _any(group.exclude)) for group in spec.topic_groups]
 

@@ -24,7 +24,7 @@ from runtime.pipeline.task.control import StoppedError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _TIMEOUT = 5.0  # seconds
 
@@ -63,7 +63,7 @@ class Transactions:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        control: Control,
+        control: TaskControl,
         stop_timeout: float,
         purpose: Purpose = Purpose.TRANSACTIONS,
         each_reported: bool = False,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
     from runtime.pipeline.sink.sink_context import SinkContext
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class PartitionAssignment:
         spec: TaskSpec,
         task: SinkTask,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         consumer: Consumer,
         context: SinkContext,
     ) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.produce.acks import Delivery, InFlight
     from runtime.pipeline.produce.producers import SlotProducer
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
     from runtime.pipeline.task.error_counts import Counts
     from runtime.pipeline.task.failure import Failure
 
@@ -70,7 +70,7 @@ class DeadLetters:
     record is not committed.
     """
 
-    def __init__(self, spec: TaskSpec, producer: SlotProducer, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, producer: SlotProducer, control: TaskControl) -> None:
         self._spec, self._producer, self._control = spec, producer, control
         config = spec.settings
         self._topic = dead_letter_topic(config)

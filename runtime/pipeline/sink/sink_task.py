@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SinkTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ _FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two attempts 
 class SinkWorker:
     """Runs a sink task on the calling thread until it is stopped."""
 
-    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._context = task.context = SinkContext(spec.config)
         self._empty_puts = EmptyPuts(task, self._context)

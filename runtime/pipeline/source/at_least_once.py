@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
     from runtime.pipeline.tolerance import Tolerance
 
 
@@ -82,7 +82,7 @@ class AtLeastOnceDelivery:
         self,
         spec: TaskSpec,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         conversion: SourceConversion,
         tolerance: Tolerance,
         requests: CommitRequests,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
     from runtime.pipeline.source.commit_requests import CommitRequests
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class SourceDelivery(Protocol):
 class TopicsInUse:
     """Creates the topics of a task before their first records, and reports each topic once."""
 
-    def __init__(self, spec: TaskSpec, host: SlotHost, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._host = spec, host
         self._reported = control.topics  # emptied by another thread when the topics are to be reported again
         self._creator = TopicCreator(spec, control)
@@ -81,7 +81,7 @@ class CommitCalls:
     some of them. A task that ends before they are sent is not called again."""
 
     def __init__(
-        self, task: SourceTask, control: Control, interval: float, requests: CommitRequests,
+        self, task: SourceTask, control: TaskControl, interval: float, requests: CommitRequests,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._task, self._control, self._interval, self._clock = task, control, interval, clock

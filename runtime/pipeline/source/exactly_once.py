@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class ExactlyOnceDelivery:
         self,
         spec: TaskSpec,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         conversion: SourceConversion,
         requests: CommitRequests,
         task: SourceTask,

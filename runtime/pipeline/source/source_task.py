@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from runtime.pipeline.port import OffsetsRead, SlotHost, StartAnswer
     from runtime.pipeline.source.delivery import SourceDelivery
     from runtime.pipeline.source.source_offsets import CommittedOffsets
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 
-def confirm_start(spec: TaskSpec, host: SlotHost, control: Control) -> Sequence[SourceOffset]:
+def confirm_start(spec: TaskSpec, host: SlotHost, control: TaskControl) -> Sequence[SourceOffset]:
     """The committed offsets, when the worker has confirmed the start. The worker answers when it has read the config
     topic to its end; while it is suspended, the task waits, at most until the slot's lease expires.
 
@@ -63,7 +63,7 @@ class LiveOffsets:
     have left behind had been fenced, so that start() needs no further request. Later reads are answered by the worker,
     which reads the offsets topic."""
 
-    def __init__(self, spec: TaskSpec, host: SlotHost, control: Control, at_start: CommittedOffsets) -> None:
+    def __init__(self, spec: TaskSpec, host: SlotHost, control: TaskControl, at_start: CommittedOffsets) -> None:
         self._spec, self._host, self._control, self._at_start = spec, host, control, at_start
         self.live = False
         """Whether start() has returned."""
@@ -125,7 +125,7 @@ class SourceContext:
 class SourceWorker:
     """Runs a source task on the calling thread until it is stopped."""
 
-    def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._committed = committed = CommittedOffsets(spec.connector, spec.offsets)
         tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)

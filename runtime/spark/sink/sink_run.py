@@ -26,7 +26,7 @@ from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
 from runtime.pipeline.sink.errant import ErrantRecords
 from runtime.pipeline.sink.sink_context import SinkContext
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.task_forms import as_sink
 from runtime.pipeline.tolerance import Policy, Tolerance
@@ -122,7 +122,7 @@ class SinkTaskRun:
         self._connector, self._partition, self._next = connector, partition, first
         self._timeout = connector.options.timeout
         spec = self._spec = connector.spec(task)
-        control = Control(False, lambda: None)
+        control = TaskControl(False, lambda: None)
         self._letters = DeadLetters(spec, SlotProducer(self._producer()), control) if self._has_letters else None
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control, self)
         if self._letters is not None:

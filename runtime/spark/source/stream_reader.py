@@ -33,7 +33,7 @@ from runtime.spark.options import SparkOptions
 from runtime.spark.position import StreamPosition
 from runtime.spark.source.chunk import PolledChunk
 from runtime.spark.source.feed import Feed
-from runtime.spark.source.repetition import Repetition
+from runtime.spark.source.replayed_batch import ReplayedBatch
 from runtime.spark.source.spool import Spool, SpooledRows
 
 _WAIT = 0.2  # seconds for which latestOffset() waits for records
@@ -131,9 +131,9 @@ class RunningStream:
         """The rows between two positions. A batch from before a restart is read again."""
         found = self._between(start, end)
         if found is None:
-            repetition = Repetition(start, end, self._options)
-            feed = self._restart(start, repetition)
-            self._add(start, feed.repeat(repetition))
+            replayed = ReplayedBatch(start, end, self._options)
+            feed = self._restart(start, replayed)
+            self._add(start, feed.repeat(replayed))
             found = self._between(start, end)
             assert found is not None
         return [rows for batch in found for rows in batch.rows]
@@ -178,11 +178,11 @@ class RunningStream:
             return self._restart(start)
         return self._feed
 
-    def _restart(self, start: StreamPosition, repetition: Repetition | None = None) -> Feed:
+    def _restart(self, start: StreamPosition, replayed: ReplayedBatch | None = None) -> Feed:
         if self._feed is not None:
             self._feed.stop()
         self._position = start
-        self._feed = Feed(self._connector, self._columns, self._target, repetition)
+        self._feed = Feed(self._connector, self._columns, self._target, replayed)
         self._feed.start(start)
         return self._feed
 

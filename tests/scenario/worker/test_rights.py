@@ -28,7 +28,7 @@ from runtime.pipeline.produce.send import send_failure
 from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.sink.consumer import Events, make_consumer
 from runtime.pipeline.sink.dead_letters import DeadLetters
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.failure import Failure, Stage, trace_of
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.offsets import OffsetStore
@@ -265,7 +265,7 @@ def test_sources_need_create_for_their_topics(secured: SecuredBroker, caplog: py
     """Without the right, the topic has to exist, as with Apache's worker; the log names the right."""
     name, group = unique("new"), TopicGroup("default", [], [], 1, 1)
     creator = TopicCreator(
-        task_spec("source", "x:Y", {}, admin=settings(secured), topic_groups=[group]), Control(False, lambda: None)
+        task_spec("source", "x:Y", {}, admin=settings(secured), topic_groups=[group]), TaskControl(False, lambda: None)
     )
     caplog.set_level("INFO")
     creator.ensure(name)
@@ -283,7 +283,7 @@ def test_dead_letters_need_create_and_write(secured: SecuredBroker) -> None:
     spec = task_spec("sink", "x:Y", config, admin=settings(secured), producer=own)
 
     def letters() -> DeadLetters:
-        return DeadLetters(spec, SlotProducer(own), Control(False, lambda: None))
+        return DeadLetters(spec, SlotProducer(own), TaskControl(False, lambda: None))
 
     with pytest.raises(ConnectError) as refused:
         letters().ensure_topic()

@@ -40,7 +40,7 @@ from runtime.pipeline.produce import transactions
 from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.runner import TaskRunner
 from runtime.pipeline.sink.topic_lists import TopicIdRequests
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from tests.support.broker import unique
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
@@ -209,7 +209,7 @@ async def transactional_writer(place: Place) -> None:
 @call
 def topic_creation(place: Place) -> None:
     spec = task_spec("source", "", {}, admin=place.settings, topic_groups=[TopicGroup("default", [], [], 1, 1, {})])
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     stop = threading.Timer(4 * place.timeout, control.stop)
     stop.start()
     TopicCreator(spec, control).ensure(unique("created"))

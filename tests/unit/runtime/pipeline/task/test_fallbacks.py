@@ -23,7 +23,7 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.tolerance import Policy, Tolerance
 from tests.support.tasks.python_messages import Message
 
@@ -75,7 +75,7 @@ class Task:
     """The conversions of a task with one step and a converter of values."""
 
     def __init__(self, step: ChainStep | None = None, values: StringConverter | None = None) -> None:
-        self.control = Control(False, lambda: None)
+        self.control = TaskControl(False, lambda: None)
         tolerance, steps = Tolerance(Policy(), "c-0", self.control), [step] if step else []
         converters = Converters(StringConverter(), values or StringConverter(), SimpleHeaderConverter())
         offsets, task = CommittedOffsets("c", []), FileStreamSourceTask()

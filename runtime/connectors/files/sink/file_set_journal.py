@@ -1,8 +1,8 @@
-"""Remembers where the clock ended cuts, so that a task that reads the records again ends them at the same offsets.
+"""Remembers where the clock ended file sets, so that a task that reads the records again ends them at the same offsets.
 
 Without it, a task that is killed after it has written files and before their offsets are committed would divide the
 records differently, and files of the first attempt that the second does not replace would repeat records. The journal
-of a partition is a small file beside the data. It is written before the files of a cut that the clock has ended.
+of a partition is a small file beside the data. It is written before the files of a file set that the clock has ended.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FOLDER = ".headrace"
 _MOST = 10_000  # ends; older ones have been committed long ago
 
 
-class CutJournal:
-    """The ends of cuts that the clock has ended in one partition."""
+class FileSetJournal:
+    """The ends of file sets that the clock has ended in one partition."""
 
     def __init__(self, store: FolderStore, owner: PartitionOwner, connector: str, tp: TopicPartition) -> None:
         self._owner = owner
@@ -34,12 +34,12 @@ class CutJournal:
         self._ends: list[int] = _read(store, self._path)
 
     def next_end(self, offset: int) -> int | None:
-        """The offset before which a cut that contains the record at `offset` has to end; None if it may grow."""
+        """The offset before which a file set that contains the record at `offset` has to end; None if it may grow."""
         place = bisect_right(self._ends, offset)
         return self._ends[place] if place < len(self._ends) else None
 
     def add(self, end: int, start: int) -> None:
-        """Stores the end of a cut. Ends before `start`, the offset from which the task has read, are dropped."""
+        """Stores the end of a file set. Ends before `start`, the offset from which the task has read, are dropped."""
         if end not in self._ends:
             insort(self._ends, end)
         self._ends = [one for one in self._ends if one > start][-_MOST:]

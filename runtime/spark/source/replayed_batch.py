@@ -18,7 +18,7 @@ from runtime.spark.source.chunk import PolledChunk
 _ROOM = 4  # times the buffer, for records behind the batch that are read before its end
 
 
-class Repetition:
+class ReplayedBatch:
     """The records between two positions. parts() and has_ends() are called on the threads of tasks."""
 
     def __init__(self, start: StreamPosition, end: StreamPosition, options: SparkOptions) -> None:
