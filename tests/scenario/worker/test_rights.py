@@ -25,9 +25,9 @@ from runtime.model.task_spec import TopicGroup
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Producers, SlotProducer
 from runtime.pipeline.produce.send import send_failure
-from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.sink.consumer import Events, make_consumer
 from runtime.pipeline.sink.dead_letters import DeadLetters
+from runtime.pipeline.source.delivery import TopicCreator
 from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.failure import Failure, Stage, trace_of
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable

@@ -37,9 +37,9 @@ from runtime.kafka.positions import Positions
 from runtime.model.task_spec import TopicGroup
 from runtime.offsets_tool.cluster import OfflineCluster
 from runtime.pipeline.produce import transactions
-from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.runner import TaskRunner
 from runtime.pipeline.sink.topic_lists import TopicIdRequests
+from runtime.pipeline.source.delivery import TopicCreator
 from runtime.pipeline.task.control import TaskControl
 from tests.support.broker import unique
 from tests.support.tasks.pipeline import task_spec

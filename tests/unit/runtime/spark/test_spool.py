@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.spark.source import spool as module
-from runtime.spark.source.spool import Spool
+from runtime.spark.source import stream_reader as module
+from runtime.spark.source.stream_reader import Spool
 
 
 def test_the_folder_of_a_stream_without_records_stays_young(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

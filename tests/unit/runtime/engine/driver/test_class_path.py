@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.driver.packages import with_packages, without_spark
+from runtime.engine.driver.class_path import with_packages, without_spark
 from runtime.java.install.errors import InstallError
 
 

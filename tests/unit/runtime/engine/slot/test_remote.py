@@ -19,7 +19,7 @@ TTL = 1.0
 SLOT = """
 import io, os, sys, threading, time
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.engine.slot.lease_renewal import LeaseRenewal
+from runtime.engine.slot.remote import LeaseRenewal
 from runtime.system import frames
 
 folder, behaviour, answers = sys.argv[1], sys.argv[2], int(sys.argv[3])
