@@ -12,7 +12,7 @@ from pathlib import Path
 from runtime.embedded.broker import broker
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.resolver import Repositories, resolve
 from runtime.java.jvm import jars

@@ -19,7 +19,7 @@ from runtime.connectors.files.source.listing import FileListing
 from runtime.connectors.files.source.opened_file import ChangedError, UnreadableError
 
 if TYPE_CHECKING:
-    from runtime.connectors.files.source.reading import FileReading
+    from runtime.connectors.files.source.file_readers import FileReading
 
 
 class Progress(Enum):
@@ -128,7 +128,7 @@ class FilesSourceTask(SourceTask):
 
     def _open_next(self) -> bool:
         """Opens the next file; False if there is none."""
-        from runtime.connectors.files.source.reading import FileReading
+        from runtime.connectors.files.source.file_readers import FileReading
 
         if not self._queue:
             self._list_when_due()

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from runtime.engine.driver.session.formats import format_name
+from runtime.engine.driver.session.frames import format_name
 
 _FOLDER, _DATA, _MARKER = ".headrace", "data", "batch.json"
 
