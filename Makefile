@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench bench-console attacks soak soak-order clean
+.PHONY: setup run test test-fast check bench bench-console attacks soak soak-order picture clean
 
 # Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
@@ -30,6 +30,7 @@ test-fast: setup
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
 	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many && $(BIN)/python -m tests.bench.cluster)
+	@$(BIN)/python -m tests.bench.figures
 
 bench-console: setup
 	@$(BIN)/python -m tests.bench.console $(BENCH)
@@ -43,6 +44,9 @@ soak: attacks
 
 soak-order: setup
 	@$(BIN)/python -m tests.soak.repetition $(SOAK)
+
+picture: setup
+	@$(BIN)/python docs/make_screen.py
 
 check: setup
 	@$(BIN)/ruff check .

@@ -38,6 +38,11 @@ def short(number: int) -> str:
     return f"{number / 1000:.1f}k" if number < 10**5 else f"{number // 1000}k"
 
 
+def megabytes(size: int) -> str:
+    """A number of bytes: `105 MB`."""
+    return f"{size // 1_000_000} MB"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun: `1 task`, `3 tasks`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -24,7 +24,12 @@ def load(path: Path) -> dict[str, str]:
         raise PropertiesError(f"{path}: no such file") from None
     except OSError as e:
         raise PropertiesError(f"{path}: cannot be read: {e.strerror}") from None
-    return parse(_text(content), str(path))
+    return decode(content, str(path))
+
+
+def decode(content: bytes, name: str) -> dict[str, str]:
+    """As load(), for the content of a file of this name."""
+    return parse(_text(content), name)
 
 
 def _text(content: bytes) -> str:

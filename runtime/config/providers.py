@@ -15,6 +15,7 @@ from pathlib import Path
 from runtime.api.errors import ConfigError
 from runtime.config import properties
 from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins
+from runtime.system.allowed_folders import AllowedFolders, OutsideError
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
@@ -26,11 +27,19 @@ class _Allowed:
 
     paths: tuple[Path, ...]
 
-    def check(self, text: str) -> Path:
-        path = Path(text).resolve()
-        if self.paths and not any(path.is_relative_to(allowed) for allowed in self.paths):
-            raise ConfigError(f"{text} is not below one of the config provider's allowed.paths")
-        return path
+    def read(self, path: str) -> bytes:
+        """The content of a file. OSError; ConfigError for a path that is not allowed."""
+        try:
+            descriptor = AllowedFolders(self.paths, "allowed.paths").open(path, os.O_RDONLY)
+        except OutsideError:
+            raise ConfigError(f"{path} is not below one of the config provider's allowed.paths") from None
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read()
+
+    def check(self, path: str) -> None:
+        """ConfigError for a path that is not allowed."""
+        if not AllowedFolders(self.paths).contains(path):
+            raise ConfigError(f"{path} is not below one of the config provider's allowed.paths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +52,8 @@ class FileProvider:
         if not path:
             return None
         try:
-            return properties.load(self.allowed.check(path)).get(key)
-        except properties.PropertiesError:
+            return properties.decode(self.allowed.read(path), path).get(key)
+        except (properties.PropertiesError, OSError):
             raise ConfigError(f"Could not read properties from file {path}") from None
 
 
@@ -57,14 +66,15 @@ class DirectoryProvider:
     def get(self, path: str, key: str) -> str | None:
         if not path or not key:
             return None
-        folder = self.allowed.check(path)
+        self.allowed.check(path)
         if key in (".", "..") or "/" in key:
             raise ConfigError(f"{key} is not the name of a file in {path}")
-        file = self.allowed.check(str(folder / key))
+        file = Path(path, key)
+        self.allowed.check(str(file))
         if not file.is_file():
             return None
         try:
-            return file.read_text(encoding="utf-8")
+            return self.allowed.read(str(file)).decode("utf-8")
         except (OSError, UnicodeDecodeError):
             raise ConfigError(f"Could not read file {file}") from None
 
@@ -134,6 +144,11 @@ class Providers:
 def has_variables(value: str | None) -> bool:
     """Whether a value contains `${provider:…}`, whether or not the provider exists."""
     return value is not None and _VARIABLE.search(value) is not None
+
+
+def only_variables(value: str) -> bool:
+    """Whether a value consists of variables, so that it may be shown."""
+    return has_variables(value) and not _VARIABLE.sub("", value).strip()
 
 
 def providers(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Providers:

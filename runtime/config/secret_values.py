@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from runtime.api.errors import ConfigError
+from runtime.config.secret_names import HIDDEN, is_password
+from runtime.config.url_secrets import secrets_in_url
 
 _T = TypeVar("_T")
-
-HIDDEN = "[hidden]"
 
 MAX_SECRETS = 1_000
 """The most secret values of one connector or task. Configurations with more are refused, since hiding their values
@@ -30,33 +30,15 @@ _MIN_LENGTH = 4
 _PIECE_LENGTH = 256
 """Values longer than this are hidden in pieces of this length, which bounds the cost of a search."""
 
-_NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
-"""Suffixes of keys whose values are passwords in every plugin."""
-
-_SECRET_NAME = re.compile(
-    r"passw|passphrase|secret|token|credential|private|api[._-]?key|access[._-]?key", re.IGNORECASE
-)
-"""Names of keys that may be passwords of a plugin whose definitions are unknown."""
-
 _JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
 _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
 
 
-def is_password(key: str) -> bool:
-    """Whether a key names a password."""
-    return key.lower().endswith(_NAMES)
-
-
-def may_be_password(key: str) -> bool:
-    """Whether a key may be a password, if its definition is unknown."""
-    return is_password(key) or _SECRET_NAME.search(key) is not None
-
-
 def passwords(config: Mapping[str, str | None]) -> set[str]:
-    """Values of keys that are passwords by their names, and the secret parts of compound values."""
+    """Values of keys that are passwords by their names, and the secret parts of compound values and of URLs."""
     found = {k: v for k, v in config.items() if v and is_password(k)}
     parts = (part for k, v in found.items() for part in _parts(k.lower(), v))
-    return {*found.values(), *parts}
+    return {*found.values(), *parts, *(secret for v in config.values() if v for secret in secrets_in_url(v))}
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
@@ -110,23 +92,17 @@ class Secrets:
             spans = self._index.spans(text)
         return _hidden(text, spans) if spans else text
 
-    def scrubber(self, also: Iterable[str]) -> Callable[[str], str]:
-        """As scrub(), also hiding these values, which are not kept."""
-        index = _Index()
-        index.add(_forms(also))
-
-        def scrub(text: str) -> str:
-            with self._lock:
-                spans = self._index.spans(text)
-            spans += index.spans(text)
-            return _hidden(text, spans) if spans else text
-
-        return scrub
-
 
 def scrubber(values: Iterable[str]) -> Callable[[str], str]:
-    """Hides only these values."""
-    return Secrets().scrubber(values)
+    """Hides only these values, which are not kept."""
+    index = _Index()
+    index.add(_forms(values))
+
+    def scrub(text: str) -> str:
+        spans = index.spans(text)
+        return _hidden(text, spans) if spans else text
+
+    return scrub
 
 
 class CallSecrets:

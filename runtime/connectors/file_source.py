@@ -19,6 +19,7 @@ from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.file_lines import LineBuffer, Lines
 from runtime.connectors.file_watch import Follower, file_watcher
+from runtime.system.allowed_folders import allowed_folders
 
 FILE, TOPIC, BATCH_SIZE = "file", "topic", "batch.size"
 FILENAME, POSITION = "filename", "position"
@@ -114,7 +115,7 @@ class FileStreamSourceTask(SourceTask):
 
     def _open(self) -> bool:
         try:
-            self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            self._fd = allowed_folders().open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         except FileNotFoundError:
             if not self._missed:
                 _log.warning("%s does not exist; waiting for it", self._path)

@@ -10,6 +10,7 @@ import stat
 from types import TracebackType
 
 from runtime.api.errors import ConnectError
+from runtime.system.allowed_folders import allowed_folders
 
 _TAIL_PIECE = 64 * 1024
 _log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ class LineAppender:
     def __init__(self, path: str) -> None:
         self._path = path
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = allowed_folders().open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         except OSError as error:
             raise ConnectError(f"Cannot open {path}: {error.strerror}") from error
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
@@ -68,7 +69,7 @@ class LineAppender:
             return
         start = self._last_line_end(size)
         torn = f"{self._path}.torn"
-        out = os.open(torn, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        out = allowed_folders().open(torn, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             for at in range(start, size, _TAIL_PIECE):
                 os.write(out, os.pread(self._fd, min(_TAIL_PIECE, size - at), at))

@@ -11,7 +11,7 @@ import orjson
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex.limited import LimitedMatch
-from runtime.config.secret_values import CallSecrets, Secrets
+from runtime.config.secret_values import CallSecrets, scrubber
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
@@ -72,11 +72,10 @@ class Previews:
         statuses: StatusStore,
         host: ResolvingHost,
         runner: PreviewHost,
-        secrets: Secrets,
         call_secrets: CallSecrets,
     ) -> None:
         self._worker, self._herder, self._statuses = worker, herder, statuses
-        self._host, self._runner, self._secrets, self._call_secrets = host, runner, secrets, call_secrets
+        self._host, self._runner, self._call_secrets = host, runner, call_secrets
 
     async def of_connector(self, name: str, request: PreviewRequest) -> Answer:
         """POST /connectors/{name}/preview: the stored configuration, and the same with the requested changes."""
@@ -143,7 +142,7 @@ class Previews:
         if current is not None:
             run["now"] = asdict(current.spec)
         hidden = candidate.hidden | (current.hidden if current is not None else frozenset())
-        scrub = self._secrets.scrubber(hidden)
+        scrub = scrubber(hidden)  # not with stored secrets, which the caller's records could be compared with
         with self._call_secrets.during(hidden):
             answer = await self._preview(run, scrub)
         answer["warnings"] = warnings + answer["warnings"]

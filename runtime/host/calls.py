@@ -22,6 +22,7 @@ from runtime.plugins.catalog import PluginCatalog
 from runtime.plugins.java_plugins import JavaDiscovery
 from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
+from runtime.system.allowed_folders import limit_files
 
 Config = Mapping[str, str | None]
 
@@ -35,6 +36,7 @@ class HostCalls:
 
     def __init__(self, settings: HostSettings, send: Send) -> None:
         self._settings, self._missing = settings, _enter(settings.environment)
+        limit_files(settings.file_paths)
         self._known: PluginRegistry | None = None
         self._started, self._send = StartedConnectors(send), send
         self._java = HostJava(settings, lambda: self._registry.java_names(), self._started.jvm_ended)

@@ -17,6 +17,8 @@ class HostSettings:
     plugins the host runs. Without a `catalog` (PluginCatalog.to_json()) the host searches the plugins itself."""
 
     plugin_path: tuple[str, ...] = ()
+    file_paths: tuple[str, ...] = ()
+    """`headrace.file.paths`; empty: no limit."""
     key_converter: str = f"{_K}json.JsonConverter"
     value_converter: str = f"{_K}json.JsonConverter"
     header_converter: str = f"{_K}storage.SimpleHeaderConverter"

@@ -71,6 +71,7 @@ class TaskSpec:
     max_poll_records: int | None = None  # of a sink: the most records of a put(); None: no limit
     track_topics: bool = True
     plugin_path: list[str] = field(default_factory=list)  # folders of Python plugins, for sys.path
+    file_paths: list[str] = field(default_factory=list)  # headrace.file.paths; empty: no limit
     connector_config: dict[str, str] = field(default_factory=dict)  # empty: the same as `config`
     dedicated: bool = False  # the task needs a slot of its own
     executor: ExecutorSize = ANY_SIZE  # on a cluster: of a dedicated slot

@@ -15,11 +15,12 @@ from runtime.java.discovery.locations import is_archive
 from runtime.model.environment import Environment
 from runtime.plugins import environments
 from runtime.plugins.catalog import PluginCatalog
-from runtime.plugins.class_finder import ClassFinder, PluginClass, UndecidedError, default_version
+from runtime.plugins.class_finder import ClassFinder, PluginClass, default_version
 from runtime.plugins.java_plugins import BY_DEFAULT, JavaDiscovery, java_plugins
-from runtime.plugins.module_source import UnreadableSourceError
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.wheels import BrokenEnvironmentError
+from runtime.system.python_sources.class_sources import UndecidedError
+from runtime.system.python_sources.module_source import UnreadableSourceError
 
 GROUP = "headrace.plugins"
 

@@ -11,7 +11,7 @@ from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty
 from runtime.rest.http.receiving import parsed, read
-from runtime.rest.resource import parameter, path_name
+from runtime.rest.resource import Handler, parameter, path_name
 from runtime.rest.security.callers import check_from_worker
 
 SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
@@ -20,21 +20,37 @@ SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Reque
 class InternalHandlers:
     """Handlers of the endpoints that only workers call."""
 
-    def __init__(self, requests: InternalRequests, keys: SessionKeys) -> None:
-        self._requests, self._keys = requests, keys
+    def __init__(self, requests: InternalRequests, keys: SessionKeys, mixed: bool = False) -> None:
+        """`mixed`: the group may have workers of Apache (`headrace.mixed.group`)."""
+        self._requests, self._keys, self._mixed = requests, keys, mixed
 
     async def task_configs(self, request: Request) -> Response:
         """POST /connectors/{name}/tasks: a worker passes new task configs to the leader."""
-        body, configs = await parsed(request, _task_configs)
-        await self._verify(request, body)
+        configs = await parsed(request, _task_configs)
         await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs])
         return empty(204)
 
     async def fence(self, request: Request) -> Response:
         """PUT /connectors/{name}/fence: a worker asks the leader to fence older tasks."""
-        await self._verify(request, await read(request))
         await self._requests.fence(path_name(request))
         return empty(204)
+
+    def signed(self, handler: Handler) -> Handler:
+        """The handler of one of Connect's own requests, called only if the request is signed.
+
+        Connect's signature covers the body only: who has seen one request can send its body again, for any connector.
+        So Headrace's workers also sign the request itself, and nothing else is accepted in a group without Apache's
+        workers. That signature is verified before the body is read."""
+
+        async def guarded(request: Request) -> Response:
+            given = request.headers.get(SIGNATURE_HEADER), request.headers.get(ALGORITHM_HEADER)
+            self._keys.check_given(*given)
+            if not self._mixed:
+                check_from_worker(request.scope)
+            await self._keys.verify(await read(request), *given)
+            return await handler(request)
+
+        return guarded
 
     async def settled(self, request: Request) -> Response:
         """POST /connectors/{name}/settled: another Headrace worker waits for a connector's tasks here."""
@@ -45,17 +61,12 @@ class InternalHandlers:
         await self._requests.check_settled(path_name(request), int(within))
         return empty(204)
 
-    async def _verify(self, request: Request, body: bytes) -> None:
-        given = request.headers.get(SIGNATURE_HEADER), request.headers.get(ALGORITHM_HEADER)
-        await self._keys.verify(body, *given)
 
-
-def _task_configs(body: bytes) -> tuple[bytes, list[dict[str, str | None]]]:
-    """The signed bytes of the body, and the parsed body."""
+def _task_configs(body: bytes) -> list[dict[str, str | None]]:
     found = bodies.parse(body, exact_numbers=True)
     if not isinstance(found, list):
         raise BadRequest("The request body must be an array of task configurations")
-    return body, [bodies.config_map(config, f"[{i}]") for i, config in enumerate(found)]
+    return [bodies.config_map(config, f"[{i}]") for i, config in enumerate(found)]
 
 
 def _without_nulls(config: dict[str, str | None]) -> dict[str, str]:

@@ -25,8 +25,8 @@ def plugin_routes(reload: PluginReload, peers: Peers, ready: Callable[[Handler],
         """Reloads here first, so that an unknown name changes nothing elsewhere."""
         own = await reload.reload(parameter(request, "plugin") or None)
         workers: dict[str, Any] = {peers.own_id: own}
-        for worker_id, answer in (await peers.pass_on(request, RELOAD_TIMEOUT)).items():
-            workers[worker_id] = answer["workers"][worker_id] if answer else None
+        for worker_id, answer in (await peers.pass_on(request, "Reloaded", RELOAD_TIMEOUT)).items():
+            workers[worker_id] = answer["workers"].get(worker_id) if answer else None
         return json_answer({"workers": workers})
 
     async def details(_: Request) -> Response:

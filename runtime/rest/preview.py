@@ -48,7 +48,7 @@ def record_routes(
 
     async def failed(r: Request) -> Response:
         check_known(path_name(r))
-        return json_answer(all_errors(errors.view(path_name(r)), await peers.collect(r)))
+        return json_answer(all_errors(errors.view(path_name(r)), await peers.collect(r, "RecordErrors")))
 
     return [
         Route("/connectors/{name}/preview", Resource(post=ready(of_connector))),
@@ -58,7 +58,7 @@ def record_routes(
 
 
 def all_errors(here: dict[str, Any], elsewhere: Mapping[str, Any]) -> dict[str, Any]:
-    """The errors of all workers; `missing` names those that have not answered."""
+    """The errors of all workers; `missing` names those without a usable answer."""
     found = merged([here, *(view for view in elsewhere.values() if view is not None)])
     missing = sorted(worker for worker, view in elsewhere.items() if view is None)
     return {**found, "missing": missing} if missing else found

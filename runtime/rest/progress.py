@@ -23,7 +23,7 @@ def progress_routes(
     async def progress(r: Request) -> Response:
         name = path_name(r)
         check_known(name)
-        points, missing = all_points(history.of(name), await peers.collect(r))
+        points, missing = all_points(history.of(name), await peers.collect(r, "ProgressHistory"))
         answer = {"name": name, "points": points}
         return json_answer({**answer, "missing": missing} if missing else answer)
 

@@ -91,6 +91,7 @@ class Services:
     masks: Masks
     internal: InternalRequests
     session_keys: SessionKeys
+    mixed: bool  # the group may have workers of Apache
     workers: Workers
     forwarding: Forwarding
     peers: Peers
@@ -102,7 +103,7 @@ class Services:
 def routes(s: Services) -> Sequence[Route]:
     """The table of routes. Handlers wrapped in `ready` answer 503 until the stores have been read; those wrapped in
     `leader` also run at the leader, and those in `owner` where the connector or task runs."""
-    h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal, s.session_keys)
+    h, o, internal = s.herder, s.offsets, InternalHandlers(s.internal, s.session_keys, s.mixed)
 
     def ready(handler: Handler) -> Handler:
         async def guarded(request: Request) -> Response:
@@ -120,6 +121,9 @@ def routes(s: Services) -> Sequence[Route]:
             return await s.forwarding.at_leader(request, handler)
 
         return ready(at_leader)
+
+    def signed(handler: Handler) -> Handler:
+        return ready(internal.signed(leader(handler)))
 
     def owner(handler: Handler) -> Handler:
         async def at_owner(request: Request) -> Response:
@@ -196,7 +200,7 @@ def routes(s: Services) -> Sequence[Route]:
         h.stored(name)
         task, most = _number(r, "task", -1), _number(r, "lines", MAX_LINES)
         here = s.lines.last(name, most, None if task < 0 else task)
-        return json_answer(all_lines(here, await s.peers.collect(r), most))
+        return json_answer(all_lines(here, await s.peers.collect(r, "Lines"), most))
 
     async def task_stack(r: Request) -> Response:
         worker = (await h.task_status(path_name(r), _task(r)))["worker_id"]
@@ -237,7 +241,8 @@ def routes(s: Services) -> Sequence[Route]:
         if not _flag(r, "detail", False):
             return json_answer(await o.read(path_name(r)))
         details = await s.offset_views.detail(path_name(r))
-        return json_answer(with_stalled(details, await s.peers.collect(r, h.task_workers(path_name(r)))))
+        elsewhere = await s.peers.collect(r, "Offsets", h.task_workers(path_name(r)))
+        return json_answer(with_stalled(details, elsewhere))
 
     async def patch_offsets(r: Request) -> Response:
         h.stored(path_name(r))
@@ -270,9 +275,9 @@ def routes(s: Services) -> Sequence[Route]:
         ),
         Route("/connectors/{name}/status", Resource(get=ready(status))),
         Route(
-            "/connectors/{name}/tasks", Resource(role=Role.NONE, get=ready(tasks), post=leader(internal.task_configs))
+            "/connectors/{name}/tasks", Resource(role=Role.NONE, get=ready(tasks), post=signed(internal.task_configs))
         ),
-        Route("/connectors/{name}/fence", Resource(role=Role.NONE, put=leader(internal.fence))),
+        Route("/connectors/{name}/fence", Resource(role=Role.NONE, put=signed(internal.fence))),
         Route("/connectors/{name}/settled", Resource(post=ready(internal.settled))),
         Route("/connectors/{name}/tasks/{task}/status", Resource(get=ready(task_status))),
         Route("/connectors/{name}/logs", Resource(get=ready(logs))),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.requests import Request
@@ -13,6 +12,7 @@ from starlette.routing import Route
 
 from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.workers import Workers
+from runtime.rest.forwarding.answer_shapes import UnusableAnswer, parsed
 from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.offsets import origin
 from runtime.rest.resource import Handler, Resource, parameter, path_name
@@ -32,14 +32,17 @@ def worker_routes(
         return json_answer(workers.view())
 
     async def view(request: Request) -> Response:
-        """The leader's view, which is complete; this worker's own if the leader does not answer soon."""
-        if parameter(request, "forward") is None:
-            with contextlib.suppress(Conflict, Unavailable, TimeoutError):
-                async with asyncio.timeout(LEADER_TIMEOUT):
-                    answer = await leader(own)(request)
-                if answer.status_code == 200:
-                    return json_answer(workers.seen_from_here(json.loads(bytes(answer.body))))
-        return await own(request)
+        """The leader's view, which is complete; this worker's own, with the leader in `missing`, if the leader has no
+        usable answer soon."""
+        if parameter(request, "forward") is not None:
+            return await own(request)
+        with contextlib.suppress(Conflict, Unavailable, TimeoutError, UnusableAnswer):
+            async with asyncio.timeout(LEADER_TIMEOUT):
+                answer = await leader(own)(request)
+            if answer.status_code == 200:
+                return json_answer(workers.seen_from_here(parsed(bytes(answer.body), "Workers")))
+        seen = workers.view()
+        return json_answer({**seen, "missing": [seen["leader"]]} if seen["leader"] else seen)
 
     return [
         Route("/workers", Resource(get=ready(view))),

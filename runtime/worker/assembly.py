@@ -162,13 +162,13 @@ def assemble(
     )
     group = _group(config, url, storage, configs, statuses, sources, outside)
     keys = SessionKeys(configs, config.session_keys)
-    callers = SignedCallers(keys)
+    callers = SignedCallers(keys, worker_id)
     clients = WorkerClients(lambda: client_context(https_settings(config.originals)), outside.transport)
-    copies = RequestCopies(worker_id, callers)
+    copies = RequestCopies(group, callers, config.mixed_group)
     shared = SharedStores(configs, journal)
     forwarding = Forwarding(group, clients, copies, shared)
     peers = Peers(group, clients, copies)
-    leader = LeaderClient(group, clients, keys, configs)
+    leader = LeaderClient(group, clients, copies, keys, configs)
     starts = StartControl(CrashLoopGuard(journal.documents, worker_id=worker_id))
     restarts = AutoRestarts(
         config.originals, config.providers, configs, RestartRecords(journal.documents), events, config.restart_budget
@@ -205,7 +205,7 @@ def assemble(
     internal = InternalRequests(herder, configs, connectors, fencing)
     loggers = Loggers(configs, engine, hosts=plugins)
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
-    previews = Previews(config, herder, statuses, host, runner, secrets, call_secrets)
+    previews = Previews(config, herder, statuses, host, runner, call_secrets)
 
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group)
     lines = ConnectorLines(secrets.scrub)
@@ -231,8 +231,8 @@ def assemble(
     api = routes(Services(
         herder, offset_requests, offset_views, orphans, health, stream, lines, previews, board.errors,
         progress.history, metrics, masks,
-        internal, keys, workers, forwarding, peers, PluginReload(plugins, host, configs, connectors),
-        restarts, config_history,
+        internal, keys, config.mixed_group, workers, forwarding, peers,
+        PluginReload(plugins, host, configs, connectors), restarts, config_history,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
     peer_watch = PeerWatch(group, accepts=outside.accepts) if isinstance(group, WorkerGroup) else None
@@ -300,7 +300,7 @@ def _host(config: WorkerConfig) -> HostSettings:
     versions = {name: config.originals[name] for name in keys if name in config.originals}
     transactional = config.exactly_once.transactional_tasks
     return HostSettings(
-        config.plugin_path, key, value, header, transactional, converter_versions=versions,
+        config.plugin_path, config.file_paths, key, value, header, transactional, converter_versions=versions,
         plugin_discovery=config.plugin_discovery, java_prefer=config.java_prefer, java_heap=config.java_heap,
         java_options=config.java_options,
     )  # fmt: skip

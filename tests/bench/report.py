@@ -141,12 +141,13 @@ def _row(figure: Figure, row: Data) -> str:
     java, ours = row["java"], row["ours"]
     both = isinstance(java, int | float) and isinstance(ours, int | float) and java
     ratio = f"{ours / java:.2f}×" if both else ""
-    shown = [figure.title, _shown(figure, java), _shown(figure, ours), ratio, figure.goal]
-    cells = [*shown, row["runs"], row["date"], row["load"]]
+    cells = [figure.title, shown(figure, java), shown(figure, ours), ratio, figure.goal]
+    cells += [row["runs"], row["date"], row["load"]]
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
-def _shown(figure: Figure, value: float | str | None) -> str:
+def shown(figure: Figure, value: float | str | None) -> str:
+    """The value with its unit, or the reason why there is none."""
     if isinstance(value, int | float):
         return f"{value:,.{figure.digits}f} {figure.unit}".strip()
     return (value or "").replace("|", "\\|").replace("\n", " ")[:160]

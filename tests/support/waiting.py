@@ -32,6 +32,14 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
         time.sleep(every)
 
 
+def poll(read: Callable[[], T], done: Callable[[T], bool], seconds: float, every: float = 0.1) -> T:
+    """The first result of `read` that is done, or else the first one after the seconds have passed."""
+    end = time.monotonic() + seconds
+    while not done(result := read()) and time.monotonic() < end:
+        time.sleep(every)
+    return result
+
+
 def is_over(started: float, timeout: float) -> bool:
     """Whether a time limit has passed that began at this time of the monotonic clock."""
     waited = time.monotonic() - started

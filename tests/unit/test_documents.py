@@ -1,35 +1,89 @@
-"""Every path and every test of this repository that the documentation names exists."""
+"""What the documentation names exists: paths, tests, links, anchors. Its figures are those of docs/benchmarks.json."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+
+from tests.bench import figures, report
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 _PATH = re.compile(r"(?<![\w/.-])(?:tui|runtime|tests|docs|themes)/[\w*./-]*[\w*]")
 _MODULE = re.compile(r"(?<![\w/.-])(?:tui|runtime|tests)(?:\.[a-z_]+)+(?![\w(])")
 _TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
-_LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+_LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@documents
 def test_every_named_path_exists(document: Path) -> None:
     text = document.read_text("utf-8")
     assert [name for name in _names(text) if not list(ROOT.glob(name))] == []
     assert [f"{file}::{test}" for file, test in _TEST.findall(text) if not _has_test(ROOT / file, test)] == []
-    assert [link for link in _LINK.findall(text) if not (document.parent / link).exists()] == []
+
+
+@documents
+def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
+    broken = []
+    for link in _LINK.finditer(document.read_text("utf-8")):
+        page = document.parent / link[1] if link[1] else document
+        if not page.exists() or (link[2] and link[2] not in _anchors(page.resolve())):
+            broken.append(link[0])
+    assert broken == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = {(ROOT / "docs" / link[1]).resolve() for link in _LINK.finditer((ROOT / "docs/README.md").read_text())}
+    pages = {page for page in DOCUMENTS if "docs" in page.parts and "architecture" not in page.parts}
+    assert pages - linked == {ROOT / "docs" / "README.md"}
+
+
+@documents
+def test_figures_are_those_of_the_benchmarks(document: Path) -> None:
+    text, data = document.read_text("utf-8"), report.load()
+    wanted = report.page(data) if document == report.PAGE else figures.filled(text, data)
+    assert text == wanted, "run: python -m tests.bench.figures"
+
+
+def test_the_picture_is_small_and_still_for_readers_who_prefer_it() -> None:
+    picture = ROOT / "docs" / "screen.svg"
+    text = picture.read_text("utf-8")
+    assert picture.stat().st_size < 300_000
+    assert "prefers-reduced-motion" in text
+    elements = list(ElementTree.fromstring(text).iter())
+    assert {element.tag.partition("}")[2] for element in elements} == {
+        *("svg", "title", "style", "rect", "circle", "defs", "g", "use", "text")
+    }
+    frames = [element for element in elements if element.get("class", "").split()[:1] == ["f"]]
+    assert len(frames) > 10 and [frame.get("class") for frame in frames].count("f s") == 1
 
 
 def _names(text: str) -> Iterator[str]:
-    yield from (found[0] for found in _PATH.finditer(text))
-    for found in _MODULE.finditer(text):
-        name = found[0].replace(".", "/")
+    yield from (match[0] for match in _PATH.finditer(text))
+    for match in _MODULE.finditer(text):
+        name = match[0].replace(".", "/")
         yield f"{name}*"
 
 
 def _has_test(file: Path, test: str) -> bool:
     return file.exists() and re.search(rf"\bdef {test}\(", file.read_text("utf-8")) is not None
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    titles = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title) for title in _HEADING.findall(_prose(page))]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def _prose(page: Path) -> str:
+    return _FENCED.sub("", page.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""Every test that docs/kips.md names exists."""
+"""Every test that tests/contract/kips.md names exists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "kips.md"
+PAGE = ROOT / "tests" / "contract" / "kips.md"
 _NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 
 

@@ -7,45 +7,41 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import quote
 
 from tui import model
-from tui.client import answers
-from tui.client.answers import fitting
 from tui.client.calls import NO_ORIGIN, ApiCall, Json, RequestOrigin, Transport
-from tui.client.shapes import Maybe, Shape
+from tui.client.checking import Response, fitting, listed
+from tui.client.responses import (
+    ConfigHistoryResponse,
+    DeletedResponse,
+    FailuresResponse,
+    HealthResponse,
+    HistoryResponse,
+    InfoResponse,
+    KeyResponse,
+    ListedResponse,
+    LoggedLine,
+    LoggerResponse,
+    OffsetsResponse,
+    OrphansResponse,
+    PluginDetailsResponse,
+    PluginResponse,
+    PreviewResponse,
+    ProgressHistoryResponse,
+    ReloadResponse,
+    ResolvedResponse,
+    RestartsResponse,
+    RootResponse,
+    StatusResponse,
+    TaskResponse,
+    TopicsResponse,
+    ValidationResponse,
+    WorkersResponse,
+)
 from tui.errors import Conflict
 from tui.scrubbing import without_user
-
-if TYPE_CHECKING:
-    from tui.client.answer_types import (
-        ConfigHistoryAnswer,
-        DeletedAnswer,
-        FailuresAnswer,
-        HealthAnswer,
-        HistoryAnswer,
-        InfoAnswer,
-        KeyAnswer,
-        ListedAnswer,
-        LoggedLine,
-        LoggerAnswer,
-        OffsetsAnswer,
-        OrphansAnswer,
-        PluginAnswer,
-        PluginDetailsAnswer,
-        PreviewAnswer,
-        ProgressHistoryAnswer,
-        ReloadAnswer,
-        ResolvedAnswer,
-        RestartsAnswer,
-        RootAnswer,
-        StatusAnswer,
-        TaskAnswer,
-        TopicsAnswer,
-        ValidationAnswer,
-        WorkersAnswer,
-    )
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
@@ -67,8 +63,8 @@ def is_transient(error: Conflict) -> bool:
 class Connect:
     """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
 
-    Answers to reads are checked for their shape; answers to changes (`object`) are not, since the change has been made
-    in any case. Requests raise the errors of `tui.errors`.
+    Responses to reads are checked; responses to changes (`object`) are not, since the change has been made in any case.
+    Requests raise the errors of `tui.errors`.
     """
 
     def __init__(
@@ -80,42 +76,39 @@ class Connect:
     def url(self) -> str:
         return without_user(self.transport.url)
 
-    async def root(self) -> RootAnswer:
-        found: RootAnswer = await self._send("GET", "/", shape=answers.ROOT)
-        return found
+    async def root(self) -> RootResponse:
+        return await self._checked("GET", "/", RootResponse)
 
-    async def expanded(self) -> dict[str, ListedAnswer]:
+    async def expanded(self) -> dict[str, ListedResponse]:
         """`{name: {"status": …, "info": …}}` in one request; workers before 2.3 need one for each connector."""
         answer = await self._send("GET", EXPANDED_LIST)
         if isinstance(answer, list):
-            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            names = fitting(answer, list[str], "answer to GET /connectors")
             return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
-        return answers.listed(answer)
+        return listed(answer)
 
     async def statuses(self) -> dict[str, Json]:
         """`{name: status}` in one request; the answer is less than half as large as that of `expanded`."""
         answer = await self._send("GET", "/connectors?expand=status")
         if isinstance(answer, list):
-            names = fitting(answer, answers.NAMES, "answer to GET /connectors")
+            names = fitting(answer, list[str], "answer to GET /connectors")
             return {name: await self.status(name) for name in names}
-        return {name: part.get("status") for name, part in answers.listed(answer).items()}
+        return {name: part.get("status") for name, part in listed(answer).items()}
 
     async def names(self) -> list[str]:
-        return list(await self._send("GET", "/connectors", shape=answers.NAMES))
+        return await self._checked("GET", "/connectors", list[str])
 
     async def create(self, body: Mapping[str, Json]) -> object:
         return await self._send("POST", "/connectors", body)
 
-    async def info(self, name: str) -> InfoAnswer:
-        found: InfoAnswer = await self._send("GET", _of(name), shape=answers.INFO)
-        return found
+    async def info(self, name: str) -> InfoResponse:
+        return await self._checked("GET", _of(name), InfoResponse)
 
-    async def status(self, name: str) -> StatusAnswer:
-        found: StatusAnswer = await self._send("GET", _of(name, "status"), shape=answers.STATUS)
-        return found
+    async def status(self, name: str) -> StatusResponse:
+        return await self._checked("GET", _of(name, "status"), StatusResponse)
 
     async def config(self, name: str) -> dict[str, str]:
-        return model.config_text(await self._send("GET", _of(name, "config"), shape=answers.CONFIG))
+        return model.config_text(await self._checked("GET", _of(name, "config"), dict[str, Any]))
 
     async def configure(self, name: str, config: Mapping[str, Json]) -> object:
         return await self._send("PUT", _of(name, "config"), config)
@@ -124,21 +117,18 @@ class Connect:
         """Changes only these keys; None removes a key. Refused with 405 by workers without KIP-477."""
         return await self._send("PATCH", _of(name, "config"), changed)
 
-    async def tasks(self, name: str) -> list[TaskAnswer]:
-        found: list[TaskAnswer] = await self._send("GET", _of(name, "tasks"), shape=answers.TASKS)
-        return found
+    async def tasks(self, name: str) -> list[TaskResponse]:
+        return await self._checked("GET", _of(name, "tasks"), list[TaskResponse])
 
-    async def topics(self, name: str) -> dict[str, TopicsAnswer]:
-        found: dict[str, TopicsAnswer] = await self._send("GET", _of(name, "topics"), shape=answers.TOPICS)
-        return found
+    async def topics(self, name: str) -> dict[str, TopicsResponse]:
+        return await self._checked("GET", _of(name, "topics"), dict[str, TopicsResponse])
 
     async def reset_topics(self, name: str) -> None:
         await self._send("PUT", _of(name, "topics/reset"))
 
     async def logs(self, name: str, lines: int = 500) -> list[LoggedLine]:
         """The connector's last log lines, oldest first; Headrace workers only."""
-        found: list[LoggedLine] = await self._send("GET", _of(name, f"logs?lines={lines}"), shape=answers.LOGS)
-        return found
+        return await self._checked("GET", _of(name, f"logs?lines={lines}"), list[LoggedLine])
 
     async def stop(self, name: str) -> None:
         await self._send("PUT", _of(name, "stop"))
@@ -163,14 +153,12 @@ class Connect:
         """Headrace workers only: Apache's worker ignores the parameter and keeps the offsets."""
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
-    async def offsets(self, name: str) -> OffsetsAnswer:
-        found: OffsetsAnswer = await self._send("GET", _of(name, "offsets"), shape=answers.OFFSETS)
-        return found
+    async def offsets(self, name: str) -> OffsetsResponse:
+        return await self._checked("GET", _of(name, "offsets"), OffsetsResponse)
 
-    async def offsets_in_detail(self, name: str) -> OffsetsAnswer:
+    async def offsets_in_detail(self, name: str) -> OffsetsResponse:
         """Headrace workers add `end` and `lag` for sinks, `age_ms` for sources; others ignore the parameter."""
-        found: OffsetsAnswer = await self._send("GET", _of(name, "offsets?detail=true"), shape=answers.OFFSETS)
-        return found
+        return await self._checked("GET", _of(name, "offsets?detail=true"), OffsetsResponse)
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> object:
         """The answer is `{"message": …}`: see `tui.model.Verdict`."""
@@ -179,92 +167,76 @@ class Connect:
     async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> object:
         return await self._send("DELETE", _of(name, "offsets"), origin=origin)
 
-    async def offset_history(self, name: str) -> HistoryAnswer:
+    async def offset_history(self, name: str) -> HistoryResponse:
         """`{"history": …}`, also of deleted connectors; Headrace workers only."""
-        found: HistoryAnswer = await self._send("GET", _of(name, "offsets/history"), shape=answers.HISTORY)
-        return found
+        return await self._checked("GET", _of(name, "offsets/history"), HistoryResponse)
 
-    async def config_history(self, name: str) -> ConfigHistoryAnswer:
+    async def config_history(self, name: str) -> ConfigHistoryResponse:
         """`{"history": …}`, also of deleted connectors; Headrace workers only."""
-        found: ConfigHistoryAnswer = await self._send("GET", _of(name, "config/history"), shape=answers.CONFIG_HISTORY)
-        return found
+        return await self._checked("GET", _of(name, "config/history"), ConfigHistoryResponse)
 
-    async def deleted_connectors(self) -> DeletedAnswer:
+    async def deleted_connectors(self) -> DeletedResponse:
         """`{"deleted": …}`, the latest first; Headrace workers only."""
-        found: DeletedAnswer = await self._send("GET", "/deleted-connectors", shape=answers.DELETED)
-        return found
+        return await self._checked("GET", "/deleted-connectors", DeletedResponse)
 
-    async def orphaned_offsets(self) -> OrphansAnswer:
+    async def orphaned_offsets(self) -> OrphansResponse:
         """`{"sources": …, "sinks": …}`; Headrace workers only."""
-        found: OrphansAnswer = await self._send("GET", "/orphaned-offsets", shape=answers.ORPHANS)
-        return found
+        return await self._checked("GET", "/orphaned-offsets", OrphansResponse)
 
     async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> object:
         """Deletes orphaned offsets of a source, or with `group` those of a sink; Headrace workers only."""
         query = f"?group={quote(group, safe='')}" if group else ""
         return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
 
-    async def resolve_offsets(self, name: str, target: Json) -> ResolvedAnswer:
+    async def resolve_offsets(self, name: str, target: Json) -> ResolvedResponse:
         """Resolves a position in a sink's topics; Headrace workers only. Changes nothing."""
-        found: ResolvedAnswer = await self._send("POST", _of(name, "offsets/resolve"), target, shape=answers.RESOLVED)
-        return found
+        return await self._checked("POST", _of(name, "offsets/resolve"), ResolvedResponse, body=target)
 
-    async def preview(self, name: str, body: Json) -> PreviewAnswer:
+    async def preview(self, name: str, body: Json) -> PreviewResponse:
         """The result of a transformation chain for records; Headrace workers only. Changes nothing."""
-        found: PreviewAnswer = await self._send("POST", _of(name, "preview"), body, shape=answers.PREVIEW)
-        return found
+        return await self._checked("POST", _of(name, "preview"), PreviewResponse, body=body)
 
-    async def preview_plugin(self, plugin: str, body: Json) -> PreviewAnswer:
+    async def preview_plugin(self, plugin: str, body: Json) -> PreviewResponse:
         """As `preview`, for a connector that does not exist."""
-        found: PreviewAnswer = await self._send("POST", _plugin(plugin, "preview"), body, shape=answers.PREVIEW)
-        return found
+        return await self._checked("POST", _plugin(plugin, "preview"), PreviewResponse, body=body)
 
-    async def errors(self, name: str) -> FailuresAnswer:
+    async def errors(self, name: str) -> FailuresResponse:
         """Counts of failed records by stage, and the newest failures; Headrace workers only."""
-        found: FailuresAnswer = await self._send("GET", _of(name, "errors"), shape=answers.ERRORS)
-        return found
+        return await self._checked("GET", _of(name, "errors"), FailuresResponse)
 
-    async def progress(self, name: str) -> ProgressHistoryAnswer:
+    async def progress(self, name: str) -> ProgressHistoryResponse:
         """Records and lag over the last hours; Headrace workers only."""
-        found: ProgressHistoryAnswer = await self._send("GET", _of(name, "progress"), shape=answers.RECORDED)
-        return found
+        return await self._checked("GET", _of(name, "progress"), ProgressHistoryResponse)
 
-    async def restarts(self, name: str) -> RestartsAnswer:
+    async def restarts(self, name: str) -> RestartsResponse:
         """Policy and history of automatic restarts; Headrace workers only."""
-        found: RestartsAnswer = await self._send("GET", _of(name, "restarts"), shape=answers.RESTARTS)
-        return found
+        return await self._checked("GET", _of(name, "restarts"), RestartsResponse)
 
-    async def plugins(self, connectors_only: bool = True) -> list[PluginAnswer]:
+    async def plugins(self, connectors_only: bool = True) -> list[PluginResponse]:
         path = f"/connector-plugins?connectorsOnly={str(connectors_only).lower()}"
-        found: list[PluginAnswer] = await self._send("GET", path, shape=answers.PLUGINS)
-        return found
+        return await self._checked("GET", path, list[PluginResponse])
 
-    async def plugin_details(self) -> list[PluginDetailsAnswer]:
+    async def plugin_details(self) -> list[PluginDetailsResponse]:
         """All plugins with their language and origin. Headrace workers only."""
-        found: list[PluginDetailsAnswer] = await self._send(
-            "GET", "/connector-plugins/details", shape=answers.PLUGIN_DETAILS
-        )
-        return found
+        return await self._checked("GET", "/connector-plugins/details", list[PluginDetailsResponse])
 
-    async def plugin_config(self, plugin: str) -> list[KeyAnswer]:
-        found: list[KeyAnswer] = await self._send("GET", _plugin(plugin, "config"), shape=answers.KEYS)
-        return found
+    async def plugin_config(self, plugin: str) -> list[KeyResponse]:
+        return await self._checked("GET", _plugin(plugin, "config"), list[KeyResponse])
 
-    async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadAnswer:
+    async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadResponse:
         """Search plugins again on all workers; connectors with changed plugins restart. Headrace workers only."""
         query = "" if plugin is None else f"?plugin={quote(plugin, safe='')}"
         path = f"/connector-plugins/reload{query}"
-        found: ReloadAnswer = await self._send("POST", path, origin=origin, shape=answers.RELOAD)
-        return found
+        return await self._checked("POST", path, ReloadResponse, origin=origin)
 
-    async def validate(self, plugin: str, config: Mapping[str, Json]) -> ValidationAnswer:
+    async def validate(self, plugin: str, config: Mapping[str, Json]) -> ValidationResponse:
         path = _plugin(plugin, "config/validate")
-        found: ValidationAnswer = await self._send("PUT", path, config, shape=answers.VALIDATION)
-        return found
+        return await self._checked("PUT", path, ValidationResponse, body=config)
 
-    async def loggers(self) -> dict[str, LoggerAnswer]:
+    async def loggers(self) -> dict[str, LoggerResponse]:
         """`{name: {"level", "last_modified"}}` of the worker that answers."""
-        return dict(await self._send("GET", "/admin/loggers", shape=Maybe(answers.LOGGERS)) or {})
+        response = await self._send("GET", "/admin/loggers")
+        return fitting(response or {}, dict[str, LoggerResponse], "answer to GET /admin/loggers")
 
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
         """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself."""
@@ -276,15 +248,13 @@ class Connect:
         self.guard(call)
         return str(await self.transport.send(call) or "")
 
-    async def health(self) -> HealthAnswer:
+    async def health(self) -> HealthResponse:
         """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
-        found: HealthAnswer = await self._send("GET", "/health", shape=answers.HEALTH)
-        return found
+        return await self._checked("GET", "/health", HealthResponse)
 
-    async def workers(self) -> WorkersAnswer:
+    async def workers(self) -> WorkersResponse:
         """The workers of the group with their connectors and tasks; Headrace workers only."""
-        found: WorkersAnswer = await self._send("GET", "/workers", shape=answers.WORKERS)
-        return found
+        return await self._checked("GET", "/workers", WorkersResponse)
 
     async def change_worker(self, worker_id: str, verb: str, origin: RequestOrigin = NO_ORIGIN) -> None:
         """`verb` is cordon, uncordon or drain; Headrace workers only."""
@@ -301,19 +271,14 @@ class Connect:
     async def close(self) -> None:
         await self.transport.close()
 
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        body: Json = None,
-        origin: RequestOrigin = NO_ORIGIN,
-        shape: Shape = answers.ANYTHING,
-    ) -> Json:
-        """Sends one call. Raises MalformedAnswer for an answer that does not have the shape."""
-        answer = await self._answer(method, path, body, origin)
-        return fitting(answer, shape, f"answer to {method} {path.partition('?')[0]}")
+    async def _checked(
+        self, method: str, path: str, expected: type[Response], *, body: Json = None, origin: RequestOrigin = NO_ORIGIN
+    ) -> Response:
+        """Sends a call. Raises MalformedAnswer for a response that does not have the expected type."""
+        response = await self._send(method, path, body, origin)
+        return fitting(response, expected, f"answer to {method} {path.partition('?')[0]}")
 
-    async def _answer(self, method: str, path: str, body: Json, origin: RequestOrigin) -> Json:
+    async def _send(self, method: str, path: str, body: Json = None, origin: RequestOrigin = NO_ORIGIN) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
         call = ApiCall(method, path, body, origin.headers)
         self.guard(call)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui.errors import Refused
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import KeyAnswer
+    from tui.client.responses import KeyResponse
 
 
 _UNKNOWN_PLUGIN = (400, 404)  # the statuses by which workers say that they do not have a plugin
@@ -20,7 +20,7 @@ class PasswordKeys:
     """Reads the definitions of each plugin once; `read` is `Connect.plugin_config` (KIP-769)."""
 
     def __init__(
-        self, read: Callable[[str], Awaitable[Iterable[KeyAnswer]]], clock: Callable[[], float] = time.monotonic
+        self, read: Callable[[str], Awaitable[Iterable[KeyResponse]]], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._read, self._clock = read, clock
         self._plugins: dict[str, frozenset[str]] = {}

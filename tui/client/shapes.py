@@ -1,13 +1,13 @@
-"""Shapes of JSON values, checked before code relies on them.
+"""Shapes of JSON values, checked before code relies on them, and derived from types.
 
-Plain classes, created once at import, to keep script lines fast.
+Plain classes instead of a library, to keep script lines fast: a shape is derived when the first such value is checked.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any, NotRequired, get_args, get_origin
 
 Json = Any
 Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`) and the error
@@ -109,6 +109,33 @@ class Object(Shape):
 
 TIME = Number((int, float), 0, _YEAR_9999)
 """Milliseconds since 1970, up to the last year that `datetime` supports."""
+
+
+def shape_of(expected: Any) -> Shape:
+    """The shape of values of a type: a TypedDict, a list, a dictionary, a basic type or one of them or None.
+    `Annotated` adds a stricter shape. Keys of a TypedDict that are not required may also be null."""
+    if expected not in _SHAPES:
+        _SHAPES[expected] = _derived(expected)
+    return _SHAPES[expected]
+
+
+_SHAPES: dict[Any, Shape] = {Any: Shape(), str: Text(), bool: Flag(), int: Number(), float: Number((int, float))}
+
+
+def _derived(expected: Any) -> Shape:
+    if hasattr(expected, "__required_keys__"):
+        shapes = {name: shape_of(field) for name, field in expected.__annotations__.items()}
+        required = {name: shape for name, shape in shapes.items() if name in expected.__required_keys__}
+        return Object(required, {name: shape for name, shape in shapes.items() if name not in required})
+    origin, parts = get_origin(expected), get_args(expected)
+    if origin is Annotated:
+        return parts[1]  # type: ignore[no-any-return]
+    if origin is NotRequired:
+        return shape_of(parts[0])
+    if type(None) in parts:
+        (kind,) = (part for part in parts if part is not type(None))
+        return Maybe(shape_of(kind))
+    return ListOf(shape_of(parts[0])) if origin is list else MapOf(shape_of(parts[1]))
 
 
 def _first(parts: Iterable[tuple[str, Shape, Json]]) -> Misfit:

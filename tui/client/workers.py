@@ -9,8 +9,8 @@ from tui import model
 from tui.errors import NotFound
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import WorkerAnswer, WorkersAnswer
     from tui.client.client import Connect
+    from tui.client.responses import WorkerResponse, WorkersResponse
 
 Json = Any
 ACTIVE, DRAINING, DRAINED = "ACTIVE", "DRAINING", "DRAINED"
@@ -31,6 +31,7 @@ class ClusterWorker(NamedTuple):
     implementation: str = ""
     slots: int | None = None
     load: float | None = None  # processor cores in use
+    memory: int | None = None  # bytes, of the slots with their JVMs
     url: str = ""
     slots_without_core: tuple[int, ...] = ()
 
@@ -63,7 +64,7 @@ async def cluster_workers(connect: Connect) -> ClusterWorkers:
         return derived(model.connectors(await connect.expanded()).values())
 
 
-def reported(answer: WorkersAnswer) -> ClusterWorkers:
+def reported(answer: WorkersResponse) -> ClusterWorkers:
     """The workers of an answer to `GET /workers`."""
     workers = [_worker(one) for one in answer["workers"]]
     return ClusterWorkers(
@@ -78,7 +79,7 @@ def reported(answer: WorkersAnswer) -> ClusterWorkers:
     )
 
 
-def _worker(one: WorkerAnswer) -> ClusterWorker:
+def _worker(one: WorkerResponse) -> ClusterWorker:
     connectors = tuple(one["connectors"])
     tasks = tuple((task["connector"], task["task"]) for task in one["tasks"])
     state = one.get("state") or ""
@@ -92,6 +93,7 @@ def _worker(one: WorkerAnswer) -> ClusterWorker:
         implementation=one.get("implementation") or "",
         slots=one.get("slots"),
         load=one.get("load"),
+        memory=one.get("memory"),
         url=one.get("url") or "",
         slots_without_core=tuple(one.get("slots_without_core") or ()),
     )

@@ -15,8 +15,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, NoReturn
 
-from tui.client import answers, sse
+from tui.client import checking, sse
 from tui.client.client import Connect
+from tui.client.responses import EVENTS
 from tui.cluster.publisher import SnapshotPublisher
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.errors import HeadraceError, MalformedAnswer, Refused, TimedOut, Unreachable, error_line
@@ -162,8 +163,8 @@ class ClusterStore:
     def _take(self, event: sse.ServerEvent) -> None:
         """Unknown kinds of events come from newer workers and are ignored."""
         self._last_id = event.id
-        if event.name in answers.EVENTS:
-            self._apply(event.name, answers.event(event.name, event.data))
+        if event.name in EVENTS:
+            self._apply(event.name, checking.event(event.name, event.data))
 
     async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
         """Passes lines on. Each line, comments included, shows that the worker is alive."""

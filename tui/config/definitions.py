@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import KeyAnswer, ValidationAnswer, ValueAnswer
+    from tui.client.responses import KeyResponse, ValidationResponse, ValueResponse
 
 # Keys that the worker or another plugin reads, not the connector.
 _FOREIGN = re.compile(
@@ -61,19 +61,19 @@ class Validation(NamedTuple):
         return {key.name: key.errors for key in self.keys.values() if key.errors}
 
 
-def of_plugin(answer: Iterable[KeyAnswer]) -> dict[str, KeyDefinition]:
+def of_plugin(answer: Iterable[KeyResponse]) -> dict[str, KeyDefinition]:
     """The definitions in an answer of `GET /connector-plugins/{class}/config`."""
     return {entry["name"]: _key(entry, {}) for entry in answer}
 
 
-def of_validation(answer: ValidationAnswer) -> Validation:
+def of_validation(answer: ValidationResponse) -> Validation:
     """The definitions, values and errors in an answer of `PUT /connector-plugins/{class}/config/validate`."""
     entries = answer.get("configs") or ()
-    found = (_key(entry.get("definition") or {}, entry.get("value") or {}) for entry in entries)
+    found = (_key(entry.get("definition") or {"name": ""}, entry.get("value") or {}) for entry in entries)
     return Validation({key.name: key for key in found}, answer.get("error_count") or 0)
 
 
-def _key(definition: KeyAnswer, value: ValueAnswer) -> KeyDefinition:
+def _key(definition: KeyResponse, value: ValueResponse) -> KeyDefinition:
     default = definition.get("default_value")
     return KeyDefinition(
         name=definition.get("name") or value.get("name") or "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from tui.scrubbing import is_sensitive
+from tui.scrubbing import HIDDEN, is_sensitive
 
 MASK = "********"
 # Masks of servers, of proxies and of the console itself.
@@ -23,13 +23,14 @@ def is_reference(value: str) -> bool:
 
 
 def is_masked(value: str) -> bool:
-    """Whether the value is a mask. It stands for the unchanged value, and is never sent."""
-    return _MASKED.fullmatch(value) is not None
+    """Whether the value is a mask or contains one of the worker, as in `https://user:[hidden]@host`. It stands
+    for the unchanged value, and is never sent."""
+    return HIDDEN in value or _MASKED.fullmatch(value) is not None
 
 
 def contains_mask(value: str) -> bool:
     """Whether the value mixes a mask with other text: neither the old value nor a new one."""
-    return MASK in value and not is_masked(value)
+    return (MASK in value or HIDDEN in value) and _MASKED.fullmatch(value) is None
 
 
 def shown(config: Mapping[str, str], passwords: Collection[str] = ()) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui.client.shapes import Number
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import DetailedOffset, LagAnswer, OffsetsAnswer
+    from tui.client.responses import DetailedOffset, LagResponse, OffsetsResponse
 
 Json = Any
 NUMBER = Number((int, float))
@@ -47,14 +47,14 @@ class Sample(NamedTuple):
         return max((place.behind_ms for place in self.places.values() if place.behind_ms is not None), default=None)
 
 
-def sample(at: float, answer: OffsetsAnswer, shown: Mapping[int, str]) -> Sample:
+def sample(at: float, answer: OffsetsResponse, shown: Mapping[int, str]) -> Sample:
     """A sample from an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
     entries = answer.get("offsets") or ()
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
 
 def _place(entry: DetailedOffset) -> PartitionSample:
-    lag: LagAnswer = entry.get("lag") or {}
+    lag: LagResponse = entry.get("lag") or {}
     return PartitionSample(
         position(entry.get("offset")), entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms")
     )
@@ -70,7 +70,7 @@ def position(offset: Json) -> float | None:
     return None
 
 
-def unit(answer: OffsetsAnswer) -> str:
+def unit(answer: OffsetsResponse) -> str:
     """The unit of positions: records, bytes or positions."""
     offsets: list[DetailedOffset] = answer.get("offsets") or [{}]
     offset, partition = offsets[0].get("offset"), offsets[0].get("partition")

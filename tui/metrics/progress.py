@@ -17,7 +17,7 @@ from tui.metrics.limits import limit_text
 from tui.metrics.rate_history import HistoryPoint, RateHistory
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import OffsetsAnswer, RecordedProgress
+    from tui.client.responses import OffsetsResponse, RecordedProgress
 
 POLL_INTERVAL = 8.0  # seconds between two requests for one connector
 HIDDEN_INTERVAL = 60.0  # the same for connectors that are not on the screen
@@ -46,7 +46,7 @@ class ConnectorProgress(NamedTuple):
         return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
-def of_offsets(answer: OffsetsAnswer) -> ConnectorProgress:
+def of_offsets(answer: OffsetsResponse) -> ConnectorProgress:
     """Progress from `GET offsets?detail=true`; unknown unless the worker reports it for every partition."""
     entries = answer.get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]

@@ -11,7 +11,7 @@ from tui.offsets import partitions
 from tui.offsets.brokers import Brokers
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import LagAnswer, OffsetsAnswer
+    from tui.client.responses import LagResponse, OffsetsResponse
 
 
 class Lag(NamedTuple):
@@ -46,17 +46,17 @@ class OffsetWarnings(NamedTuple):
 NO_WARNINGS = OffsetWarnings()
 
 
-def warnings(answer: OffsetsAnswer) -> OffsetWarnings:
+def warnings(answer: OffsetsResponse) -> OffsetWarnings:
     """Warnings from `GET offsets?detail=true`."""
     return OffsetWarnings(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
 
 
-def of_answer(answer: OffsetsAnswer) -> dict[str, Lag]:
+def of_answer(answer: OffsetsResponse) -> dict[str, Lag]:
     """Lag from `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
     found = {}
     for entry in answer.get("offsets") or ():
         if entry.get("lag") is not None or entry.get("age_ms") is not None:
-            lag: LagAnswer = entry.get("lag") or {}
+            lag: LagResponse = entry.get("lag") or {}
             one = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
             found[partitions.key(entry.get("partition"))] = one
     return found

@@ -20,7 +20,7 @@ from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, Rela
 from tui.patterns import Pattern
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import ResolvedChange
+    from tui.client.responses import ResolvedChange
 
 Json = Any
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from tui import model
-from tui.client import answers, sse
+from tui.client import checking, sse
 from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused, Unreachable
 from tui.metrics.failure_rate import RecordCounts, record_counts
@@ -58,7 +58,7 @@ class Observer:
             async with aclosing(self._connect.lines("/events", SNAPSHOT_TIMEOUT)) as lines:
                 async for event in sse.parse(lines):
                     if event.name == "snapshot":
-                        data = answers.event(event.name, event.data)
+                        data = checking.event(event.name, event.data)
                         self._is_ours = True
                         return model.connectors(data["connectors"]), data.get("progress") or {}
         except NotFound:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import re
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +13,17 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
 from runtime.api.errors import ConfigError
 from runtime.connectors.data_source.ddl import parse_ddl
+from runtime.system.python_sources.class_sources import ClassSources, UndecidedError
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSource
     from pyspark.sql.types import StructType
 
 CLASS, SCHEMA, OPTION_PREFIX = "data.source", "data.source.schema", "data.source.option."
+ENTRY_POINTS = "headrace.data_sources"
+"""The group of entry points that declare data sources whose base class their source does not tell."""
+
+_BASE = ("pyspark.sql.datasource", "DataSource")
 _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z")
 GROUP = "Data source"
 
@@ -45,6 +52,32 @@ def _check_schema(name: str, value: Any) -> None:
         raise ConfigError(f"Invalid value for configuration {name}: {error}") from None
 
 
+def check_registered(config: Mapping[str, str]) -> None:
+    """ConfigError unless the source of its module says that the class is a data source, or an entry point does. Other
+    modules are not imported: importing them may do anything, such as running tests or ending the process."""
+    name = config.get(CLASS, "")
+    module, _, cls = name.rpartition(".")
+    declared = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    if any((point.module, point.attr) == (module, cls) for point in declared):
+        return
+    sources = ClassSources(sys.path)
+    if sources.file(module) is None:
+        raise ConfigError(
+            f"Invalid value {name} for configuration {CLASS}: there is no module {module}. Install the package of the "
+            "data source in the environment of the worker"
+        )
+    try:
+        definition = sources.definition(module, cls)
+        if definition is None or _BASE not in sources.ancestors(*definition):
+            raise UndecidedError(f"{module} defines and imports no subclass of DataSource of this name")
+    except UndecidedError as error:
+        raise ConfigError(
+            f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource as far as the source of its "
+            f"module tells, so that it is not imported: {error}. If its source is not available, declare the class by "
+            f"an entry point {module}:{cls} of the group {ENTRY_POINTS}"
+        ) from None
+
+
 def load_data_source(config: Mapping[str, str]) -> DataSource:
     """A new instance of the configured class; ConfigError if it cannot be imported or created."""
     from pyspark.sql.datasource import CaseInsensitiveDict, DataSource
@@ -53,10 +86,10 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
     module, _, cls = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), cls)
-    except Exception as error:  # third-party code
+    except (Exception, SystemExit) as error:  # third-party code
         raise ConfigError(
-            f"Invalid value {name} for configuration {CLASS}: {type(error).__name__}: {error}. Install the package of "
-            "the data source in the environment of the worker"
+            f"Invalid value {name} for configuration {CLASS}: {type(error).__name__}: {error}. Install what the data "
+            "source needs in the environment of the worker"
         ) from error
     if not isinstance(found, type) or not issubclass(found, DataSource):
         raise ConfigError(f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource")

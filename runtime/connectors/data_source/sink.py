@@ -10,7 +10,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConfigError
 from runtime.connectors.data_source.connect_schema import connect_struct
 from runtime.connectors.data_source.ddl import parse_ddl
-from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source
+from runtime.connectors.data_source.loading import CLASS, SCHEMA, check_registered, load_data_source
 from runtime.connectors.data_source.sink_config import SINK_KEYS
 from runtime.connectors.data_source.sink_task import DataSourceSinkTask
 
@@ -49,6 +49,7 @@ def _check(config: Mapping[str, str]) -> None:
     """Raises ConfigError unless the data source has a streaming writer."""
     from pyspark.sql.datasource import DataSource
 
+    check_registered(config)
     source = load_data_source(config)
     if config.get(SCHEMA) is not None:
         connect_struct(parse_ddl(config[SCHEMA]))

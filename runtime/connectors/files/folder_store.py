@@ -11,8 +11,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -20,6 +21,7 @@ from uuid import uuid4
 
 from runtime.api.errors import ConnectError
 from runtime.connectors.files.location import FSSPEC_OPTIONS, FileLocation
+from runtime.system.allowed_folders import allowed_folders
 
 _CHUNK = 8 * 1024 * 1024
 _SECRETS = ("secret", "token", "key", "password")
@@ -54,19 +56,21 @@ class FolderStore:
         with self._named(location.url, "open"):
             self._files, self._root = _file_system(location)
         self._attempt, self._writes = uuid4().hex[:12], count()
+        self._allowed = allowed_folders()
         self.on_disk = location.kind == "local"
         self.appears_whole = location.kind in ("s3", "gcs")
         """Whether a file is complete when it is listed, and changes only by being replaced."""
 
     def list_files(self) -> list[ListedFile]:
-        """All files below the folder, also in nested folders, except temporary ones; empty if it does not exist."""
+        """All files below the folder, also in nested folders, except temporary ones and those that are reached by links
+        out of the allowed folders; empty if it does not exist."""
         selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
         with self._named(self.location.url, "list"):
             found = self._files.get_file_info(selector)
         return [
             ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
             for info in found
-            if info.is_file and not _temporary(info.base_name)
+            if info.is_file and not _temporary(info.base_name) and self._is_allowed(info.path)
         ]
 
     def find(self, path: str) -> ListedFile | None:
@@ -88,18 +92,18 @@ class FolderStore:
     def open_file(self, path: str) -> Any:
         """The file for random access, as a pyarrow NativeFile."""
         with self._named(path, "open"):
-            return self._files.open_input_file(self._full(path))
+            return self._opened(path, self._files.open_input_file)
 
     def open_stream(self, path: str, compression: str | None) -> Any:
         """The decompressed bytes of the file, as a pyarrow NativeFile."""
         with self._named(path, "open"):
-            return self._files.open_input_stream(self._full(path), compression=compression)
+            return self._opened(path, partial(self._files.open_input_stream, compression=compression))
 
     def read(self, path: str) -> bytes | None:
         """The content of a small file; None if it does not exist."""
         if self.find(path) is None:
             return None
-        with self._named(path, "read"), self._files.open_input_stream(self._full(path)) as file:
+        with self._named(path, "read"), self._opened(path, self._files.open_input_stream) as file:
             return bytes(file.read())
 
     def write(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None] = lambda: None) -> int:
@@ -114,45 +118,74 @@ class FolderStore:
         own, place = f".{self._attempt}-", Path(self._full(folder))
         if not self.on_disk or not place.is_dir():
             return
-        with self._named(folder, "remove temporary files in"):
-            for found in os.scandir(place):
-                if found.name.startswith(f".{prefix}") and _temporary(found.name) and own not in found.name:
-                    Path(found.path).unlink(missing_ok=True)
+        with self._named(folder, "remove temporary files in"), self._folder(place) as at:
+            for name in [found.name for found in os.scandir(at)]:
+                if name.startswith(f".{prefix}") and _temporary(name) and own not in name:
+                    _unlink(name, at)
 
     def delete(self, path: str) -> None:
         """Deletes a file, if it exists."""
         with self._named(path, "delete"):
-            if self._files.get_file_info(self._full(path)).is_file:
+            if not self._files.get_file_info(self._full(path)).is_file:
+                return
+            if not self.on_disk:
                 self._files.delete_file(self._full(path))
+                return
+            with self._folder(Path(self._full(path)).parent) as at:
+                _unlink(PurePosixPath(path).name, at)
 
     def move(self, path: str, folder: str) -> None:
         """Moves a file to another folder of the same file system, under its relative path."""
         target = str(PurePosixPath(folder, path))
         with self._named(path, "move"):
-            self._files.create_dir(str(PurePosixPath(target).parent), recursive=True)
-            self._files.move(self._full(path), target)
+            if not self.on_disk:
+                self._files.create_dir(str(PurePosixPath(target).parent), recursive=True)
+                self._files.move(self._full(path), target)
+                return
+            source, name = Path(self._full(path)).parent, PurePosixPath(path).name
+            with self._folder(source) as before, self._folder(Path(target).parent, create=True) as after:
+                os.rename(name, name, src_dir_fd=before, dst_dir_fd=after)
 
     def _write_disk(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
         target = Path(self._full(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{self._attempt}-{next(self._writes)}{TEMPORARY_SUFFIX}")
-        try:
-            with temporary.open("xb") as file:
-                fill(file)
-                file.flush()
-                os.fsync(file.fileno())
-                size = os.fstat(file.fileno()).st_size
-            check()
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+        temporary = f".{target.name}.{self._attempt}-{next(self._writes)}{TEMPORARY_SUFFIX}"
+        with self._folder(target.parent, create=True) as folder:
+            try:
+                new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                with os.fdopen(os.open(temporary, new, 0o666, dir_fd=folder), "wb") as file:
+                    fill(file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    size = os.fstat(file.fileno()).st_size
+                check()
+                os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                _unlink(temporary, folder)
+                raise
             os.fsync(folder)
+        return size
+
+    @contextmanager
+    def _folder(self, path: Path, create: bool = False) -> Iterator[int]:
+        """A descriptor of a folder on a disk, which stays the same whatever replaces it."""
+        folder = self._allowed.open_folder(path, create)
+        try:
+            yield folder
         finally:
             os.close(folder)
-        return size
+
+    def _is_allowed(self, full: str) -> bool:
+        return not self.on_disk or self._allowed.contains(full)
+
+    def _opened(self, path: str, open_file: Callable[[str], Any]) -> Any:
+        """Opens a file through pyarrow; on a disk the file of a descriptor, after links have been checked."""
+        if not self.on_disk:
+            return open_file(self._full(path))
+        file = self._allowed.open(self._full(path), os.O_RDONLY)
+        try:
+            return open_file(f"/dev/fd/{file}")
+        finally:
+            os.close(file)
 
     def _upload(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
         """Uploads a complete local file: closing an unfinished upload would create an incomplete object."""
@@ -194,6 +227,11 @@ def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
             yield from (str(inner) for inner in json.loads(value).values() if isinstance(inner, str) and inner)
         elif any(part in name for part in _SECRETS):
             yield str(value)
+
+
+def _unlink(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
 
 
 def _temporary(name: str) -> bool:

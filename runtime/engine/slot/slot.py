@@ -33,6 +33,7 @@ from runtime.pipeline.port import SlotHost
 from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
 from runtime.plugins.activation import enter
+from runtime.system.allowed_folders import limit_files
 from runtime.system.processes import end_with_parent
 
 CONNECT_TIMEOUT = 5.0
@@ -194,6 +195,7 @@ class Slot:
         spec = self._place.localized(spec, self._archives.pop((spec.id, spec.epoch)))
         sys.path.extend(folder for folder in spec.plugin_path if folder not in sys.path)
         enter(spec.environment)
+        limit_files(spec.file_paths)
         return self._factory(spec, host)
 
     def _ended(self, spec: TaskSpec) -> None:

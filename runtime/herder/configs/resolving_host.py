@@ -192,7 +192,7 @@ class ResolvingHost:
     async def _for_offsets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str], Scrub]:
         try:
             resolved, hidden = await self.resolved(config)
-            return resolved, hidden, self._secrets.scrubber(hidden)
+            return resolved, hidden, scrubber(hidden)
         except ConfigError as e:
             raise HostRequestError(str(e)) from None
 

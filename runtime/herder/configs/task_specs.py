@@ -102,6 +102,7 @@ def spec(
         flush_timeout=worker.flush_timeout,
         track_topics=worker.topic_tracking,
         plugin_path=list(worker.plugin_path),
+        file_paths=list(worker.file_paths),
         connector_config=dict(config),
         dedicated=config.get(ISOLATION) == DEDICATED,
         executor=_executor_size(worker, order),

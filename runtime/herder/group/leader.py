@@ -107,8 +107,12 @@ def shared_urls(members: Mapping[str, WorkerMetadata]) -> Mapping[str, Sequence[
 
 
 def worker_id(url: str) -> str:
-    """A worker's name in statuses: host:port of its REST API."""
-    return urlsplit(url).netloc
+    """A worker's name in statuses: host:port of its REST API. The text itself if it is not a URL: members may advertise
+    anything."""
+    try:
+        return urlsplit(url).netloc or url
+    except ValueError:
+        return url
 
 
 def describe_members(members: Mapping[str, WorkerMetadata], leader: str) -> GroupSnapshot:

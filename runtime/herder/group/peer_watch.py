@@ -29,13 +29,13 @@ INTERVAL, TIMEOUT, CONFIRMATION = 0.5, 1.0, 0.2
 
 async def accepts(url: str) -> bool | None:
     """Whether a process listens at the address; None without an answer."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         async with asyncio.timeout(TIMEOUT):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port)
     except (ConnectionRefusedError, ConnectionResetError):
         return False
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError, ValueError):  # of an address that is not one
         return None
     writer.close()
     with contextlib.suppress(OSError):

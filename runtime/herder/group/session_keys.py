@@ -60,9 +60,10 @@ class SessionKey:
         if not isinstance(text, str) or not isinstance(algorithm, str) or not isinstance(created, int):
             return None
         try:
-            return cls(_decoded(text), algorithm, created / 1000)
-        except ValueError:
+            secret, at = _decoded(text), created / 1000
+        except (ValueError, OverflowError):
             return None
+        return cls(secret, algorithm, at) if secret else None
 
     @property
     def record(self) -> dict[str, Any]:
@@ -103,8 +104,17 @@ class SessionKeys:
         return Signature(b64encode(_digest(self._key, content, self.algorithm)).decode(), self.algorithm)
 
     async def verify(self, content: bytes, signature: str | None, algorithm: str | None) -> None:
-        """Verify the signature of a request. BadRequest if the signature is missing, malformed or of an algorithm that
-        is not accepted, Forbidden if it does not match the content."""
+        """Verify the signature of a request. BadRequest as check_given(), Forbidden if the signature does not match the
+        content."""
+        given, algorithm = self.check_given(signature, algorithm)
+        if not self._matches(content, given, algorithm):
+            await self._read_newer_key()
+            if not self._matches(content, given, algorithm):
+                raise Forbidden("Internal request contained invalid signature.")
+
+    def check_given(self, signature: str | None, algorithm: str | None) -> tuple[bytes, str]:
+        """The signature and its algorithm. BadRequest if the signature is missing, malformed or of an algorithm that is
+        not accepted."""
         if signature is None or algorithm is None:
             raise BadRequest("Internal request missing required signature")
         if algorithm.lower() not in ALGORITHMS:
@@ -118,13 +128,9 @@ class SessionKeys:
                 "and restart it."
             )
         try:
-            given = _decoded(signature)
+            return _decoded(signature), algorithm
         except ValueError as e:
             raise BadRequest(f"The signature is not base64: {e}") from None
-        if not self._matches(content, given, algorithm):
-            await self._read_newer_key()
-            if not self._matches(content, given, algorithm):
-                raise Forbidden("Internal request contained invalid signature.")
 
     def _matches(self, content: bytes, given: bytes, algorithm: str) -> bool:
         keys = [self._key, self._previous if self._clock() < self._previous_until else None]

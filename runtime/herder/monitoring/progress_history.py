@@ -123,6 +123,6 @@ Elsewhere = Mapping[str, Mapping[str, Sequence[ProgressPoint]] | None]
 
 
 def all_points(here: Sequence[ProgressPoint], elsewhere: Elsewhere) -> tuple[list[ProgressPoint], list[str]]:
-    """The points of all workers, and the workers that have not answered; `elsewhere` has the answers by worker."""
+    """The points of all workers, and the workers without a usable answer; `elsewhere` has the answers by worker."""
     answered = [answer["points"] for answer in elsewhere.values() if answer is not None]
     return merged([here, *answered]), sorted(worker for worker, answer in elsewhere.items() if answer is None)

@@ -10,6 +10,7 @@ The functions are pure. Integers are big-endian and signed, as in Kafka's protoc
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ PROTOCOL_NAMES: Final[Mapping[int, str]] = {2: "sessioned", 1: "compatible", 0: 
 CONNECTOR: Final = -1
 """The task number that stands for the connector itself in an assignment."""
 
+_TASK = re.compile("[0-9]{1,10}")
 _MAGIC: Final = b"HDRC"
 """The first bytes of the trailer, which distinguish it from other data."""
 _MAX_ENTRIES: Final = 1_000_000
@@ -220,7 +222,7 @@ def _details(rest: bytes) -> Details | None:
 
 def _loads(tasks: Mapping[str, Any]) -> dict[str, float]:
     """The loads of a connector's tasks, without malformed entries, with which a leader cannot compute weights."""
-    loads = {task: float(cores) for task, cores in tasks.items() if task.isascii() and task.isdigit()}
+    loads = {task: float(cores) for task, cores in tasks.items() if _TASK.fullmatch(task)}
     return {task: cores for task, cores in loads.items() if cores >= 0}
 
 

@@ -18,7 +18,7 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,9 +26,11 @@ from starlette.responses import Response
 from runtime.herder.errors import NOT_HERE, Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group
+from runtime.herder.group.leader import worker_id
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerUnreachable
+from runtime.rest.http.answers import JSON
 from runtime.rest.http.receiving import unread
 from runtime.rest.resource import Handler, parameter
 
@@ -46,6 +48,7 @@ REBALANCE_TIME = 20.0
 for 30 s."""
 
 _RETURNED = ("content-type", "www-authenticate", "retry-after")
+_IN_LOCATION = "/?&=%:;@!$'()*+,~#"
 
 
 class Stored(Protocol):
@@ -97,7 +100,7 @@ class Forwarding:
         if group.owns(*own):
             return await handler(request)
         if not group.leads:
-            return await self._to_leader(request)
+            return await self._to_leader(request, onward=True)
         return await self._forward(request, lambda: group.owner_url(*own), "Worker")
 
     async def at_worker(self, request: Request, worker_id: str, handler: Handler) -> Response:
@@ -105,7 +108,7 @@ class Forwarding:
         url = next((w.url for w in self._group.peers() if w.worker_id == worker_id), None)
         if url is None or parameter(request, "forward"):
             return await handler(request)
-        return _returned(request, await self._clients.send(url, self._copies.of(request, b"", "false")))
+        return _returned(request, url, await self._clients.send(url, self._copies.of(request, b"", "false", url)))
 
     async def _until(self, known: Callable[[], bool]) -> None:
         """Wait for a role that a rebalance determines, for a limited time."""
@@ -114,27 +117,29 @@ class Forwarding:
                 while not known() and not self._group.cannot_lead:  # noqa: ASYNC110 - a lease has no event
                     await asyncio.sleep(FAILOVER_INTERVAL)
 
-    async def _to_leader(self, request: Request) -> Response:
-        return await self._forward(request, self._leader_url, "The leader, worker")
+    async def _to_leader(self, request: Request, onward: bool = False) -> Response:
+        return await self._forward(request, self._leader_url, "The leader, worker", onward)
 
     def _leader_url(self) -> str | None:
         """Also while this worker is not in the group: to join it may take minutes if another worker is slow to join."""
         return self._group.leader_url or self._group.last_leader_url
 
-    async def _forward(self, request: Request, target: Callable[[], str | None], role: str) -> Response:
-        """Send the request to the worker at the URL that `target()` returns. A worker that cannot be reached may have
-        just ended: the request waits a short time for the next one."""
+    async def _forward(
+        self, request: Request, target: Callable[[], str | None], role: str, onward: bool = False
+    ) -> Response:
+        """Send the request to the worker at the URL that `target()` returns, which may pass it `onward`. A worker that
+        cannot be reached may have just ended: the request waits a short time for the next one."""
         hops = parameter(request, "forward")
         if hops and hops.lower() != "true":
             raise Conflict(NOT_HERE)
         body, deadline = await unread(request), time.monotonic() + FAILOVER_TIME
-        copy = self._copies.of(request, body, "false" if hops else "true")
         while True:
             await self._until(lambda: target() is not None or self._group.leads)
             url = target()
-            if url is None or urlsplit(url).netloc == self._group.worker_id:  # the roles are just changing
+            if url is None or worker_id(url) == self._group.worker_id:  # the roles are just changing
                 raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else Conflict(NO_LEADER)
             try:
+                copy = self._copies.of(request, body, "false" if hops else "true", url, onward=onward)
                 answer = await self._clients.send(url, copy, role)
             except WorkerUnreachable:
                 if time.monotonic() > deadline:
@@ -147,7 +152,7 @@ class Forwarding:
             await asyncio.sleep(FAILOVER_INTERVAL)
         if answer.status < 400:
             await self._catch_up()
-        return _returned(request, answer)
+        return _returned(request, url, answer)
 
     async def _catch_up(self) -> None:
         """Read what the leader has written, so that the client's next request to this worker sees its change."""
@@ -164,14 +169,32 @@ def _unserved(answer: PeerAnswer) -> bool:
     return answer.status == 404 and not answer.body
 
 
-def _returned(request: Request, answer: PeerAnswer) -> Response:
-    headers = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
+def _returned(request: Request, url: str, answer: PeerAnswer) -> Response:
+    """The answer for the client. Unavailable if no worker's API answers so: a browser must not show a page that any
+    member of the group has sent."""
+    if not _is_of_api(answer):
+        raise Unavailable(
+            f"The response of worker {worker_id(url)} ({answer.status}) is not one of Connect's API. The worker may "
+            "have carried out the request: check before trying again"
+        )
+    given = {name: answer.headers.get(name, "") for name in _RETURNED}
+    headers = {name: value for name, value in given.items() if value and value.isascii()}
     if location := answer.headers.get("location"):
         headers["location"] = _at_same_host(request, location)
     return Response(answer.body, answer.status, headers)
 
 
+def _is_of_api(answer: PeerAnswer) -> bool:
+    """Whether the answer is JSON, or has no body. Errors of Connect's router have no Content-Type (FACTS.md, 1)."""
+    kind = answer.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    is_json = kind == JSON and answer.body.lstrip()[:1] in (b"{", b"[")
+    return (200 <= answer.status < 300 or 400 <= answer.status < 600) and (is_json or not answer.body)
+
+
 def _at_same_host(request: Request, location: str) -> str:
     """The location with the host that the client used for its request."""
-    path = urlsplit(location)._replace(scheme="", netloc="").geturl()
+    try:
+        path = quote(urlsplit(location)._replace(scheme="", netloc="").geturl(), safe=_IN_LOCATION)
+    except ValueError:
+        path = request.url.path
     return f"{request.url.scheme}://{request.url.netloc}{path}"

@@ -12,7 +12,8 @@ from runtime.herder.group.group import Group
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.kafka.formats import compact
 from runtime.rest.forwarding.forwarding import NO_LEADER
-from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerRequest, message_of
+from runtime.rest.forwarding.request_copies import RequestCopies
+from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, message_of
 from runtime.rest.http.answers import JSON
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER
 from runtime.storage.configs import ConfigStore
@@ -21,8 +22,10 @@ from runtime.storage.configs import ConfigStore
 class LeaderClient:
     """Sends Connect's own requests, so that the leader may be one of Apache's workers. Event loop only."""
 
-    def __init__(self, group: Group, clients: WorkerClients, keys: SessionKeys, configs: ConfigStore) -> None:
-        self._group, self._clients, self._keys, self._configs = group, clients, keys, configs
+    def __init__(
+        self, group: Group, clients: WorkerClients, copies: RequestCopies, keys: SessionKeys, configs: ConfigStore
+    ) -> None:
+        self._group, self._clients, self._copies, self._keys, self._configs = group, clients, copies, keys, configs
         self._fencing: ZombieFencing
 
     def use(self, fencing: ZombieFencing) -> None:
@@ -63,7 +66,8 @@ class LeaderClient:
             raise Conflict(NO_LEADER)
         signature = self._keys.sign(body)
         headers = {SIGNATURE_HEADER: signature.text, ALGORITHM_HEADER: signature.algorithm, "Content-Type": JSON}
-        request = WorkerRequest(method, f"/connectors/{quote(name, safe='')}/{what}?forward=false", headers, body)
+        target = f"/connectors/{quote(name, safe='')}/{what}?forward=false"
+        request = self._copies.own(method, target, url, body=body, headers=headers)
         return await self._clients.send(url, request, "The leader, worker")
 
 

@@ -16,6 +16,9 @@ from runtime.system.repeating import repeat
 COLLECT_INTERVAL = 1.0
 """Seconds between two questions to the other workers."""
 
+MAX_NOTICES = 200
+"""Notices that are taken from one answer, the newest, so that no worker can push all others out of the event log."""
+
 
 class PeerEvents:
     """Event loop only."""
@@ -51,7 +54,7 @@ class PeerEvents:
         }
 
     async def _collect(self) -> None:
-        self._take(await self._peers.ask_all(self._target))
+        self._take(await self._peers.ask_all(self._target, "OwnEvents"))
 
     def _target(self, worker_id: str) -> str:
         return f"/events/own?after={quote(self._last.get(worker_id, ''))}"
@@ -60,5 +63,5 @@ class PeerEvents:
         answered = {worker: answer for worker, answer in answers.items() if answer is not None}
         self._progress.reported({worker: answer["progress"] for worker, answer in answered.items()})
         self._last = {worker: answer["last"] for worker, answer in answered.items()}
-        for notice in (notice for answer in answered.values() for notice in answer["notices"]):
+        for notice in (notice for answer in answered.values() for notice in answer["notices"][-MAX_NOTICES:]):
             self._log.publish("notice", notice, own=False)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import orjson
 
 from runtime.herder.errors import Conflict, Unavailable
+from runtime.herder.group.leader import worker_id
 
 if TYPE_CHECKING:
     import httpx  # imported when the first request is sent: it takes 0.1 s
@@ -29,6 +31,9 @@ KEEP_ALIVE = 10.0
 
 MAX_CLIENTS = 64
 """Workers whose connections are kept."""
+
+MAX_ANSWER = 16 * 1024 * 1024
+"""Bytes of an answer. The largest have all offsets of a connector, or a group with many thousand tasks."""
 
 _UNSENT = "{name} cannot be reached at {url}: {why}. Nothing was changed. {remedy}"
 _ADDRESS = (
@@ -81,16 +86,12 @@ class WorkerClients:
         may have carried it out."""
         import httpx
 
-        client, where = await self._client(url), {"name": f"{role} {urlsplit(url).netloc}", "url": url}
+        where = {"name": f"{role} {worker_id(url)}", "url": url}
         try:
-            answer = await client.request(
-                request.method,
-                url,
-                content=request.body,
-                headers=dict(request.headers),
-                timeout=httpx.Timeout(request.timeout, connect=min(CONNECT_TIMEOUT, request.timeout)),
-                extensions={"target": request.target.encode("ascii")},
-            )
+            async with asyncio.timeout(request.timeout):  # httpx limits each read, not the whole answer
+                return await self._exchange(url, request)
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as e:
+            raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=_ADDRESS)) from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as e:
             if _is_tls(e):  # trying again would not help
                 raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=_TRUST)) from None
@@ -98,12 +99,29 @@ class WorkerClients:
         except httpx.PoolTimeout:
             why = f"all {MAX_CONNECTIONS} connections to it are in use"
             raise WorkerUnreachable(_UNSENT.format(**where, why=why, remedy="Try again")) from None
-        except httpx.TimeoutException:
+        except (httpx.TimeoutException, TimeoutError):
             why = f"no answer within {request.timeout:g} s"
             raise Unavailable(_SENT.format(**where, why=why)) from None
         except httpx.HTTPError as e:
             raise Unavailable(_SENT.format(**where, why=_reason(e))) from None
-        return PeerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, answer.content)
+
+    async def _exchange(self, url: str, request: WorkerRequest) -> PeerAnswer:
+        import httpx
+
+        async with (await self._client(url)).stream(
+            request.method,
+            url,
+            content=request.body,
+            headers=dict(request.headers),
+            timeout=httpx.Timeout(request.timeout, connect=min(CONNECT_TIMEOUT, request.timeout)),
+            extensions={"target": request.target.encode("ascii")},
+        ) as answer:
+            body = bytearray()
+            async for chunk in answer.aiter_raw():  # compressed bodies were not asked for
+                body += chunk
+                if len(body) > MAX_ANSWER:
+                    raise httpx.ReadError(f"its response is larger than {MAX_ANSWER // 2**20} MiB")
+            return PeerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, bytes(body))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -122,6 +140,7 @@ class WorkerClients:
             )
             verify = self._tls() if url.startswith("https:") else False
             client = httpx.AsyncClient(verify=verify, limits=limits, transport=self._transport, trust_env=False)
+            client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))  # keep none
             if len(self._clients) >= MAX_CLIENTS:
                 oldest = next(iter(self._clients))
                 await self._clients.pop(oldest).aclose()

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -35,7 +35,7 @@ MAX_MEMORY = 256 * 1024 * 1024
 RATE_GRACE = 1.0
 """Seconds after which the rate at which a body arrives counts."""
 
-_CHARGE = "headrace.body"
+_CHARGE, _RECEIVED = "headrace.body", "headrace.received"
 _VALUE_SIZE = 100  # bytes of a parsed value
 
 
@@ -124,6 +124,12 @@ async def unread(request: Request) -> bytes:
 
 
 async def _receive(request: Request, limit: int) -> bytes:
+    if _RECEIVED not in request.scope:
+        request.scope[_RECEIVED] = await _received(request, limit)
+    return cast("bytes", request.scope[_RECEIVED])
+
+
+async def _received(request: Request, limit: int) -> bytes:
     if int(request.headers.get("content-length", "0")) > limit:
         raise RouterError(413)
     body = bytearray()
@@ -144,6 +150,7 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 def release(scope: Scope) -> None:
     """Releases the memory of the body of an answered request."""
+    scope.pop(_RECEIVED, None)
     charge = scope.pop(_CHARGE, None)
     if charge is not None:
         charge.release()

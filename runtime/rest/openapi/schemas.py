@@ -163,9 +163,23 @@ SCHEMAS: dict[str, Schema] = {
             "records": nullable({"type": "array", "minItems": 1}),
         },
     },
-    "OwnEvents": object_with("last", "notices", "progress"),
+    "Notice": strict(time=NUMBER, level=TEXT, connector=nullable(TEXT), task=nullable(NUMBER), message=TEXT),
+    "Progress": strict(
+        read=NUMBER, written=NUMBER, failed=NUMBER, lag=nullable(strict(records=NUMBER, ms=nullable(NUMBER))),
+        age_ms=nullable(NUMBER), stalled=array(NUMBER), throttled_ms=NUMBER,
+        limit=nullable(strict(records=nullable({"type": "number"}), bytes=nullable({"type": "number"}))),
+    ),
+    "OwnEvents": strict(last=TEXT, notices=array(ref("Notice")), progress=mapping(ref("Progress"))),
     "Previewed": object_with("name", "type", "warnings"),
-    "RecordErrors": object_with("name", "since", "total", "stages", "tasks", "last"),
+    "RecordErrors": strict(
+        ("missing",),
+        name=TEXT, since=NUMBER, total=mapping(NUMBER), stages=mapping(mapping(NUMBER)), missing=array(TEXT),
+        tasks=array(strict(id=NUMBER, total=mapping(NUMBER), stages=mapping(mapping(NUMBER)))),
+        last=array({
+            **object_with("time", "task", "stage", "message"),
+            "properties": {"time": NUMBER, "task": NUMBER, "stage": TEXT, "message": TEXT},
+        }),
+    ),
     "ProgressHistory": {
         **object_with("name", "points"),
         "properties": {
@@ -190,7 +204,8 @@ SCHEMAS: dict[str, Schema] = {
         )),
     ),
     "Workers": strict(
-        group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
+        ("missing",),
+        missing=array(TEXT), group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
         workers=array(strict(
             worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
             version=TEXT, slots=NUMBER, slots_without_core=nullable(array(NUMBER)),

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.logs.formats import FIELDS
+from runtime.rest.http.protocol import HEALTH_PATHS
 from runtime.rest.security.access import PRINCIPAL, READ_ONLY
 from runtime.rest.security.callers import WORKER
 
@@ -25,7 +26,7 @@ _VALID_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 
 class Audit:
-    """Logs each answered request: successful reads at DEBUG, all others at INFO."""
+    """Logs each answered request at INFO; at DEBUG successful reads, and probes that find the worker unhealthy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -51,7 +52,8 @@ class Audit:
 
 
 def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:
-    quiet = scope["method"] in READ_ONLY and status < 400
+    refused = 400 <= status < 500 if scope["path"].rstrip("/") in HEALTH_PATHS else status >= 400  # 503 is no refusal
+    quiet = scope["method"] in READ_ONLY and not refused
     fields = {
         "request": request_id,
         "principal": _one_word(scope.get(PRINCIPAL, "-")),

@@ -2,16 +2,20 @@
 
 The header `Headrace-Caller` has the caller as JSON and its signature with the session key (KIP-507), both in base64:
 
-    <base64 of {"worker", "user", "role", "address", "time", "digest", "algorithm"}>.<base64 of the signature>
+    <base64 of {"worker", "recipient", "id", "user", "role", "address", "time", "digest", "algorithm"}>.<base64 of the
+    signature>
 
 The signature also covers the method and the target, and `digest` is the SHA-256 of the body, so that the header is
-valid for one method, target and body, and for MAX_AGE. A user who sends a password is authenticated again with it.
+valid for one method, target and body, at the recipient (host:port of its advertised URL), for MAX_AGE, and once. The
+recipient may be hostile: any member of the group receives such headers.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import secrets
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
@@ -56,13 +60,17 @@ class Caller:
 class SignedCallers:
     """Signs callers for other workers, and verifies those that other workers send. Event loop only."""
 
-    def __init__(self, keys: SessionKeys, clock: Callable[[], float] = time.time) -> None:
-        self._keys, self._clock = keys, clock
+    def __init__(self, keys: SessionKeys, worker_id: str, clock: Callable[[], float] = time.time) -> None:
+        """`worker_id`: host:port of this worker's advertised URL."""
+        self._keys, self._worker_id, self._clock = keys, worker_id, clock
+        self._used: dict[str, float] = {}  # ids of verified callers, and when they can be forgotten; the oldest first
 
-    def sign(self, caller: Caller, method: str, target: str, body: bytes) -> str:
-        """The value of the header. Unavailable while there is no session key."""
+    def sign(self, caller: Caller, recipient: str, method: str, target: str, body: bytes) -> str:
+        """The value of the header, for the worker with this id. Unavailable while there is no session key."""
         content = json.dumps({
             "worker": caller.worker,
+            "recipient": recipient,
+            "id": secrets.token_hex(8),
             "user": caller.user,
             "role": caller.role.name,
             "address": caller.address,
@@ -74,13 +82,15 @@ class SignedCallers:
         return f"{b64encode(content).decode()}.{signature.text}"
 
     async def verify(self, header: str, method: str, target: str) -> tuple[Caller, str]:
-        """The caller, and the digest that the body must have. Forbidden if the signature is wrong or too old."""
+        """The caller, and the digest that the body must have. Forbidden if the signature is wrong, too old, for another
+        worker, or has been used before."""
         encoded, _, signature = header.partition(".")
         try:
             content = b64decode(encoded, validate=True)
             found = json.loads(content)
             caller = _caller(found)
             age, digest, algorithm = self._clock() - found["time"] / 1000, str(found["digest"]), found["algorithm"]
+            recipient, number = found["recipient"], str(found["id"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise Forbidden(f"{_INVALID}: it is malformed") from None
         try:
@@ -92,7 +102,20 @@ class SignedCallers:
                 f"{_INVALID}: it was signed {age:.0f} s ago by the clock of this worker, more than {MAX_AGE:.0f} s; "
                 f"compare the clocks of this worker and of {caller.worker}"
             )
+        if recipient != self._worker_id:
+            raise Forbidden(f"{_INVALID}: it was signed for worker {recipient}, and this is worker {self._worker_id}")
+        self._use(number)
         return caller, digest
+
+    def _use(self, number: str) -> None:
+        """Raises Forbidden if the caller with this id has been used. Ids are kept while their signatures may be valid:
+        twice MAX_AGE, since the sender's clock may be ahead by that."""
+        now = self._clock()
+        for old in list(itertools.takewhile(lambda one: self._used[one] < now, self._used)):
+            del self._used[old]
+        if number in self._used:
+            raise Forbidden(f"{_INVALID}: it has been used before")
+        self._used[number] = now + 2 * MAX_AGE
 
 
 class ForwardedCallers:

@@ -21,17 +21,34 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 PIPELINES = 4
+PROPERTIES = {"plugin.path": PLUGINS, "headrace.slots": "1"}
 
 
 @pytest.fixture
 def on_own_broker(own_broker: EmbeddedBroker, tmp_path: Path) -> Iterator[WorkerGroup]:
-    with worker_group(tmp_path, own_broker, {"plugin.path": PLUGINS, "headrace.slots": "1"}) as group:
+    with worker_group(tmp_path, own_broker, PROPERTIES) as group:
         yield group
 
 
-def started(group: WorkerGroup, workers: int, count: int = PIPELINES) -> Pipelines:
-    """Pipelines that run on this many workers; each worker runs some of them."""
-    group.start(*(group.ours() for _ in range(workers)))
+@pytest.fixture(scope="module")
+def shared(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerGroup]:
+    """Two workers for tests that leave both alive."""
+    with worker_group(tmp_path_factory.mktemp("shared"), broker, PROPERTIES) as group:
+        group.start(group.ours(), group.ours())
+        yield group
+
+
+@pytest.fixture
+def pair(shared: WorkerGroup) -> Iterator[WorkerGroup]:
+    """The shared workers, without connectors before and after the test."""
+    yield shared
+    for worker in shared.workers:
+        shared.thaw(worker)
+    shared.connect.delete_all()
+
+
+def started(group: WorkerGroup, count: int = PIPELINES) -> Pipelines:
+    """Pipelines that run on all workers of the group; each worker runs some of them."""
     pipelines = Pipelines(group.folder, group.broker, count)
     pipelines.create(group.connect)
     group.wait_running(pipelines.names)
@@ -58,10 +75,11 @@ def check(pipelines: Pipelines) -> None:
     assert pipelines.faults() == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # test_chaos.py kills a broker between the deaths of workers, and judges more
 def test_the_broker_restarts_during_a_rebalance(on_own_broker: WorkerGroup, own_broker: EmbeddedBroker) -> None:
     group = on_own_broker
-    pipelines = started(group, 2)
+    group.start(group.ours(), group.ours())
+    pipelines = started(group)
     group.ours().start(wait=False)
     wait_until(lambda: len(group.connect.ask("GET", "/workers")["workers"]) == 3, 30, "the third worker has joined")
     own_broker.kill()
@@ -71,21 +89,21 @@ def test_the_broker_restarts_during_a_rebalance(on_own_broker: WorkerGroup, own_
 
 
 @pytest.mark.slow
-def test_a_frozen_slot_is_replaced_and_never_runs_again(group: WorkerGroup) -> None:
-    pipelines = started(group, 2)
-    victim = group.workers[1]
+def test_a_frozen_slot_is_replaced_and_never_runs_again(pair: WorkerGroup) -> None:
+    pipelines = started(pair)
+    victim = pair.workers[1]
     (slot,) = slots(victim)
     freeze(slot)
     wait_until(lambda: not alive(slot), 30, "the frozen slot has ended")
-    group.wait_running(pipelines.names)
-    assert set(group.living) == set(group.workers), "the workers themselves are not affected"
+    pair.wait_running(pipelines.names)
+    assert set(pair.living) == set(pair.workers), "the workers themselves are not affected"
     check(pipelines)
 
 
 @pytest.mark.slow
-def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(group: WorkerGroup) -> None:
+def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(pair: WorkerGroup) -> None:
     """The worker is frozen, so that only the slot's own lease can end tasks that do not check it."""
-    pipelines = started(group, 2)
+    group, pipelines = pair, started(pair)
     victim = group.workers[1]
     held = next(p for p in pipelines.all if group.worker_of(p.source) is victim)
     hold = group.folder / unique("hold")
@@ -110,7 +128,8 @@ def test_a_worker_that_is_frozen_for_less_than_its_session_loses_no_slot(broker:
     """As on a busy machine: it renews the leases of its slots late, but no other worker can have taken their tasks."""
     properties = {"plugin.path": PLUGINS, "headrace.slots": "1", "session.timeout.ms": "10000"}
     with worker_group(tmp_path, broker, properties) as group:
-        pipelines = started(group, 2, 2)
+        group.start(group.ours(), group.ours())
+        pipelines = started(group, 2)
         victim = group.workers[1]
         before = slots(victim)
         group.freeze(victim)
@@ -125,8 +144,8 @@ def test_a_worker_that_is_frozen_for_less_than_its_session_loses_no_slot(broker:
 @pytest.mark.parametrize(
     "whole", [pytest.param(False, marks=pytest.mark.soak), True], ids=["worker", "all its processes"]
 )
-def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(group: WorkerGroup, whole: bool) -> None:
-    pipelines = started(group, 2)
+def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(pair: WorkerGroup, whole: bool) -> None:
+    group, pipelines = pair, started(pair)
     victim = group.workers[1]
     group.freeze(victim, whole)
     waited = group.wait_running(pipelines.names, SESSION * 4)

@@ -1,4 +1,4 @@
-"""KIP-875, sentence by sentence (docs/kips.md), with our worker."""
+"""KIP-875, sentence by sentence (tests/contract/kips.md), with our worker."""
 
 from __future__ import annotations
 

@@ -29,12 +29,12 @@ class Fault:
 
 
 def rounds(seed: int, faults: tuple[str, ...] = FAULTS, pause: float = 4.0) -> Iterator[list[Fault]]:
-    """Rounds of faults without end; between two rounds everything has to recover. Each fault gets a turn. `pause`: mean
-    seconds between two faults."""
+    """Rounds of faults without end; between two rounds everything has to recover. Each fault gets a turn, and at most
+    one in a round. `pause`: mean seconds between two faults."""
     chance, bag = random.Random(seed), list[str]()
     while True:
         found = []
-        for _ in range(chance.randint(4, 9)):
+        for _ in range(chance.randint(4, min(9, len(faults)))):
             bag = bag or chance.sample(faults, len(faults))
             found.append(
                 Fault(bag.pop(), min(chance.expovariate(1 / pause), 3 * pause), chance.random(), chance.uniform(1, 8))

@@ -39,6 +39,7 @@ class ServingWorker:
     keys: SessionKeys
     group: ScriptedGroup
     callers: SignedCallers
+    copies: RequestCopies
     clients: WorkerClients
     forwarding: Forwarding
     peers: Peers
@@ -59,7 +60,9 @@ class ServingWorker:
         self.reads += 1
 
 
-async def new_worker(props: Mapping[str, str], trust: str | None = None, rebalance_time: float = 0.0) -> ServingWorker:
+async def new_worker(
+    props: Mapping[str, str], trust: str | None = None, rebalance_time: float = 0.0, mixed: bool = False
+) -> ServingWorker:
     """A worker that does not serve yet, alone in its group. `trust`: https, and a file with trusted certificates;
     `rebalance_time`: seconds for which requests wait for a rebalance."""
     scheme = "https" if trust else "http"
@@ -69,12 +72,13 @@ async def new_worker(props: Mapping[str, str], trust: str | None = None, rebalan
     configs = ConfigStore(TestLogs(), topic("c"))
     keys = SessionKeys(configs, SessionKeySettings())
     group = ScriptedGroup(url.partition("://")[2].rstrip("/"), GroupSnapshot())
-    callers, clients = SignedCallers(keys), WorkerClients(lambda: client_context(https_settings(props)))
+    callers = SignedCallers(keys, group.worker_id)
+    clients = WorkerClients(lambda: client_context(https_settings(props)))
     verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=trust) if trust else False
     client = httpx.AsyncClient(base_url=url, verify=verify, timeout=30)
-    copies = RequestCopies(group.worker_id, callers)
+    copies = RequestCopies(group, callers, mixed)
     worker = ServingWorker(
-        url, configs, keys, group, callers, clients, Forwarding(group, clients, copies, SharedStores()),
+        url, configs, keys, group, callers, copies, clients, Forwarding(group, clients, copies, SharedStores()),
         Peers(group, clients, copies), client, server, props,
     )  # fmt: skip
     worker.forwarding = Forwarding(group, clients, copies, SharedStores(worker), rebalance_time)
@@ -88,9 +92,10 @@ async def worker_group(
     trust: str | None = None,
     key: bool = True,
     rebalance_time: float = 0.0,
+    mixed: bool = False,
 ) -> AsyncIterator[list[ServingWorker]]:
     """Workers that do not serve yet; the first one leads, the last one owns connector `a` and its tasks 0 and 1."""
-    workers = [await new_worker(props or {}, trust, rebalance_time) for _ in range(count)]
+    workers = [await new_worker(props or {}, trust, rebalance_time, mixed) for _ in range(count)]
     if key:
         await workers[0].keys.rotate()
         for other in workers[1:]:

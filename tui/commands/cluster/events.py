@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tui import model
-from tui.client import answers, sse
+from tui.client import checking, sse
 from tui.commands.arguments import duration, integer, option, positionals
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
@@ -66,7 +66,7 @@ async def _events(lines: AsyncIterator[str]) -> AsyncIterator[Json]:
     async for event in sse.parse(lines):
         if event.name == "snapshot":
             continue
-        data = answers.event(event.name, event.data)
+        data = checking.event(event.name, event.data)
         name = str(data.get("name") or data.get("connector") or "")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         yield {"time": now, "event": event.name, "connector": name, "data": data}

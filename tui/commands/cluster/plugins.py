@@ -12,7 +12,7 @@ from tui.formatting import one_line
 from tui.patterns import Pattern
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import KeyAnswer
+    from tui.client.responses import KeyResponse
 
 
 class GetPlugins(Command):
@@ -64,7 +64,7 @@ class DescribePlugin(Command):
         return Result(ranked, Table(columns, rows, frozenset({"IMPORTANCE"})), names=tuple(k["name"] for k in ranked))
 
 
-def _row(key: KeyAnswer) -> tuple[str, str, str, str, str, str]:
+def _row(key: KeyResponse) -> tuple[str, str, str, str, str, str]:
     default = key.get("default_value")
     return (
         key["name"],

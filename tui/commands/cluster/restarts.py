@@ -13,7 +13,7 @@ from tui.errors import NotFound, about
 from tui.formatting import one_line, span
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import RestartPolicyAnswer, RestartsAnswer, RestartUnitAnswer
+    from tui.client.responses import RestartPolicyResponse, RestartsResponse, RestartUnitResponse
 
 COLUMNS = ("NAME", "TASK", "ATTEMPTS", "NEXT", "LAST FAILURE", "ERROR")
 
@@ -27,7 +27,7 @@ class GetRestarts(Command):
     regex = regex_flag()
 
     async def run(self, context: CommandContext) -> Result:
-        answers: dict[str, RestartsAnswer] = {}
+        answers: dict[str, RestartsResponse] = {}
         for name in await select_names(context.connect, self.names, self.regex):
             with about(name):
                 try:
@@ -44,7 +44,7 @@ class GetRestarts(Command):
         return Result(answers[self.names[0]] if single else answers, Table(COLUMNS, tuple(rows)), names=tuple(answers))
 
 
-def _rows(answer: RestartsAnswer, now: float) -> list[tuple[Cell, ...]]:
+def _rows(answer: RestartsResponse, now: float) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for unit in answer["units"]:
         last = unit["history"][0] if unit["history"] else None
@@ -56,12 +56,12 @@ def _rows(answer: RestartsAnswer, now: float) -> list[tuple[Cell, ...]]:
     return rows
 
 
-def attempts(unit: RestartUnitAnswer, policy: RestartPolicyAnswer) -> str:
+def attempts(unit: RestartUnitResponse, policy: RestartPolicyResponse) -> str:
     """The restarts in a row, and their limit: `2/5`."""
     return f"{unit['attempts']}/{policy['attempts']}" if policy["attempts"] >= 0 else str(unit["attempts"])
 
 
-def situation(unit: RestartUnitAnswer, policy: RestartPolicyAnswer, now: float) -> tuple[str, str]:
+def situation(unit: RestartUnitResponse, policy: RestartPolicyResponse, now: float) -> tuple[str, str]:
     """`waits`, `given up` or `runs`, and a description for people. `now` in seconds since 1970."""
     row = attempts(unit, policy)
     if unit["due"] is not None:

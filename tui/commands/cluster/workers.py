@@ -12,10 +12,22 @@ from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, 
 from tui.commands.result import Cell, Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import CONFLICT, DONE, NOT_FOUND, NotFound, TimedOut
-from tui.formatting import counted, span
+from tui.formatting import counted, megabytes, span
 
 Json = Any
-COLUMNS = ("WORKER", "STATE", "LEADER", "VERSION", "SLOTS", "LOAD", "CONNECTORS", "TASKS", "IMPLEMENTATION", "URL")
+COLUMNS = (
+    "WORKER",
+    "STATE",
+    "LEADER",
+    "VERSION",
+    "SLOTS",
+    "LOAD",
+    "MEMORY",
+    "CONNECTORS",
+    "TASKS",
+    "IMPLEMENTATION",
+    "URL",
+)
 WAIT_INTERVAL = 0.5  # seconds
 DEFAULT_WAIT = 120.0  # seconds
 
@@ -187,9 +199,21 @@ def _known(found: ClusterWorkers, worker_id: str) -> ClusterWorker:
 
 def _row(one: ClusterWorker) -> tuple[Cell, ...]:
     load = None if one.load is None else f"{one.load:.1f}"
+    memory = None if one.memory is None else megabytes(one.memory)
     leader = "leader" if one.leader else ""
     counts = (len(one.connectors), len(one.tasks))
-    return (one.worker_id, one.state, leader, one.version, one.slots, load, *counts, one.implementation, one.url)
+    return (
+        one.worker_id,
+        one.state,
+        leader,
+        one.version,
+        one.slots,
+        load,
+        memory,
+        *counts,
+        one.implementation,
+        one.url,
+    )
 
 
 def _as_json(one: ClusterWorker) -> Json:

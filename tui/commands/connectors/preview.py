@@ -16,7 +16,7 @@ from tui.formatting import counted
 from tui.user_files import parse_json
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import PreviewAnswer, PreviewChange, PreviewFate, PreviewRecord
+    from tui.client.responses import PreviewChange, PreviewFate, PreviewRecord, PreviewResponse
 
 Json = Any
 _RESULTS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
@@ -61,7 +61,7 @@ class Preview(Command):
         answer = await self._ask(context, body)
         return Result(answer, text="\n".join(_lines(answer, self.full)))
 
-    async def _ask(self, context: CommandContext, body: dict[str, Json]) -> PreviewAnswer:
+    async def _ask(self, context: CommandContext, body: dict[str, Json]) -> PreviewResponse:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
             return await _answer(context.connect.preview(self.name, {**body, "config": changes}))
@@ -78,7 +78,7 @@ class Preview(Command):
         return await _answer(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
 
 
-async def _answer(answer: Awaitable[PreviewAnswer]) -> PreviewAnswer:
+async def _answer(answer: Awaitable[PreviewResponse]) -> PreviewResponse:
     try:
         return await answer
     except NotFound as error:
@@ -103,7 +103,7 @@ def _line(line: str) -> Json:
     return found if isinstance(found, dict) and "value" in found else line
 
 
-def _lines(answer: PreviewAnswer, full: bool) -> Iterator[str]:
+def _lines(answer: PreviewResponse, full: bool) -> Iterator[str]:
     for number, record in enumerate(answer["records"]):
         yield from _record(number, record, full)
     yield ""
@@ -116,7 +116,8 @@ def _lines(answer: PreviewAnswer, full: bool) -> Iterator[str]:
 
 
 def _record(number: int, record: PreviewRecord, full: bool) -> Iterator[str]:
-    by = record["by"] if record["result"] not in ("CHANGED",) else f"by {record['by']}"
+    by = record.get("by", "")
+    by = f"by {by}" if record["result"] == "CHANGED" else by
     yield f"{number:>3}  {_place(record):<24}  {record['result'].replace('_', ' '):<11}  {by}".rstrip()
     now = record.get("now")
     if now is not None and _result(now) != _result(record):

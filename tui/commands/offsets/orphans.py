@@ -13,7 +13,7 @@ from tui.commands.targets import for_each, require_confirmation
 from tui.errors import NotFound
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import OrphansAnswer
+    from tui.client.responses import OrphansResponse
 
 
 class GetOrphans(Command):
@@ -67,7 +67,7 @@ class DeleteOrphans(ChangingCommand):
         return confirmation(would)
 
 
-async def _orphans(context: CommandContext) -> OrphansAnswer:
+async def _orphans(context: CommandContext) -> OrphansResponse:
     try:
         return await context.connect.orphaned_offsets()
     except NotFound as error:

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError, Refused
-from tui.formatting import counted
+from tui.formatting import counted, megabytes
 from tui.metrics.rate_history import RateHistory
 from tui.metrics.worker_metrics import WorkerMetrics, worker_metrics
 from tui.screens.base import curves
@@ -88,9 +88,9 @@ def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, n
     without_core = [(f"{waits} for a core, ", "bold $warning")] if known.without_core else []
     line("slots", f"{len(known.slots)} up, ", *without_core, counted(known.tasks, "task"), by_slot, _each(known.slots))
     if known.memory:
-        jvms = f", JVMs of Java plugins {_megabytes(known.java_memory)} MB" if known.java_memory else ""
+        jvms = f", JVMs of Java plugins {megabytes(sum(known.java_memory.values()))}" if known.java_memory else ""
         sizes = {slot: size // 1_000_000 for slot, size in known.memory.items()}
-        line("memory", f"{_megabytes(known.memory)} MB{jvms}", by_slot, _each(sizes))
+        line("memory", f"{megabytes(sum(known.memory.values()))}{jvms}", by_slot, _each(sizes))
     if plots.height == 1:
         for key, value in curves.in_lines(history, plots.width, now):
             line(key, value)
@@ -105,10 +105,6 @@ def described(known: WorkerMetrics, history: RateHistory, plots: curves.Plots, n
     if plots.height > 1:
         parts += ["\n", curves.of_course(history, plots, now)]
     return Content.assemble(*parts).rstrip()
-
-
-def _megabytes(memory: Mapping[int, int]) -> int:
-    return sum(memory.values()) // 1_000_000
 
 
 def _each(by_slot: Mapping[int, int]) -> str:

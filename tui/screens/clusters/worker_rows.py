@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tui.client.workers import ACTIVE, CONNECTOR, DRAINED, DRAINING, ClusterWorkers
 from tui.cluster.cluster_overview import severity
+from tui.formatting import megabytes
 from tui.model import Connector
 from tui.screens.base.stack_traces import cause_line
 from tui.widgets import states
@@ -32,6 +33,7 @@ COLUMNS = (
     Column("connectors", "CONNECTORS", 10, grows=True),
     Column("tasks", "TASKS", 16, grows=True),
     Column("load", "LOAD", 5, rank=1, right=True),
+    Column("memory", "MEMORY", 8, rank=2, right=True),
     Column("slots", "SLOTS", 5, rank=2, right=True),
     Column("version", "VERSION", 12, rank=3),
 )
@@ -150,6 +152,7 @@ def worker_cells(worker_id: str, group: ClusterWorkers | None, units: Sequence[U
     cells["state"] = Cell(_word(one.state), _INKS.get(one.state, "grid--muted"))
     cells["leader"] = Cell("leader" if one.leader else "", "grid--accent")
     cells["load"] = Cell("" if one.load is None else f"{one.load:.1f}")
+    cells["memory"] = Cell("" if one.memory is None else megabytes(one.memory))
     cells["slots"] = Cell("" if one.slots is None else str(one.slots), "grid--muted")
     shown = one.version if one.implementation in ("", "headrace") else f"{one.implementation} {one.version}"
     cells["version"] = Cell(shown.strip(), "grid--muted")

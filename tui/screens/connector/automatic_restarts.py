@@ -13,7 +13,7 @@ from tui.formatting import one_line
 from tui.widgets.text import visible
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import RestartsAnswer
+    from tui.client.responses import RestartsResponse
 
 MAX_SHOWN = 5  # failures of each unit, the newest
 _PACKAGE = re.compile(r"^(?:\w+\.)+(?=\w+:)")  # of the exception's class
@@ -21,7 +21,7 @@ Part = str | Content | tuple[str, str]
 _INKS = {"waits": "bold $warning", "given up": "bold $error"}
 
 
-def content(answer: RestartsAnswer | None, now: float) -> Content:
+def content(answer: RestartsResponse | None, now: float) -> Content:
     """The answer of `GET /connectors/NAME/restarts` as text; empty if nothing has failed under a policy."""
     units = answer["units"] if answer else []
     if answer is None or not units:

@@ -25,7 +25,7 @@ from tui.widgets.plot import short
 from tui.widgets.text import visible
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import RestartsAnswer
+    from tui.client.responses import RestartsResponse
 
 T = TypeVar("T")
 LOG_LINES = 50
@@ -91,7 +91,7 @@ class OverviewPane(Pane):
     async def _errors(self, name: str) -> Any:
         return await _or_none(self.services.connect.errors(name))
 
-    async def _restarts(self, name: str) -> RestartsAnswer | None:
+    async def _restarts(self, name: str) -> RestartsResponse | None:
         return await _or_none(self.services.connect.restarts(name))
 
     def draw(self) -> None:

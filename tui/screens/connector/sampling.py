@@ -13,7 +13,7 @@ from tui.offsets import partitions
 from tui.screens.services.cluster_services import ClusterServices
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import OffsetsAnswer
+    from tui.client.responses import OffsetsResponse
     from tui.offsets.brokers import Brokers
 
 
@@ -38,7 +38,7 @@ class Sampler:
         self.of(one.name).add(offset_rates.sample(time.time(), answer, shown))
         return offset_rates.unit(answer)
 
-    def _ends(self, answer: OffsetsAnswer) -> None:
+    def _ends(self, answer: OffsetsResponse) -> None:
         """Adds end offsets and lag from the brokers to entries for which the worker reports no lag."""
         entries = [entry for entry in answer.get("offsets") or () if entry.get("lag") is None]
         at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}

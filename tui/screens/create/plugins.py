@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.content import Content
 
-from tui.client.answer_types import PluginDetailsAnswer
+from tui.client.responses import PluginDetailsResponse
 from tui.config.definitions import KeyDefinition
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted
@@ -67,7 +67,7 @@ class InstalledPlugin(NamedTuple):
         return (not kind or self.type == kind) and all(word in self._searched for word in wanted)
 
 
-def plugins(answer: Any, details: Sequence[PluginDetailsAnswer] = ()) -> list[InstalledPlugin]:
+def plugins(answer: Any, details: Sequence[PluginDetailsResponse] = ()) -> list[InstalledPlugin]:
     """The plugins of GET /connector-plugins, with what a Headrace worker knows beyond that."""
     known = {(one["class"], one["type"], one["version"]): one for one in reversed(details)}
     found = []

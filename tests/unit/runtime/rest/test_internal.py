@@ -65,10 +65,11 @@ async def worker() -> AsyncIterator[Worker]:
     handlers = InternalHandlers(
         InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing),
         SessionKeys(rig.configs, SessionKeySettings()),
+        mixed=True,
     )
     app = application([
-        Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
-        Route("/connectors/{name}/fence", Resource(put=handlers.fence)),
+        Route("/connectors/{name}/tasks", Resource(post=handlers.signed(handlers.task_configs))),
+        Route("/connectors/{name}/fence", Resource(put=handlers.signed(handlers.fence))),
     ])  # fmt: skip
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker") as client:
         yield Worker(rig, client)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tui.client.answer_types import KeyAnswer
 from tui.client.password_keys import ASK_AGAIN, PasswordKeys
+from tui.client.responses import KeyResponse
 from tui.errors import BadRequest, NotFound, Refused, ServerError
 
 CONFIG = {
@@ -22,7 +22,7 @@ class Definitions:
         self.refusal, self.asked, self.now = refusal, list[str](), 100.0
         self.keys = PasswordKeys(self.read, lambda: self.now)
 
-    async def read(self, plugin: str) -> list[KeyAnswer]:
+    async def read(self, plugin: str) -> list[KeyResponse]:
         self.asked.append(plugin)
         if plugin == "x.T" and self.refusal is not None:
             raise self.refusal

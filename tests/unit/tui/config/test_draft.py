@@ -10,7 +10,7 @@ from tui.config.secrets import MASK
 from tui.config.text import ConfigFormat
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import ValidatedKey
+    from tui.client.responses import ValidatedKey
 
 BASE = {"name": "c", "connector.class": "X", "db.password": "hunter2", "tasks.max": "1"}
 
@@ -31,6 +31,16 @@ def test_values_masked_by_the_worker_are_not_sent_for_validation() -> None:
     assert "db.password" not in one.to_validate()
     validation = of_validation({"configs": [entry("db.password", "Missing required"), entry("tasks.max")]})
     assert not one.review(validation).errors
+
+
+def test_a_url_with_a_secret_masked_by_the_worker_is_not_sent() -> None:
+    one = draft.of("c", {**BASE, "http.url": "https://me:[hidden]@host/path"})
+    assert "http.url" not in one.to_validate() and not one.review().errors
+    edited = one._replace(text=one.text.replace("@host", "@other"))
+    assert "http.url" not in edited.to_validate()
+    assert [problem.message for problem in edited.review().errors] == [
+        "http.url: the value still contains the mask; replace the whole value"
+    ]
 
 
 def test_a_missing_key_is_reported_at_the_nearest_related_key_or_without_a_line() -> None:

@@ -9,10 +9,10 @@ from tui.metrics.offset_rates import SampleHistory
 from tui.widgets.plot import peak, plot, short, spark
 
 if TYPE_CHECKING:
-    from tui.client.answer_types import DetailedOffset, OffsetsAnswer
+    from tui.client.responses import DetailedOffset, OffsetsResponse
 
 
-def sink(position: int, detail: DetailedOffset | None = None) -> OffsetsAnswer:
+def sink(position: int, detail: DetailedOffset | None = None) -> OffsetsResponse:
     partition = {"kafka_topic": "t", "kafka_partition": 0}
     return {"offsets": [{**(detail or {}), "partition": partition, "offset": {"kafka_offset": position}}]}
 

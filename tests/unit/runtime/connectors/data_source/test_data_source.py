@@ -161,7 +161,7 @@ def test_a_reader_that_waits_does_not_delay_a_stop() -> None:
     ("source", "schema", "message"),
     [
         ("Numbers", None, "must be such as package.module.Class"),
-        ("tests.support.no_module.Class", None, "ModuleNotFoundError"),
+        ("tests.support.no_module.Class", None, "there is no module tests.support.no_module"),
         ("tests.support.data_sources.Path", None, "not a subclass of DataSource"),
         ("tests.support.data_sources.RowFiles", None, "does not give a schema: set data.source.schema"),
         (NUMBERS, "n INTERVAL", "not supported"),

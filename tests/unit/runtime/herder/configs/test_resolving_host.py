@@ -150,6 +150,20 @@ async def test_stored_secrets_cannot_be_guessed_by_a_validation() -> None:
     assert "bad: 000731904000" in [e for entry in answer["configs"] for e in entry["value"]["errors"]]
 
 
+async def test_stored_secrets_cannot_be_guessed_by_a_change_of_offsets() -> None:
+    """Nor can the secrets of others by a connector that quotes the offsets of the request."""
+    rig = Rig()
+    rig.secrets.keep("other", {"731904"})
+
+    async def quoting(config: Mapping[str, str], offsets: object) -> bool:
+        raise HostRequestError(f"{config['connector.pin']} refuses {offsets}")
+
+    rig.plugins.alter_source_offsets = quoting  # type: ignore[attr-defined]
+    with pytest.raises(HostRequestError) as refused:
+        await rig.host.alter_source_offsets(CONFIG, [({"p": "000731904000"}, None)])
+    assert "000731904000" in str(refused.value) and "own-pin-1" not in str(refused.value)
+
+
 async def test_large_validations_do_not_slow_down_log_lines() -> None:
     rig = Rig()
     for i in range(5):

@@ -257,7 +257,7 @@ async def test_bodies_without_a_content_type_are_forwarded_and_checked_by_the_le
         assert refused.status_code == 413
 
 
-async def test_the_password_and_the_address_of_the_client_are_forwarded(tmp_path: Any) -> None:
+async def test_the_user_and_the_address_of_the_client_are_forwarded(tmp_path: Any) -> None:
     (tmp_path / "users").write_text("ann=secret\n")
     (tmp_path / "jaas").write_text(f'KafkaConnect {{ {MODULE} required file="{tmp_path}/users"; }};')
     props = {"rest.extension.classes": BASIC_AUTH, "headrace.jaas.file": str(tmp_path / "jaas")}

@@ -78,7 +78,7 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
         assert (await workers[0].client.get("/events/own")).status_code == 403
 
 
-async def test_a_malformed_answer_does_not_end_the_collection(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_malformed_answer_does_not_end_the_collection() -> None:
     async with worker_group(2) as workers:
         progress, answers = Progress({}), iter([{"unknown": 1}])
         events, _ = events_of(workers[0], EventLog(), progress)
@@ -89,9 +89,10 @@ async def test_a_malformed_answer_does_not_end_the_collection(caplog: pytest.Log
         await workers[1].serve([Route("/events/own", Resource(get=own))])
         with events.followed():
             async with asyncio.timeout(30):
-                await progress.published.wait()
+                while not progress.elsewhere:
+                    await progress.published.wait()
+                    progress.published.clear()
                 assert progress.elsewhere == {workers[1].id: {"a": IDLE}}
-    assert "Could not collect the events of the other workers" in caplog.text
 
 
 async def _first(log: EventLog) -> Any:

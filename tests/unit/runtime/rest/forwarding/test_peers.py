@@ -110,10 +110,10 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
     async with worker_group(2) as (leader, owner):
         handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
         await leader.serve([
-            Route("/connectors/{name}/tasks", Resource(post=handlers.task_configs)),
-            Route("/connectors/{name}/fence", Resource(put=handlers.fence)),
+            Route("/connectors/{name}/tasks", Resource(post=handlers.signed(handlers.task_configs))),
+            Route("/connectors/{name}/fence", Resource(put=handlers.signed(handlers.fence))),
         ])  # fmt: skip
-        yield rig, owner, LeaderClient(owner.group, owner.clients, owner.keys, owner.configs)
+        yield rig, owner, LeaderClient(owner.group, owner.clients, owner.copies, owner.keys, owner.configs)
     await rig.close()
 
 
@@ -167,7 +167,7 @@ async def test_the_owner_asks_the_leader_to_fence_earlier_tasks() -> None:
 
 async def test_the_leader_writes_its_own_task_configs_itself() -> None:
     async with worker_group(1) as (leader,):
-        client = LeaderClient(leader.group, leader.clients, leader.keys, leader.configs)
+        client = LeaderClient(leader.group, leader.clients, leader.copies, leader.keys, leader.configs)
         await leader.configs.put_connector("a", {"connector.class": "S"})
         await client.put_tasks("a", TASKS)
         stored = leader.configs.connector("a")
@@ -177,7 +177,7 @@ async def test_the_leader_writes_its_own_task_configs_itself() -> None:
 
 async def test_without_a_session_key_nothing_is_sent() -> None:
     async with worker_group(2, key=False) as (_, owner):
-        client = LeaderClient(owner.group, owner.clients, owner.keys, owner.configs)
+        client = LeaderClient(owner.group, owner.clients, owner.copies, owner.keys, owner.configs)
         with pytest.raises(Unavailable, match="has not written a session key"):
             await client.put_tasks("a", TASKS)
 
@@ -186,21 +186,25 @@ def collecting(worker: ServingWorker, here: Callable[[], Any]) -> list[Route]:
     """An endpoint that returns the answers of all workers."""
 
     async def found(r: Request) -> Response:
-        others = await worker.peers.collect(r)
+        others = await worker.peers.collect(r, "Lines")
         return json_answer({"here": here(), "others": others} if others else here())
 
     handler: Handler = found
     return [Route("/found", Resource(get=handler))]
 
 
+def line(time: int) -> dict[str, object]:
+    return {"time": time, "level": "INFO", "task": None, "logger": "l", "message": "m"}
+
+
 async def test_answers_of_all_workers_are_collected() -> None:
     async with worker_group(3) as workers:
         for number, worker in enumerate(workers[:2]):
-            await worker.serve(collecting(worker, lambda number=number: {"n": number}))  # type: ignore[misc]  # bound now
+            await worker.serve(collecting(worker, lambda number=number: [line(number)]))  # type: ignore[misc]  # bound now
         await workers[2].server.close()
         found = (await workers[0].client.get("/found")).json()
-        assert found == {"here": {"n": 0}, "others": {workers[1].id: {"n": 1}, workers[2].id: None}}
-        assert (await workers[1].client.get("/found?forward=false")).json() == {"n": 1}
+        assert found == {"here": [line(0)], "others": {workers[1].id: [line(1)], workers[2].id: None}}
+        assert (await workers[1].client.get("/found?forward=false")).json() == [line(1)]
 
 
 async def test_a_worker_that_does_not_answer_is_omitted() -> None:
@@ -225,7 +229,10 @@ def test_lines_of_all_workers_are_in_the_order_of_their_times() -> None:
     assert all_lines(here, {}, 1) == [here[1]]
     *lines, note = all_lines(here, {"w:2": None, "w:1": []}, 10)
     assert lines == here
-    assert (note["level"], note["message"]) == ("WARN", "Lines of w:2 are missing: no answer within the time limit")
+    assert (note["level"], note["message"]) == (
+        "WARN",
+        "Lines of w:2 are missing: no usable answer within the time limit",
+    )
 
 
 def test_stalled_tasks_of_all_workers() -> None:

@@ -36,8 +36,10 @@ class Rig:
     client: httpx.AsyncClient
     now: float = 1_000.0
 
-    def header(self, target: str, body: bytes = b"", method: str = "POST", caller: Caller = ANN) -> dict[str, str]:
-        return {HEADER: self.callers.sign(caller, method, target, body), "Content-Type": "application/json"}
+    def header(
+        self, target: str, body: bytes = b"", method: str = "POST", caller: Caller = ANN, recipient: str = "w:2"
+    ) -> dict[str, str]:
+        return {HEADER: self.callers.sign(caller, recipient, method, target, body), "Content-Type": "application/json"}
 
     async def post(self, target: str, headers: dict[str, str], body: bytes = b"") -> httpx.Response:
         return await self.client.post(target, headers=headers, content=body)
@@ -58,7 +60,7 @@ async def _internal(r: Request) -> Response:
 async def rig_of(protected: Protection) -> Rig:
     configs = ConfigStore(TestLogs(), topic("c"))
     keys = SessionKeys(configs, SessionKeySettings(), lambda: made.now)
-    callers = SignedCallers(keys, lambda: made.now)
+    callers = SignedCallers(keys, "w:2", lambda: made.now)
     app = application([
         Route("/who", Resource(role=Role.OPERATE, post=_who)),
         Route("/admins", Resource(post=_who)),
@@ -160,8 +162,8 @@ async def test_a_worker_vouches_for_a_user_without_a_password(secured: Rig) -> N
 
 
 async def test_a_password_is_checked_again(secured: Rig) -> None:
-    signed = secured.header("/who", caller=Caller("w:1", "bob", Role.ADMIN))
     for password, status in (("secret", 403), ("wrong", 401)):
+        signed = secured.header("/who", caller=Caller("w:1", "bob", Role.ADMIN))
         answer = await secured.client.post("/who", headers=signed, auth=("bob", password))
         assert answer.status_code == status
 

@@ -26,7 +26,8 @@ REFUSED = f"Worker {A} cannot be drained: no other worker accepts its connectors
 def worker(worker_id: str, state: str = "ACTIVE", *units: tuple[str, int], leader: bool = False) -> dict[str, Any]:
     return {
         "worker_id": worker_id, "url": f"http://{worker_id}/", "leader": leader, "here": leader,
-        "implementation": "headrace", "version": "0.1.0", "slots": 2, "load": 0.256, "state": state,
+        "implementation": "headrace", "version": "0.1.0", "slots": 2, "load": 0.256, "memory": 105_400_000,
+        "state": state,
         "connectors": [name for name, task in units if task == -1],
         "tasks": [{"connector": name, "task": task} for name, task in units if task != -1],
     }  # fmt: skip
@@ -97,8 +98,8 @@ def test_workers_are_listed() -> None:
     run = Run("get workers", {"/workers": two})
     assert run.result.table is not None
     assert run.result.table.rows == (
-        (A, "ACTIVE", "leader", "0.1.0", 2, "0.3", 1, 1, "headrace", f"http://{A}/"),
-        (B, "DRAINED", "", "0.1.0", 2, "0.3", 0, 0, "headrace", f"http://{B}/"),
+        (A, "ACTIVE", "leader", "0.1.0", 2, "0.3", "105 MB", 1, 1, "headrace", f"http://{A}/"),
+        (B, "DRAINED", "", "0.1.0", 2, "0.3", "105 MB", 0, 0, "headrace", f"http://{B}/"),
     )
     assert "IMPLEMENTATION" not in render(run.result, "table") and "IMPLEMENTATION" in render(run.result, "wide")
     assert render(run.result, "name").split() == [A, B]
@@ -114,7 +115,7 @@ def test_workers_of_other_implementations_are_derived_from_statuses() -> None:
     listed = expanded(status("lines", tasks=("RUNNING", "FAILED")))
     run = Run("get worker", {"/connectors?expand=status&expand=info": listed})
     assert run.result.table is not None
-    assert run.result.table.rows == (("w:1", "", "", "", None, None, 1, 2, "", ""),)
+    assert run.result.table.rows == (("w:1", "", "", "", None, None, None, 1, 2, "", ""),)
     assert run.narrated == [
         "derived from the statuses of connectors: only Headrace workers can be listed with their state, cordoned and "
         "drained"

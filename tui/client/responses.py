@@ -1,15 +1,25 @@
-"""Types of REST answers, as checked by the shapes of `tui.client.answers`. For annotations only: never imported at run
-time. The worker defines the same answers in `runtime/herder/answers.py`: the two halves never import each other, and
-the console also reads the answers of Apache's workers, which lack some fields."""
+"""The responses of the Connect REST API, as far as the console reads them: their types, from which `shape_of` derives
+the check of each response.
 
-from __future__ import annotations
+A worker may leave out fields that are not required here, or return null: Apache's workers lack those that Headrace
+adds. `runtime/herder/responses.py` declares what a Headrace worker returns; a contract test compares both.
+"""
 
-from typing import Any, NotRequired, TypedDict
+# Without `from __future__ import annotations`, which would leave text for `shape_of` to evaluate.
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from tui.client.shapes import TIME, Number, Object, Shape
 
 Json = Any
+Partition = dict[str, Json]
+Time = Annotated[int, TIME]
+"""Milliseconds since 1970."""
+
+Rate = Annotated[float, Number((int, float), 0)]
 
 
-class RootAnswer(TypedDict, total=False):
+class RootResponse(TypedDict, total=False):
     """`GET /`."""
 
     version: str | None
@@ -20,15 +30,15 @@ class RootAnswer(TypedDict, total=False):
 class OffsetEntry(TypedDict, total=False):
     """An entry of the history; `offset` is None for a reset."""
 
-    partition: Json
-    offset: Json
+    partition: Partition | None
+    offset: Partition | None
 
 
 class HistoryChange(TypedDict):
-    """One change of a connector's offsets; `time` in milliseconds since 1970."""
+    """One change of a connector's offsets."""
 
     number: int
-    time: int
+    time: Time
     action: str
     who: str
     why: str
@@ -36,7 +46,7 @@ class HistoryChange(TypedDict):
     after: list[OffsetEntry]
 
 
-class HistoryAnswer(TypedDict):
+class HistoryResponse(TypedDict):
     """`GET /connectors/{name}/offsets/history`, newest change first."""
 
     history: list[HistoryChange]
@@ -46,7 +56,7 @@ class ConfigHistoryChange(TypedDict):
     """A change of a config; `before` is None for a creation, `after` for a deletion."""
 
     number: int
-    time: int
+    time: Time
     action: str
     who: str
     why: str
@@ -55,7 +65,7 @@ class ConfigHistoryChange(TypedDict):
     after: dict[str, str] | None
 
 
-class ConfigHistoryAnswer(TypedDict):
+class ConfigHistoryResponse(TypedDict):
     """`GET /connectors/{name}/config/history`, newest change first."""
 
     history: list[ConfigHistoryChange]
@@ -63,12 +73,12 @@ class ConfigHistoryAnswer(TypedDict):
 
 class DeletedConnector(TypedDict):
     name: str
-    time: int
+    time: Time
     who: str
     why: str
 
 
-class DeletedAnswer(TypedDict):
+class DeletedResponse(TypedDict):
     """`GET /deleted-connectors`, the latest deletion first."""
 
     deleted: list[DeletedConnector]
@@ -85,7 +95,7 @@ class OrphanedSink(TypedDict):
     group: str
 
 
-class OrphansAnswer(TypedDict):
+class OrphansResponse(TypedDict):
     """`GET /orphaned-offsets`."""
 
     sources: list[OrphanedSource]
@@ -103,13 +113,13 @@ ResolvedChange = TypedDict(
 """A partition's offsets before and after seeking, and the effect in records."""
 
 
-class ResolvedAnswer(TypedDict):
+class ResolvedResponse(TypedDict):
     """`POST /connectors/{name}/offsets/resolve`."""
 
     changes: list[ResolvedChange]
 
 
-class InfoAnswer(TypedDict, total=False):
+class InfoResponse(TypedDict, total=False):
     """`GET /connectors/{name}`."""
 
     name: str
@@ -117,26 +127,31 @@ class InfoAnswer(TypedDict, total=False):
     config: dict[str, Json]
 
 
-class StateAnswer(TypedDict, total=False):
-    """The state of a connector or task."""
+class StateResponse(TypedDict, total=False):
+    """The state of a connector."""
 
-    id: int  # of tasks
     state: str
     worker_id: str
     version: str | None
     trace: str
 
 
-class StatusAnswer(TypedDict, total=False):
+class TaskStateResponse(StateResponse):
+    """The state of a task."""
+
+    id: int
+
+
+class StatusResponse(TypedDict, total=False):
     """`GET /connectors/{name}/status`."""
 
     name: str
     type: str
-    connector: StateAnswer
-    tasks: list[StateAnswer]
+    connector: StateResponse
+    tasks: list[TaskStateResponse]
 
 
-class ListedAnswer(TypedDict, total=False):
+class ListedResponse(TypedDict, total=False):
     """A connector of `GET /connectors?expand=…`; `tui.model.connector` checks the parts."""
 
     status: Json
@@ -148,29 +163,29 @@ class TaskReference(TypedDict):
     task: int
 
 
-class TaskAnswer(TypedDict):
+class TaskResponse(TypedDict):
     """An element of `GET /connectors/{name}/tasks`."""
 
     id: TaskReference
     config: dict[str, Json]
 
 
-class TopicsAnswer(TypedDict, total=False):
+class TopicsResponse(TypedDict, total=False):
     """The value of `GET /connectors/{name}/topics` for the connector."""
 
     topics: list[str]
 
 
 class LoggedLine(TypedDict, total=False):
-    """A line of `GET /connectors/{name}/logs`; `time` in milliseconds since 1970."""
+    """A line of `GET /connectors/{name}/logs`."""
 
-    time: int
+    time: Time
     level: str
     task: int | None
     message: str
 
 
-class LagAnswer(TypedDict, total=False):
+class LagResponse(TypedDict, total=False):
     records: int
     ms: int | None
 
@@ -179,41 +194,41 @@ class DetailedOffset(OffsetEntry, total=False):
     """An offset; our workers add `end` and `lag` for sinks, `age_ms` for sources."""
 
     end: int | None
-    lag: LagAnswer | None
+    lag: LagResponse | None
     age_ms: int | None
 
 
-class OffsetsAnswer(TypedDict, total=False):
+class OffsetsResponse(TypedDict, total=False):
     """`GET /connectors/{name}/offsets`; our workers add `stalled` and `expires_at` on request."""
 
     offsets: list[DetailedOffset]
     stalled: list[int]
-    expires_at: int | None
+    expires_at: Time | None
 
 
-PluginAnswer = TypedDict("PluginAnswer", {"class": str, "type": str, "version": NotRequired[str | None]})
+PluginResponse = TypedDict("PluginResponse", {"class": str, "type": str, "version": NotRequired[str | None]})
 """An element of `GET /connector-plugins`; older workers have no versions."""
 
-PluginDetailsAnswer = TypedDict(
-    "PluginDetailsAnswer", {"class": str, "type": str, "version": str, "language": str, "from": str}
+PluginDetailsResponse = TypedDict(
+    "PluginDetailsResponse", {"class": str, "type": str, "version": str, "language": str, "from": str}
 )
 """An element of `GET /connector-plugins/details`; `from` is a jar, a folder, an environment or "bundled"."""
 
 
-class KeyAnswer(TypedDict, total=False):
+class KeyResponse(TypedDict):
     """An element of `GET /connector-plugins/{class}/config`: the definition of a config key."""
 
     name: str
-    type: str | None
-    required: bool | None
-    default_value: Json
-    importance: str | None
-    documentation: str | None
-    group: str | None
-    order_in_group: int | None
+    type: NotRequired[str | None]
+    required: NotRequired[bool | None]
+    default_value: NotRequired[Json]
+    importance: NotRequired[str | None]
+    documentation: NotRequired[str | None]
+    group: NotRequired[str | None]
+    order_in_group: NotRequired[int | None]
 
 
-class ValueAnswer(TypedDict, total=False):
+class ValueResponse(TypedDict, total=False):
     """The value of a config key, as validated."""
 
     name: str | None
@@ -223,32 +238,32 @@ class ValueAnswer(TypedDict, total=False):
 
 
 class ValidatedKey(TypedDict, total=False):
-    definition: KeyAnswer | None
-    value: ValueAnswer | None
+    definition: KeyResponse | None
+    value: ValueResponse | None
 
 
-class ValidationAnswer(TypedDict, total=False):
+class ValidationResponse(TypedDict, total=False):
     """`PUT /connector-plugins/{class}/config/validate`."""
 
     error_count: int | None
     configs: list[ValidatedKey] | None
 
 
-class HealthAnswer(TypedDict, total=False):
+class HealthResponse(TypedDict, total=False):
     """`GET /health` (KIP-1017)."""
 
     status: str
     message: str
 
 
-class LoggerAnswer(TypedDict, total=False):
-    """The level of a logger; `last_modified` in milliseconds since 1970."""
+class LoggerResponse(TypedDict, total=False):
+    """The level of a logger."""
 
     level: str | None
-    last_modified: int | None
+    last_modified: Time | None
 
 
-class WorkerAnswer(TypedDict):
+class WorkerResponse(TypedDict):
     """A worker of `GET /workers`. `load` is the number of processor cores in use; `slots_without_core` are the slots
     that wait for a core of a Spark cluster."""
 
@@ -263,13 +278,14 @@ class WorkerAnswer(TypedDict):
     here: NotRequired[bool]
     slots: NotRequired[int]
     slots_without_core: NotRequired[list[int] | None]
-    load: NotRequired[float]
+    load: NotRequired[Rate]
+    memory: NotRequired[int | None]
 
 
-class WaitingAnswer(TaskReference):
-    """A connector (task -1) or task that is reserved until a time, in milliseconds since 1970."""
+class WaitingResponse(TaskReference):
+    """A connector (task -1) or task that is reserved until a time."""
 
-    until: int
+    until: Time
 
 
 class ReloadedWorker(TypedDict):
@@ -280,76 +296,76 @@ class ReloadedWorker(TypedDict):
     missing: list[str]
 
 
-class ReloadAnswer(TypedDict):
+class ReloadResponse(TypedDict):
     """`POST /connector-plugins/reload`; null for a worker that has not answered."""
 
     workers: dict[str, ReloadedWorker | None]
 
 
-class WorkersAnswer(TypedDict):
+class WorkersResponse(TypedDict):
     """`GET /workers`."""
 
-    workers: list[WorkerAnswer]
+    workers: list[WorkerResponse]
     group_id: NotRequired[str]
     generation: NotRequired[int]
     leader: NotRequired[str]
     rebalancing: NotRequired[bool]
-    waiting: NotRequired[list[WaitingAnswer]]
+    waiting: NotRequired[list[WaitingResponse]]
 
 
-class FailuresAnswer(TypedDict, total=False):
+class FailuresResponse(TypedDict, total=False):
     """`GET /connectors/{name}/errors`: counts of failed records, and the newest failures."""
 
-    since: int
+    since: Time
     total: dict[str, int]
     stages: dict[str, dict[str, int]]
-    last: list[dict[str, Json]]
+    last: list[Annotated[dict[str, Json], Object(optional={"time": TIME})]]
 
 
 class RecordedProgress(TypedDict):
-    """The progress of a connector at one time, in milliseconds since 1970; counts begin with the worker's start."""
+    """The progress of a connector at one time; counts begin with the worker's start."""
 
-    time: int
+    time: Time
     written: int
     lag: int | None
 
 
-class ProgressHistoryAnswer(TypedDict):
+class ProgressHistoryResponse(TypedDict):
     """`GET /connectors/{name}/progress`, oldest first."""
 
     points: list[RecordedProgress]
 
 
-class RestartPolicyAnswer(TypedDict):
+class RestartPolicyResponse(TypedDict):
     """When a connector is restarted automatically. `attempts` in a row; 0: none, -1: without limit."""
 
     attempts: int
 
 
-class PastRestartAnswer(TypedDict):
+class PastRestartResponse(TypedDict):
     """A failure; `attempt` is the number of the restart that followed, 0 for none."""
 
-    time: int
+    time: Time
     attempt: int
     error: str
 
 
-class RestartUnitAnswer(TypedDict):
+class RestartUnitResponse(TypedDict):
     """A connector (`task` is null) or task. `due`: time of the restart that waits; `ended`: no restart follows."""
 
     task: int | None
     attempts: int
-    due: int | None
+    due: Time | None
     ended: bool
-    history: list[PastRestartAnswer]
+    history: list[PastRestartResponse]
 
 
-class RestartsAnswer(TypedDict):
+class RestartsResponse(TypedDict):
     """`GET /connectors/{name}/restarts`."""
 
     name: str
-    policy: RestartPolicyAnswer
-    units: list[RestartUnitAnswer]
+    policy: RestartPolicyResponse
+    units: list[RestartUnitResponse]
 
 
 class PreviewFate(TypedDict):
@@ -372,20 +388,92 @@ class PreviewStage(TypedDict):
     changes: NotRequired[list[PreviewChange] | None]
 
 
+_OF_TOPIC = Object({"topic": Shape()}, {"partition": Number(), "offset": Number()})
+
+
 class PreviewRecord(PreviewFate):
     """A record before and after the transformations. `now` is its fate with the current config."""
 
-    before: dict[str, Json] | None
-    after: dict[str, Json] | None
+    before: Annotated[dict[str, Json], _OF_TOPIC] | None
+    after: Annotated[dict[str, Json], _OF_TOPIC] | None
     stages: list[PreviewStage]
-    kafka: NotRequired[dict[str, Json] | None]
+    kafka: NotRequired[Annotated[dict[str, Json], _OF_TOPIC] | None]
     now: NotRequired[PreviewFate | None]
     error: NotRequired[Json]
 
 
-class PreviewAnswer(TypedDict):
+class PreviewResponse(TypedDict):
     """`POST /connectors/{name}/preview`."""
 
     records: list[PreviewRecord]
-    summary: dict[str, int]
+    summary: Annotated[dict[str, int], Object({"records": Number()})]
     warnings: list[str]
+
+
+class ReportedLag(TypedDict, total=False):
+    """The lag of a sink, in events."""
+
+    records: int
+
+
+class RateLimit(TypedDict, total=False):
+    """Records and bytes per second; null: no limit."""
+
+    records: Rate | None
+    bytes: Rate | None
+
+
+class Progress(TypedDict, total=False):
+    """The progress of a connector, in events."""
+
+    lag: ReportedLag | None
+    age_ms: int | None
+    stalled: list[int]
+    read: int
+    failed: int
+    written: Rate
+    limit: RateLimit | None
+
+
+class SnapshotEvent(TypedDict):
+    """The first event of a stream: all connectors."""
+
+    connectors: dict[str, ListedResponse]
+    progress: NotRequired[dict[str, Progress]]
+    changed_at: NotRequired[dict[str, Time]]
+
+
+class ProgressEvent(TypedDict):
+    connectors: dict[str, Progress]
+
+
+class ConnectorEvent(TypedDict):
+    """A connector that has been created or has changed; `tui.model.connector` checks the parts."""
+
+    name: str
+    status: NotRequired[dict[str, Json]]
+    info: NotRequired[dict[str, Json]]
+
+
+class RemovedEvent(TypedDict):
+    name: str
+
+
+class NoticeEvent(TypedDict, total=False):
+    """A message of the worker about a connector or task."""
+
+    level: str
+    message: str
+    connector: str
+    task: int
+
+
+EVENTS: dict[str, Any] = {
+    "snapshot": SnapshotEvent,
+    "progress": ProgressEvent,
+    "connector": ConnectorEvent,
+    "removed": RemovedEvent,
+    "log": NoticeEvent,
+    "notice": NoticeEvent,
+}
+"""Data of `GET /events` by event name; other events belong to newer workers."""

@@ -1,0 +1,114 @@
+"""Frames of a terminal as one SVG with CSS animation: no script, no font, equal lines stored once.
+
+Without animation, and for readers who prefer reduced motion, the picture shows its still frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+
+from rich.segment import Segment
+from textual.color import Color
+
+WIDTH, HEIGHT, TITLE = 8.4, 18, 34  # pixels: a cell, a line, the bar with the caption
+Line = tuple[tuple[str, str, str, bool], ...]  # text, colour, background, bold
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A screen, how long it is shown, in seconds, and its caption."""
+
+    lines: tuple[Line, ...]
+    seconds: float
+    caption: str
+
+
+def line(segments: Iterable[Segment], foreground: str, background: str) -> Line:
+    """The runs of equal style in a line of the screen; colours default to those of the theme."""
+    runs: list[tuple[str, str, str, bool]] = []
+    for segment in segments:
+        style = segment.style
+        colour = style.color.get_truecolor().hex if style and style.color else foreground
+        behind = style.bgcolor.get_truecolor().hex if style and style.bgcolor else background
+        if style and style.reverse:
+            colour, behind = behind, colour
+        if style and style.dim:
+            colour = Color.parse(colour).blend(Color.parse(behind), 0.5).hex
+        key = (colour, behind, bool(style and style.bold))
+        if runs and runs[-1][1:] == key:
+            runs[-1] = (runs[-1][0] + segment.text, *key)
+        else:
+            runs.append((segment.text, *key))
+    return tuple(runs)
+
+
+def render(frames: list[Frame], still: int, background: str) -> str:
+    """The picture. `still` is the index of the frame that is shown without animation."""
+    columns = sum(len(run[0]) for run in frames[0].lines[0])
+    width, height = columns * WIDTH + 20, len(frames[0].lines) * HEIGHT + TITLE + 10
+    numbers: dict[Line, int] = {}
+    for frame in frames:
+        for row in frame.lines:
+            numbers.setdefault(row, len(numbers))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" role="img">',
+        f"<title>{escape(frames[still].caption)}</title>",
+        f"<style>{_style(frames)}</style>",
+        f'<rect width="{width:g}" height="{height}" rx="8" fill="{background}"/>',
+        '<circle cx="20" cy="17" r="6" fill="#ff5f57"/><circle cx="40" cy="17" r="6" fill="#febc2e"/>',
+        '<circle cx="60" cy="17" r="6" fill="#28c840"/>',
+        f"<defs>{''.join(_drawn(row, number, background) for row, number in numbers.items())}</defs>",
+        *(_frame(frame, index, index == still, numbers, width) for index, frame in enumerate(frames)),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _style(frames: list[Frame]) -> str:
+    total = sum(frame.seconds for frame in frames)
+    rules = [
+        "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}.b{font-weight:700}",
+        "rect{shape-rendering:crispEdges}",
+        f".f{{visibility:hidden;animation:{total:g}s step-end infinite}}.s{{visibility:visible}}",
+    ]
+    start = 0.0
+    for index, frame in enumerate(frames):
+        end = start + frame.seconds
+        begin = f"0%{{visibility:hidden}}{start / total:.3%}" if start else "0%"
+        hidden = f"{end / total:.3%},to{{visibility:hidden}}" if frame is not frames[-1] else ""
+        rules.append(
+            f"@keyframes k{index}{{{begin}{{visibility:visible}}{hidden}}}#f{index}{{animation-name:k{index}}}"
+        )
+        start = end
+    rules.append("@media(prefers-reduced-motion:reduce){g.f{animation:none!important}}")
+    return "".join(rules)
+
+
+def _frame(frame: Frame, index: int, still: bool, numbers: dict[Line, int], width: float) -> str:
+    uses = "".join(
+        f'<use href="#l{numbers[row]}" y="{TITLE + number * HEIGHT}"/>' for number, row in enumerate(frame.lines)
+    )
+    caption = f'<text x="{width / 2:g}" y="22" fill="#c8ccd4" text-anchor="middle">{escape(frame.caption)}</text>'
+    return f'<g id="f{index}" class="f{" s" if still else ""}">{caption}{uses}</g>'
+
+
+def _drawn(row: Line, number: int, background: str) -> str:
+    return f'<g id="l{number}">{"".join(_runs(row, background))}</g>'
+
+
+def _runs(row: Line, background: str) -> Iterator[str]:
+    """Rectangles and texts. `textLength` keeps the columns whatever font the reader has."""
+    start = 0
+    for text, colour, behind, bold in row:
+        if behind != background:
+            size = f'width="{len(text) * WIDTH:g}" height="{HEIGHT}"'
+            yield f'<rect x="{10 + start * WIDTH:g}" {size} fill="{behind}"/>'
+        first = start + len(text) - len(text.lstrip())
+        if words := text.strip():
+            at = f'x="{10 + first * WIDTH:g}" y="13.5" textLength="{len(words) * WIDTH:g}"'
+            shown = escape(words, quote=False).replace(" ", "\u00a0")
+            bolder = ' class="b"' if bold else ""
+            yield f'<text {at} fill="{colour}"{bolder}>{shown}</text>'
+        start += len(text)

@@ -1,0 +1,28 @@
+"""Keys of configurations that hold passwords, recognized by their names."""
+
+from __future__ import annotations
+
+import re
+
+HIDDEN = "[hidden]"
+"""The text in the place of a secret."""
+
+_NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
+"""Suffixes of keys whose values are passwords in every plugin."""
+
+_SECRET_NAME = re.compile(
+    r"passw|passphrase|passcode|secret|token|credential|private|authorization|cookie|signature"
+    r"|(?:api|access|account|shared|auth)[._-]?key|connection[._-]?string|(?:^|[._-])(?:pwd|sas)(?:$|[._-])",
+    re.IGNORECASE,
+)
+"""Names of keys that may be passwords, if no definition of a plugin has them."""
+
+
+def is_password(key: str) -> bool:
+    """Whether a key names a password."""
+    return key.lower().endswith(_NAMES)
+
+
+def may_be_password(key: str) -> bool:
+    """Whether a key may be a password, if no definition has it."""
+    return is_password(key) or _SECRET_NAME.search(key) is not None

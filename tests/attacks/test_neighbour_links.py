@@ -1,0 +1,125 @@
+"""A local user who may write in an allowed folder: no symbolic link, whenever it is created, leads a connector or a
+config provider out of the folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime.api.errors import ConfigError, ConnectError
+from runtime.config.providers import providers
+from runtime.connectors.file_sink import FileStreamSinkTask
+from runtime.connectors.file_source import FileStreamSourceTask
+from runtime.connectors.files.folder_store import FileError, FolderStore
+from runtime.connectors.files.location import FileLocation
+from runtime.system.allowed_folders import AllowedFolders, OutsideError, limit_files
+from tests.support.tasks.task_contexts import StoredOffsets, started
+
+PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+@pytest.fixture
+def allowed(tmp_path: Path) -> Iterator[Path]:
+    """The allowed folder of this process, beside a folder `outside` with the file `secret`."""
+    for name in ("allowed", "outside"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "outside" / "secret").write_text("key=S3cretOutside\n")
+    limit_files([str(tmp_path / "allowed")])
+    yield tmp_path / "allowed"
+    limit_files([])
+
+
+class SwappedAfterCheck:
+    """Resolves a path, and then replaces `victim`, a file or folder, by a link to `target`."""
+
+    def __init__(self, victim: Path, target: Path) -> None:
+        self._victim, self._target = victim, target
+
+    def __call__(self, path: Path) -> Path:
+        real = path.resolve()
+        if self._victim.exists():
+            self._victim.rename(self._victim.with_name("moved away"))
+        self._victim.symlink_to(self._target)
+        return real
+
+
+@pytest.mark.parametrize(("victim", "target"), [("folder/secret", "outside/secret"), ("folder", "outside")])
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_CREAT | os.O_TRUNC])
+def test_a_link_that_is_swapped_between_check_and_use_leads_nowhere(
+    victim: str, target: str, flags: int, allowed: Path
+) -> None:
+    (allowed / "folder").mkdir()
+    (allowed / "folder" / "secret").write_text("key=inside\n")
+    folders = AllowedFolders([allowed], resolve=SwappedAfterCheck(allowed / victim, allowed.parent / target))
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+        folders.open(allowed / "folder" / "secret", flags)
+    assert (allowed.parent / "outside" / "secret").read_text() == "key=S3cretOutside\n"
+
+
+def test_a_folder_that_is_created_through_a_swapped_link_stays_inside(allowed: Path) -> None:
+    (allowed / "folder").mkdir()
+    folders = AllowedFolders([allowed], resolve=SwappedAfterCheck(allowed / "folder", allowed.parent / "outside"))
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+        folders.open_folder(allowed / "folder" / "new" / "inner", create=True)
+    assert [path.name for path in (allowed.parent / "outside").iterdir()] == ["secret"]
+
+
+def test_a_config_provider_reads_through_no_link(allowed: Path) -> None:
+    (allowed / "link").symlink_to(allowed.parent / "outside")
+    for provider, variable in (("File", "${f:%s/link/secret:key}"), ("Directory", "${f:%s/link:secret}")):
+        params = {"config.providers": "f", "config.providers.f.class": f"{PACKAGE}{provider}ConfigProvider"}
+        made = providers({**params, "config.providers.f.param.allowed.paths": str(allowed)})
+        with pytest.raises(ConfigError, match=r"allowed\.paths"):
+            made.resolve({"k": variable % allowed})
+
+
+def store_in(folder: Path) -> FolderStore:
+    return FolderStore(FileLocation.of({"url": str(folder)}))
+
+
+def test_files_behind_a_link_are_neither_listed_nor_read_nor_moved(allowed: Path) -> None:
+    (allowed / "link").symlink_to(allowed.parent / "outside")
+    (allowed / "inside").write_text("x")
+    store = store_in(allowed)
+    assert [file.path for file in store.list_files()] == ["inside"]
+    for use in (store.open_file, store.read, store.delete, lambda path: store.open_stream(path, None)):
+        with pytest.raises(FileError, match=r"headrace\.file\.paths"):
+            use("link/secret")
+    with pytest.raises(FileError, match=r"headrace\.file\.paths"):
+        store.move("link/secret", str(allowed / "done"))
+    with pytest.raises(FileError, match=r"headrace\.file\.paths"):
+        store.move("inside", str(allowed.parent / "outside"))
+    with pytest.raises(FileError, match=r"headrace\.file\.paths"):
+        store.write("link/new", lambda file: None)
+    assert (allowed.parent / "outside" / "secret").exists() and (allowed / "inside").exists()
+
+
+@pytest.mark.parametrize("links", [{"file"}, {"file.torn"}])
+def test_a_sink_of_lines_writes_through_no_link(links: set[str], allowed: Path) -> None:
+    for name in links:
+        (allowed / name).symlink_to(allowed.parent / "outside" / "secret")
+    if "file" not in links:
+        (allowed / "file").write_text("complete\nincompl")
+    with pytest.raises((ConnectError, OutsideError), match=r"headrace\.file\.paths"):
+        FileStreamSinkTask().start({"file": str(allowed / "file")})
+    assert (allowed.parent / "outside" / "secret").read_text() == "key=S3cretOutside\n"
+
+
+def test_a_source_of_lines_reads_through_no_link(allowed: Path) -> None:
+    (allowed / "file").symlink_to(allowed.parent / "outside" / "secret")
+    task: Any = started(FileStreamSourceTask(), {"file": str(allowed / "file"), "topic": "t"}, StoredOffsets())
+    with pytest.raises(ConnectError, match=r"headrace\.file\.paths"):
+        task.poll()
+    task.stop()
+
+
+def test_links_within_the_folder_may_be_used(allowed: Path) -> None:
+    (allowed / "real").mkdir()
+    (allowed / "link").symlink_to("real")
+    store = store_in(allowed / "link")
+    assert store.write("a/b", lambda file: None) == 0 and store.read("a/b") == b""
+    assert (allowed / "real" / "a" / "b").exists()
