@@ -37,9 +37,9 @@ from runtime.rest.forwarding.worker_clients import WorkerRequest
 from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import read
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
+from runtime.rest.monitoring import progress_routes
 from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
-from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, path_name
 from runtime.rest.security.callers import HEADER
 from runtime.rest.security.jaas import MODULE

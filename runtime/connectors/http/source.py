@@ -43,7 +43,7 @@ from runtime.connectors.http.source_config import (
 from runtime.connectors.http.templates import as_text
 from runtime.connectors.http.traversal import Traversal
 
-_WAIT = 0.2  # seconds that poll() waits for an answer
+_WAIT = 0.2  # seconds that poll() waits for a response
 _LONGEST_IDLE = 0.5  # seconds between two polls
 _BATCH = 2000  # records of one batch
 
@@ -86,7 +86,7 @@ class HttpSourceTask(SourceTask):
                 self._at = self._at._replace(cursor=settings[CURSOR_INITIAL])
         self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config), 1)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="http-source")
-        self._answer: Future[tuple[str, HttpReply]] | None = None
+        self._response: Future[tuple[str, HttpReply]] | None = None
         self._page: JsonPage | None = None
         self._first_page: _FirstPage | None = None
         self._opened: _FirstPage | None = None  # of the current poll
@@ -167,23 +167,23 @@ class HttpSourceTask(SourceTask):
 
     def _next_page(self) -> bool:
         """Whether a page has arrived."""
-        if self._answer is None:
+        if self._response is None:
             wait = self._due - self._clock()
             if wait > 0:
                 self.idle_poll = min(wait, _LONGEST_IDLE)
                 return False
             self._request()
-        assert self._answer is not None
+        assert self._response is not None
         self.idle_poll = 0.01
         try:
-            url, reply = self._answer.result(_WAIT)
+            url, reply = self._response.result(_WAIT)
         except NotYetError:
             return False
         except TemporaryError as error:
-            self._answer = None
+            self._response = None
             self._failed(error)
             return False
-        self._answer, self._attempts = None, 0
+        self._response, self._attempts = None, 0
         if reply.status == 304:
             self._page = JsonPage([], None)
             return True
@@ -199,7 +199,7 @@ class HttpSourceTask(SourceTask):
         headers = {"Accept": "application/json"}
         if self._at.page is None and self._first_page is not None and self._first_page.url == url:
             headers |= self._first_page.headers
-        self._answer = self._thread.submit(lambda: (url, endpoint.send("GET", url, None, headers)))
+        self._response = self._thread.submit(lambda: (url, endpoint.send("GET", url, None, headers)))
 
     def _failed(self, error: TemporaryError) -> None:
         self._attempts += 1

@@ -70,7 +70,7 @@ def close(client: Any) -> None:
     """Close a client that no other thread uses. A second call does nothing.
 
     A producer discards its unsent records, and the thread of this module frees it as soon as nothing refers to it: its
-    own close() would wait without limit for a coordinator that does not answer."""
+    own close() would wait without limit for a coordinator that does not respond."""
     if isinstance(threading.current_thread(), threading._DummyThread):  # of librdkafka: the collector ended a generator
         close_later(client)
         return

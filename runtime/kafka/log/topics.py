@@ -33,7 +33,7 @@ def ensure_topics(
     """Create missing topics and check the others (`existing`: partition counts by name). Returns whether any was
     created.
 
-    StorageTopicError if a topic cannot be used, BrokerUnavailable if Kafka does not answer. Blocks: for the reader's
+    StorageTopicError if a topic cannot be used, BrokerUnavailable if Kafka does not respond. Blocks: for the reader's
     thread."""
     missing = [s for s in specs if s.topic not in existing]
     present = [s for s in specs if s.topic in existing]

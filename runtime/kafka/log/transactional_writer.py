@@ -65,7 +65,7 @@ class TransactionalWriter:
     async def start(self, topic: str) -> None:
         """Fence all earlier producers with this transactional id. `topic` is any topic that may be described.
 
-        BrokerUnavailable if Kafka does not answer, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
+        BrokerUnavailable if Kafka does not respond, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
         refuses."""
         await self._in_turn(lambda: self._start(topic), restarts=True)
 

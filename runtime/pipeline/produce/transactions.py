@@ -30,7 +30,7 @@ _TIMEOUT = 5.0  # seconds
 
 
 def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
-    """Those of the topics that the principal may not write; all of them if Kafka does not answer. `settings` are a
+    """Those of the topics that the principal may not write; all of them if Kafka does not respond. `settings` are a
     producer's. Blocks."""
     from confluent_kafka import KafkaException, TopicCollection
     from confluent_kafka.admin._acl import AclOperation
@@ -40,9 +40,9 @@ def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[
         asked = admin.describe_topics(
             TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
         )
-        for topic, answer in asked.items():
+        for topic, response in asked.items():
             try:
-                allowed = answer.result().authorized_operations or []
+                allowed = response.result().authorized_operations or []
             except KafkaException:  # also without DESCRIBE, which WRITE includes
                 allowed = []
             if AclOperation.WRITE not in allowed:

@@ -77,7 +77,7 @@ class PartitionAssignment:
 
     def commit(self) -> None:
         """Flush, then commit the offsets that the task allows: of all partitions as soon as one offset has changed, as
-        Connect does. After a RetriableError the task rewinds to the committed offsets. The answer arrives later in
+        Connect does. After a RetriableError the task rewinds to the committed offsets. The response arrives later in
         on_commit(), since the broker may be unavailable for long."""
         self._context.collect_put()
         if self._committing:
@@ -112,7 +112,7 @@ class PartitionAssignment:
         return {**committed, **moved}
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
-        """The group's answer to a commit."""
+        """The group's response to a commit."""
         self._committing = False
         self._control.meter.committed(error is None and not any(p.error for p in partitions))
         stored: Positions = {}
@@ -148,7 +148,7 @@ class PartitionAssignment:
 
     def ask_for_ends(self) -> None:
         """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled
-        task does rarely. Waits for a limited time if the brokers do not answer."""
+        task does rarely. Waits for a limited time if the brokers do not respond."""
         from confluent_kafka import KafkaException
 
         for tp in list(self._context.positions):
@@ -247,7 +247,7 @@ class PartitionAssignment:
             self._committing = pending
 
     def _await_commit(self, deadline: float) -> None:
-        """Poll for the answer to a commit; other messages are discarded."""
+        """Poll for the response to a commit; other messages are discarded."""
         while self._committing and time.monotonic() < deadline:
             self._consumer.poll(0.05)
         if self._committing:

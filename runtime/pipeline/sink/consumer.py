@@ -57,7 +57,7 @@ _DEFAULTS: dict[str, Any] = {
     # By default the client stops fetching for a whole second whenever its small queue is full.
     "queued.min.messages": 100_000,
     "fetch.queue.backoff.ms": 10,
-    "fetch.wait.max.ms": 500,  # the broker answers immediately if messages are available
+    "fetch.wait.max.ms": 500,  # the broker responds immediately if messages are available
     "enable.partition.eof": True,  # the end of a partition may be behind the marker of a transaction, see Events.ends
 }
 

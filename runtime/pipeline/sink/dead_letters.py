@@ -57,7 +57,7 @@ class PendingLetter:
         return self._letters.answered(self._batch)
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait for the answer. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
+        """Wait for the response. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
         self._letters.await_answer(self._batch, timeout)
 
 
@@ -113,7 +113,7 @@ class DeadLetters:
         return None
 
     def report(self, failure: Failure) -> PendingLetter:
-        """Send the failed record; its offset is committed only after Kafka's answer. check() raises any error."""
+        """Send the failed record; its offset is committed only after Kafka's response. check() raises any error."""
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # A topic that was deleted and created again has another id, and its offsets mean other records: an offset of the
 # deleted topic, committed for the new one, would skip as many of its records.
 Ask = Callable[[Collection[str]], Mapping[str, str]]
-"""Returns the ids of those topics that exist and are known; empty if the cluster does not answer."""
+"""Returns the ids of those topics that exist and are known; empty if the cluster does not respond."""
 
 
 class TopicIds:
@@ -74,10 +74,10 @@ class TopicIdRequests:
         found = {}
         with self._client(settings).use() as admin:
             asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
-            for topic, answer in asked.items():
+            for topic, response in asked.items():
                 try:
-                    found[topic] = str(answer.result().topic_id)
-                except KafkaException as error:  # the topic does not exist, or the cluster does not answer
+                    found[topic] = str(response.result().topic_id)
+                except KafkaException as error:  # the topic does not exist, or the cluster does not respond
                     _log.debug("No id of topic %s: %s", topic, error.args[0].str())
         return found
 
@@ -92,7 +92,7 @@ slot_topic_ids = TopicIdRequests()
 
 _log = logging.getLogger(__name__)
 
-_TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not answer
+_TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not respond
 _AFTER_FAILURE = 1.0  # seconds until the next request
 _IDENTITY = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 
@@ -106,7 +106,7 @@ class _List:
 
 
 class TopicLists:
-    """Thread-safe. On a large cluster an answer takes megabytes, so a hundred sinks must share one request."""
+    """Thread-safe. On a large cluster a response takes megabytes, so a hundred sinks must share one request."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class TopicLists:
         self._lists: dict[str, _List] = {}
 
     def names(self, consumer: Consumer, settings: Mapping[str, Any], age: float) -> frozenset[str] | None:
-        """The names of all topics, at most `age` seconds old; None if the cluster does not answer. Returns the same
+        """The names of all topics, at most `age` seconds old; None if the cluster does not respond. Returns the same
         object until the next request."""
         oldest = self._clock() - age
         found = self._list(settings)

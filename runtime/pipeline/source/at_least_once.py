@@ -37,7 +37,7 @@ class WorkerKeptOffsets:
 
     def __init__(self, host: SlotHost, spec: TaskSpec) -> None:
         self._host, self._spec = host, spec
-        self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._responses: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._writing: OffsetsByKey = {}
         self._error: str | None = None
 
@@ -50,12 +50,12 @@ class WorkerKeptOffsets:
         """Start a commit; only while none is pending."""
         records = [(k.decode(), None if o is None else compact(o).decode()) for k, o in offsets.items()]
         self._writing = offsets
-        self._host.offsets(self._spec, records, self._answers.put)
+        self._host.offsets(self._spec, records, self._responses.put)
 
     def finished(self) -> bool:
         """Whether the commit has been stored; True once per commit."""
         try:
-            self._error = self._answers.get_nowait()
+            self._error = self._responses.get_nowait()
         except queue.Empty:
             return False
         if self._error is not None:

@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 
 def confirm_start(spec: TaskSpec, host: SlotHost, control: TaskControl) -> Sequence[SourceOffset]:
-    """The committed offsets, when the worker has confirmed the start. The worker answers when it has read the config
+    """The committed offsets, when the worker has confirmed the start. The worker responds when it has read the config
     topic to its end; while it is suspended, the task waits, at most until the slot's lease expires.
 
     TaskLostError if the task must not start, ConnectError if it never can."""
-    answers: queue.SimpleQueue[StartAnswer] = queue.SimpleQueue()
-    host.confirm_start(spec, answers.put)
+    responses: queue.SimpleQueue[StartAnswer] = queue.SimpleQueue()
+    host.confirm_start(spec, responses.put)
     while True:
         control.check()
         if control.stopping:
             raise StoppedError
         try:
-            answer = answers.get(timeout=_CHECK_INTERVAL)
+            response = responses.get(timeout=_CHECK_INTERVAL)
         except queue.Empty:
             continue
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        if isinstance(response, Exception):
+            raise response
+        return response
 
 
 _REQUEST = 1000  # partitions in a request to the worker
@@ -84,18 +84,18 @@ class LiveOffsets:
         return found
 
     def _read(self, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
-        answers: queue.SimpleQueue[OffsetsRead] = queue.SimpleQueue()
-        self._host.read_offsets(self._spec, partitions, answers.put)
-        found = self._answer(answers)
+        responses: queue.SimpleQueue[OffsetsRead] = queue.SimpleQueue()
+        self._host.read_offsets(self._spec, partitions, responses.put)
+        found = self._response(responses)
         if isinstance(found, str):
             raise ConnectError(f"The committed offsets could not be read: {found}")
         return found
 
-    def _answer(self, answers: queue.SimpleQueue[OffsetsRead]) -> OffsetsRead:
+    def _response(self, responses: queue.SimpleQueue[OffsetsRead]) -> OffsetsRead:
         give_up = time.monotonic() + _MAX_WAIT
         while True:
             try:
-                return answers.get(timeout=_CHECK_INTERVAL)
+                return responses.get(timeout=_CHECK_INTERVAL)
             except queue.Empty:
                 pass
             if self._control.stopping:

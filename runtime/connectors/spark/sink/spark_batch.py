@@ -43,7 +43,7 @@ def arrow_columns(ddl: str) -> Any:
 
 
 def from_text(text: str) -> Any:
-    """The schema in the answer of the session's operation `schema`."""
+    """The schema in the response of the session's operation `schema`."""
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
@@ -153,7 +153,7 @@ class SparkBatch:
         if self.state is not BatchState.WRITING or self._retry_at is not None or not self._writing.done():
             return False
         try:
-            answer = self._writing.result()
+            response = self._writing.result()
         except SparkRequestError as error:
             if error.kind == "data" and self._refuse is not None and not self._probed:
                 _log.warning("The query fails for records of a batch of %d, looking for them: %s", self.count, error)
@@ -169,11 +169,11 @@ class SparkBatch:
             )
             self._retry_at = time.monotonic() + delay
             return False
-        if isinstance(answer, list):
-            self._drop_rows(answer)
+        if isinstance(response, list):
+            self._drop_rows(response)
             return False
         self.remove_file()
-        self.seconds = answer["seconds"]
+        self.seconds = response["seconds"]
         _log.debug("Spark has written %d records in %g s", self.count, self.seconds)
         self.state = BatchState.WRITTEN
         return True

@@ -29,11 +29,11 @@ NO_BATCH = "-"
 
 _BUSY_PUT = 0.1  # seconds between two looks at a batch that is being written or committed
 _FULL_WAIT = 1.0  # seconds for which put() waits for Spark if the next batch is full
-_COMMIT_RETRY = 1.0  # seconds after which a commit without an answer is requested again
+_COMMIT_RETRY = 1.0  # seconds after which a commit without a response is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
 _SESSION_LOST = 1.0  # seconds after which the task is started again if the driver has ended
 _STOP_WAIT = 5.0  # seconds for which stop() waits until batches have been published or discarded
-_DOUBT_WAIT = 60.0  # seconds for which the answer to the commit of lost partitions may be missing
+_DOUBT_WAIT = 60.0  # seconds for which the response to the commit of lost partitions may be missing
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for a write that cannot be undone
 
 
