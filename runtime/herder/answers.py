@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from runtime.model.states import State
 
 Json = dict[str, Any]
 """A JSON object whose keys a connector chooses, such as a source partition or its offset."""
+
+
+ConnectorType = Annotated[str, {"enum": ["source", "sink", "unknown"]}]
+StateName = Annotated[str, {"enum": [str(state) for state in State]}]
 
 
 class TaskIdAnswer(TypedDict):
@@ -22,13 +28,8 @@ class InfoAnswer(TypedDict):
     name: str
     config: dict[str, str]
     tasks: list[TaskIdAnswer]
-    type: str  # source, sink or unknown
-
-
-class CreatedAnswer(InfoAnswer):
-    """POST /connectors with `initial_offsets` (KIP-995)."""
-
-    initial_offsets_response: str
+    type: ConnectorType
+    initial_offsets_response: NotRequired[str]  # of POST /connectors with `initial_offsets` (KIP-995)
 
 
 class TaskAnswer(TypedDict):
@@ -41,7 +42,7 @@ class TaskAnswer(TypedDict):
 class StateAnswer(TypedDict):
     """The state of a connector."""
 
-    state: str
+    state: StateName
     worker_id: str
     version: str | None
     trace: NotRequired[str]
@@ -59,7 +60,7 @@ class StatusAnswer(TypedDict):
     name: str
     connector: StateAnswer
     tasks: list[TaskStatusAnswer]
-    type: str
+    type: ConnectorType
 
 
 class ExpandedAnswer(TypedDict, total=False):
@@ -135,8 +136,8 @@ class DetailedOffsetsAnswer(TypedDict):
     """GET /connectors/{name}/offsets?detail=true."""
 
     offsets: list[DetailedOffset]
-    stalled: list[int]
-    expires_at: int | None
+    stalled: NotRequired[list[int]]
+    expires_at: NotRequired[int | None]
 
 
 class RateLimitAnswer(TypedDict):
@@ -315,7 +316,7 @@ class GroupWorkerAnswer(TypedDict):
     url: str
     leader: bool
     here: bool  # whether this worker answers
-    implementation: str
+    implementation: Annotated[str, {"enum": ["headrace", "connect"]}]
     version: str
     slots: int
     slots_without_core: list[int] | None
@@ -323,7 +324,7 @@ class GroupWorkerAnswer(TypedDict):
     load_at: int
     memory: int | None
     java_memory: int | None
-    state: str
+    state: Annotated[str, {"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]}]
     connectors: list[str]
     tasks: list[TaskIdAnswer]
 
@@ -343,3 +344,4 @@ class WorkersAnswer(TypedDict):
     rebalancing: bool
     workers: list[GroupWorkerAnswer]
     waiting: list[WaitingAnswer]
+    missing: NotRequired[list[str]]  # workers without a usable response

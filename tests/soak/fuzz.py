@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -50,7 +51,7 @@ class Outcome:
     def check(self) -> None:
         """Adds the failed criteria to `trouble`."""
         for answers in self.answers:
-            self.trouble += answers.server_errors[:5]
+            self.trouble += answers.server_errors[:5] + answers.leaks[:5]
             if answers.refused:
                 self.trouble.append(f"{answers.refused} connections were refused")
         if not self.probes or self._usual() > USUAL_LIMIT or max(self.probes) > LONGEST_LIMIT:
@@ -72,6 +73,19 @@ class Outcome:
         return statistics.quantiles(self.probes, n=100)[-1] if len(self.probes) > 1 else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Who sends requests: a header for each, empty without a password. No answer or log line may have a secret."""
+
+    headers: Sequence[str] = ("",)
+    secrets: Sequence[str] = ()
+    description: str = ""  # a file with /openapi.json
+    checks: Sequence[str] = STATELESS_CHECKS
+
+
+_ANYONE = Callers()
+
+
 def fuzz_worker(folder: Path, seconds: float, seed: int) -> Outcome:
     """Starts a broker and a worker, and attacks the worker for the given time."""
     broker = EmbeddedBroker(folder / "broker")
@@ -80,22 +94,30 @@ def fuzz_worker(folder: Path, seconds: float, seed: int) -> Outcome:
     worker = our_worker(folder, broker.bootstrap, properties)
     try:
         worker.start()
-        return _attack(worker, folder, seconds, seed)
+        return attack(worker, folder, seconds, seed)
     finally:
         if worker.running():
             worker.stop(60)
         broker.stop()
 
 
-def _attack(worker: WorkerProcess, folder: Path, seconds: float, seed: int) -> Outcome:
+def attack(
+    worker: WorkerProcess, folder: Path, seconds: float, seed: int, callers: Callers = _ANYONE, probing_as: str = ""
+) -> Outcome:
+    """Attacks a running worker. `probing_as`: the header of probes."""
     outcome, started = Outcome(seconds), time.monotonic()
     until, over = started + seconds, threading.Event()
     where = urlsplit(worker.url)
     address = str(where.hostname), int(where.port or 0)
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        probing = pool.submit(_probe, worker.url, outcome, over)
-        schemathesis = pool.submit(_run_schemathesis, worker.url, folder, until, seed)
-        raw = [pool.submit(fuzz, address, until, random.Random(seed * 1000 + n)) for n in range(CLIENTS)]
+        probing = pool.submit(_probe, worker.url, outcome, over, probing_as)
+        schemathesis = pool.submit(_run_schemathesis, worker.url, folder, until, seed, callers)
+        headers = [callers.headers[n % len(callers.headers)].encode() for n in range(CLIENTS)]
+        secrets = [secret.encode() for secret in callers.secrets]
+        raw = [
+            pool.submit(fuzz, address, until, random.Random(seed * 1000 + n), header, secrets)
+            for n, header in enumerate(headers)
+        ]
         time.sleep(seconds / 4)
         before = _memory(worker.pid)
         outcome.answers = [client.result() for client in raw]
@@ -108,26 +130,35 @@ def _attack(worker: WorkerProcess, folder: Path, seconds: float, seed: int) -> O
         outcome.trouble.append("the worker has ended")
     log = worker.log.read_text(errors="replace")
     outcome.trouble += [f"a traceback in the worker's log: {trace}" for trace in _TRACEBACK.findall(log)[:3]]
+    outcome.trouble += [f"the secret {secret} in the worker's log" for secret in callers.secrets if secret in log]
     outcome.check()
     return outcome
 
 
-def _run_schemathesis(url: str, folder: Path, until: float, seed: int) -> list[str]:
-    """Runs with consecutive seeds until the time is over; returns the output of failed runs."""
-    failed = []
+def _run_schemathesis(url: str, folder: Path, until: float, seed: int, callers: Callers) -> list[str]:
+    """Runs with consecutive seeds, and one caller after another, until the time is over; returns the output of failed
+    runs."""
+    failed: list[str] = []
+    each = (until - time.monotonic()) / len(callers.headers)
     while (left := until - time.monotonic()) > 5:
-        done = run_schemathesis(url, folder, int(left), str(seed), STATELESS_CHECKS)
+        header = callers.headers[seed % len(callers.headers)]
+        limit = int(min(left, each))
+        done = run_schemathesis(url, folder, limit, str(seed), callers.checks, callers.description, header)
+        failed += [f"a secret in schemathesis' output: {secret}" for secret in callers.secrets if secret in done.stdout]
         if done.returncode:
             failed.append(f"schemathesis, seed {seed}: {done.stdout[-4000:]} {done.stderr[-1000:]}")
         seed += 1
     return failed
 
 
-def _probe(url: str, outcome: Outcome, over: threading.Event) -> None:
+def _probe(url: str, outcome: Outcome, over: threading.Event, header: str) -> None:
+    name, _, value = header.partition(": ")
     while not over.wait(PROBE_EVERY):
         started = time.monotonic()
         try:
-            status = rest.request(f"{url}/health", timeout=LONGEST_LIMIT * 2)[0]
+            status = rest.request(f"{url}/health", timeout=LONGEST_LIMIT * 2, headers={name: value} if name else None)[
+                0
+            ]
         except OSError as e:
             outcome.trouble.append(f"/health: {e}")
             continue

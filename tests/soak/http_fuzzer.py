@@ -8,7 +8,7 @@ import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 Request = list[bytes]
@@ -23,7 +23,10 @@ _PATHS = (
     "/connectors/{}/offsets/history", "/connectors/{}/topics", "/connectors/{}/pause", "/connectors/{}/preview",
     "/connectors/{}/restart?includeTasks={}&onlyFailed={}", "/connector-plugins", "/connector-plugins/{}/config",
     "/connector-plugins/{}/config/validate", "/admin/loggers", "/admin/loggers/{}", "/events", "/metrics",
-    "/openapi.json", "/orphaned-offsets",
+    "/openapi.json", "/orphaned-offsets", "/workers", "/workers/{}/cordon", "/deleted-connectors", "/events/own",
+    "/connectors/{}/logs", "/connectors/{}/errors", "/connectors/{}/progress", "/connectors/{}/restarts",
+    "/connectors/{}/config/history", "/connectors/{}/tasks", "/connectors/{}/fence", "/connectors/{}/settled?within={}",
+    "/connectors/{}/tasks/0/stack", "/connector-plugins/details", "/connector-plugins/{}/preview",
 )  # fmt: skip
 _NAMES = (
     "c", "FileStreamSource", "%00", "%ff%fe", "%2e%2e%2f%2e%2e", "..", "%", "%zz", "a%2Fb", "\u20ac", "%E2%82%AC", "-1",
@@ -38,6 +41,8 @@ _HEADERS = (
     b"Transfer-Encoding: identity", b"Content-Encoding: gzip", b"Authorization: Basic %%%", b"Authorization: Basic",
     b"Authorization: Basic YTpi", b"Origin: http://localhost", b"Origin: null", b"Range: bytes=0-",
     b"X-Request-ID: " + b"r" * 5000, b"X: \xff\xfe\x80", b"X\0Y: z", b" folded: yes", b"no colon", b": no name",
+    b"X-Connect-Authorization: eA==\r\nX-Connect-Request-Signature-Algorithm: HmacSHA256",
+    b"Headrace-Caller: e30=.eA==",
     b"Cookie: " + b"c" * 20_000, b"X-Forwarded-For: 127.0.0.1", b"Last-Event-ID: -1", b"Accept-Encoding: gzip",
 )  # fmt: skip
 _LENGTHS = (b"0", b"-1", b"+5", b"5, 5", b"1e3", b"0x10", b"99999999999999999999", b"", b"5 ", b"\xb2", b"40000000")
@@ -60,20 +65,29 @@ class Answers:
     statuses: Counter[int] = field(default_factory=Counter)
     server_errors: list[str] = field(default_factory=list)  # requests that were answered with 5xx
     refused: int = 0  # connections
+    leaks: list[str] = field(default_factory=list)  # answers with a secret
+    secrets: Sequence[bytes] = ()
 
     def count(self, request: Request, received: bytes) -> None:
         self.requests += 1
+        if any(secret in received for secret in self.secrets):
+            self.leaks.append(f"a secret in {received[:1000]!r}")
         for status in map(int, _STATUS.findall(received)):
             self.statuses[status] += 1
             if status >= 500:
                 self.server_errors.append(f"{status} for {b''.join(request)[:1000]!r}")
 
 
-def fuzz(address: tuple[str, int], until: float, chance: random.Random) -> Answers:
-    """Sends requests until the given value of time.monotonic(), each on its own connection."""
-    answers = Answers()
+def fuzz(
+    address: tuple[str, int], until: float, chance: random.Random, header: bytes = b"", secrets: Sequence[bytes] = ()
+) -> Answers:
+    """Sends requests until the given value of time.monotonic(), each on its own connection. `header` is added to most
+    of them, such as a user's password; no answer may have one of the `secrets`."""
+    answers = Answers(secrets=secrets)
     while time.monotonic() < until:
         request = generate(chance)
+        if header:
+            request[0] = request[0].replace(b"\r\n", b"\r\n" + header + b"\r\n", 1)
         try:
             received = _send(address, request)
         except ConnectionRefusedError:

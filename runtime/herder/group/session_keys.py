@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 PREVIOUS_KEY_TIME = 30.0
 """Seconds for which a replaced key is still accepted."""
 
+MAX_SKEW = 60.0
+"""Seconds by which the clock of the leader that has written a key may be ahead."""
+
 READ_INTERVAL = 1.0
 """Minimum seconds between two attempts to read a newer key after a signature that does not match."""
 
@@ -162,11 +165,13 @@ class SessionKeys:
 
     @property
     def due(self) -> bool:
-        """Whether a key is missing, has expired, or does not fit this worker's configuration."""
+        """Whether a key is missing, has expired, or does not fit this worker's configuration. A key from the future
+        would never expire: whoever had WRITE on the config topic for a moment could sign requests for ever."""
         key, settings = self._key, self._settings
         if key is None or (key.algorithm, len(key.secret)) != (settings.algorithm, settings.size):
             return True
-        return 0 < settings.ttl <= self._clock() - key.created
+        age = self._clock() - key.created
+        return settings.ttl > 0 and (age >= settings.ttl or age < -MAX_SKEW)
 
     async def rotate(self) -> None:
         """Write a new key to the config topic."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from runtime.api.errors import ConfigError
 from runtime.herder import views
-from runtime.herder.answers import CreatedAnswer, MessageAnswer, OffsetsAnswer
+from runtime.herder.answers import InfoAnswer, MessageAnswer, OffsetsAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
@@ -80,7 +80,7 @@ class OffsetRequests:
     async def create(
         self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[OffsetEntry],
         origin: ChangeOrigin = NO_ORIGIN,
-    ) -> CreatedAnswer:  # fmt: skip
+    ) -> InfoAnswer:  # fmt: skip
         """POST /connectors with `initial_offsets` (KIP-995): checks configuration and offsets before writing, and
         removes offsets that a connector of this name left behind, whose tasks commit until they have stopped."""
         async with self._herder.exclusive(name):

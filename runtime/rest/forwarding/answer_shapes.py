@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-from runtime.rest.openapi.schemas import SCHEMAS, Schema
+from runtime.rest.openapi.json_schema import Schema
+from runtime.rest.openapi.schemas import SCHEMAS
 
 
 class UnusableAnswer(Exception):

@@ -12,8 +12,9 @@ from starlette.routing import Route
 
 from runtime import CONNECT_VERSION, __version__
 from runtime.rest.http.answers import JSON, json_answer
+from runtime.rest.openapi.json_schema import Schema, ref
 from runtime.rest.openapi.operations import OPERATIONS, ApiOperation
-from runtime.rest.openapi.schemas import SCHEMAS, Schema, ref
+from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.resource import Handler, Resource
 
 PATH = "/openapi.json"

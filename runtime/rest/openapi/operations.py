@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runtime.rest.http.answers import JSON
-from runtime.rest.openapi.schemas import NUMBER, TEXT, Schema, array
+from runtime.rest.openapi.json_schema import NUMBER, TEXT, Schema, array
 
 _COUNT: Schema = {**NUMBER, "minimum": 0, "maximum": 999_999_999}
 _FLAG: Schema = {**TEXT, "description": "`true` in upper or lower case; any other value is false."}

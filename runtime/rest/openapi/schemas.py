@@ -1,56 +1,56 @@
-"""JSON Schemas of request and answer bodies; /openapi.json refers to them by name."""
+"""JSON Schemas of the bodies of requests and responses; /openapi.json refers to them by name. Those of responses with a
+type are derived from it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-Schema = dict[str, Any]
+from runtime.herder import answers
+from runtime.rest.openapi.json_schema import (
+    FLAG,
+    NUMBER,
+    OBJECT,
+    SCALAR,
+    TEXT,
+    Schema,
+    array,
+    mapping,
+    nullable,
+    object_with,
+    ref,
+    strict,
+)
+from runtime.rest.openapi.typed import schemas_of
 
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
-"""A value that Connect accepts as a string, in its original spelling."""
-NOTHING: Schema = {"type": "null"}
-OBJECT: Schema = {"type": "object"}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def nullable(schema: Schema) -> Schema:
-    """The schema, or null."""
-    return {"anyOf": [schema, NOTHING]}
-
-
-def array(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def mapping(values: Schema) -> Schema:
-    return {"type": "object", "additionalProperties": values}
-
-
-def strict(optional: tuple[str, ...] = (), /, **properties: Schema) -> Schema:
-    """An object with these fields only; all are required except the optional ones."""
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def object_with(*names: str) -> Schema:
-    """An object with at least these fields."""
-    return {"type": "object", "required": list(names)}
-
-
-_STATE = {"enum": ["UNASSIGNED", "RUNNING", "PAUSED", "STOPPED", "FAILED", "RESTARTING", "DESTROYED"]}
-_RUN = {"state": _STATE, "worker_id": TEXT, "version": nullable(TEXT), "trace": TEXT}
-_TYPE = {"enum": ["source", "sink", "unknown"]}
+_RESPONSES: dict[str, Any] = {
+    "TaskId": answers.TaskIdAnswer,
+    "Connector": answers.InfoAnswer,
+    "Task": answers.TaskAnswer,
+    "ConnectorState": answers.StateAnswer,
+    "TaskState": answers.TaskStatusAnswer,
+    "Status": answers.StatusAnswer,
+    "Expanded": answers.ExpandedAnswer,
+    "ActiveTopics": answers.TopicsAnswer,
+    "Message": answers.MessageAnswer,
+    "Offset": answers.OffsetAnswer,
+    "Offsets": answers.DetailedOffsetsAnswer,
+    "History": answers.HistoryAnswer,
+    "Resolved": answers.ResolvedAnswer,
+    "Orphans": answers.OrphansAnswer,
+    "Stack": answers.StackAnswer,
+    "ProgressPoint": answers.ProgressPoint,
+    "ConfigHistory": answers.ConfigHistoryAnswer,
+    "Deleted": answers.DeletedAnswer,
+    "Restarts": answers.RestartsAnswer,
+    "Workers": answers.WorkersAnswer,
+}
 _PARTITION = {"partition": nullable(OBJECT), "offset": nullable(OBJECT)}
 _WHERE = {"kafka_topic": TEXT, "kafka_partition": NUMBER}
 _TARGET = strict(("kafka_topic", "kafka_partition"), to={"type": ["string", "integer"]}, **_WHERE)
 
 SCHEMAS: dict[str, Schema] = {
+    **schemas_of(_RESPONSES),
+    "Tasks": array(ref("Task")),
     "Error": strict(error_code=NUMBER, message=nullable(TEXT)),
     "Root": strict(version=TEXT, commit=TEXT, kafka_cluster_id=nullable(TEXT)),
     "Health": strict(status={"enum": ["healthy", "starting", "unhealthy"]}, message=TEXT),
@@ -61,11 +61,6 @@ SCHEMAS: dict[str, Schema] = {
     "Names": array(TEXT),
     "Config": mapping(TEXT),
     "GivenConfig": mapping(SCALAR),
-    "TaskId": strict(connector=TEXT, task=NUMBER),
-    "Connector": strict(
-        ("initial_offsets_response",),
-        name=TEXT, config=ref("Config"), tasks=array(ref("TaskId")), type=_TYPE, initial_offsets_response=TEXT,
-    ),
     "Create": {
         **strict(
             ("initial_state", "initial_offsets"),
@@ -78,53 +73,18 @@ SCHEMAS: dict[str, Schema] = {
             "config": {"connector.class": "FileStreamSource", "file": "/var/log/messages", "topic": "lines"},
         }],
     },
-    "Tasks": array(strict(id=ref("TaskId"), config=ref("Config"))),
     "TaskConfigs": array(ref("GivenConfig")),
-    "ConnectorState": strict(("trace",), **_RUN),
-    "TaskState": strict(("trace",), id=NUMBER, **_RUN),
-    "Status": strict(name=TEXT, connector=ref("ConnectorState"), tasks=array(ref("TaskState")), type=_TYPE),
     "Connectors": {
         "anyOf": [
             ref("Names"),
-            mapping(strict(("status", "info"), status=ref("Status"), info=ref("Connector"))),
+            mapping(ref("Expanded")),
         ],
     },
-    "Topics": mapping(strict(topics=array(TEXT))),
-    "Message": strict(message=TEXT),
+    "Topics": mapping(ref("ActiveTopics")),
     "GivenOffset": strict(("partition", "offset"), **_PARTITION),
     "GivenOffsets": strict(offsets={**array(ref("GivenOffset")), "minItems": 1}),
-    "Offsets": strict(
-        ("stalled", "expires_at"),
-        stalled=array(NUMBER), expires_at=nullable(NUMBER),
-        offsets=array(strict(
-            ("end", "lag", "written", "age_ms"),
-            **_PARTITION, end=nullable(NUMBER), lag=nullable(strict(records=NUMBER, ms=nullable(NUMBER))),
-            written=nullable(NUMBER), age_ms=nullable(NUMBER),
-        ))
-    ),
-    "History": strict(
-        history=array(strict(
-            number=NUMBER, time=NUMBER, action=TEXT, who=TEXT, why=TEXT,
-            before=array(ref("GivenOffset")), after=array(ref("GivenOffset")),
-        ))
-    ),
     "Targets": {"anyOf": [_TARGET, strict(targets={**array(_TARGET), "minItems": 1})]},
-    "Resolved": strict(
-        offsets=array(ref("GivenOffset")), reread=NUMBER, skipped=NUMBER,
-        changes=array(strict(
-            partition=OBJECT, to=NUMBER, reread=NUMBER, skipped=NUMBER, beginning=NUMBER, end=NUMBER,
-            **{"from": nullable(NUMBER)},
-        )),
-    ),
-    "Orphans": strict(
-        sources=array(strict(connector=TEXT, partitions=NUMBER)),
-        sinks=array(strict(connector=TEXT, group=TEXT, partitions=NUMBER)),
-    ),
     "Lines": array(strict(time=NUMBER, level=TEXT, task=nullable(NUMBER), logger=TEXT, message=TEXT)),
-    "Stack": strict(
-        ("host",), id=NUMBER, slot=NUMBER, pid=NUMBER, call=TEXT, seconds={"type": "number"}, stack=array(TEXT),
-        host=TEXT,
-    ),
     "Plugins": array(
         strict(
             **{"class": TEXT}, version=nullable(TEXT),
@@ -184,37 +144,10 @@ SCHEMAS: dict[str, Schema] = {
         **object_with("name", "points"),
         "properties": {
             "name": TEXT,
-            "points": array(strict(time=NUMBER, read=NUMBER, written=NUMBER, failed=NUMBER, lag=nullable(NUMBER))),
+            "points": array(ref("ProgressPoint")),
             "missing": array(TEXT),
         },
     },
-    "ConfigHistory": strict(
-        history=array(strict(
-            number=NUMBER, time=NUMBER, action=TEXT, who=TEXT, why=TEXT, state=TEXT,
-            before=nullable(ref("Config")), after=nullable(ref("Config")),
-        ))
-    ),
-    "Deleted": strict(deleted=array(strict(name=TEXT, time=NUMBER, who=TEXT, why=TEXT))),
-    "Restarts": strict(
-        name=TEXT,
-        policy=strict(attempts=NUMBER, delay_ms=NUMBER, delay_max_ms=NUMBER, errors=array(TEXT), reset_ms=NUMBER),
-        units=array(strict(
-            task=nullable(NUMBER), attempts=NUMBER, due=nullable(NUMBER), ended=FLAG,
-            history=array(strict(time=NUMBER, attempt=NUMBER, restarted=nullable(NUMBER), error=TEXT)),
-        )),
-    ),
-    "Workers": strict(
-        ("missing",),
-        missing=array(TEXT), group_id=TEXT, generation=NUMBER, leader=TEXT, rebalancing=FLAG,
-        workers=array(strict(
-            worker_id=TEXT, url=TEXT, leader=FLAG, here=FLAG, implementation={"enum": ["headrace", "connect"]},
-            version=TEXT, slots=NUMBER, slots_without_core=nullable(array(NUMBER)),
-            load={"type": "number"}, load_at=NUMBER, memory=nullable(NUMBER), java_memory=nullable(NUMBER),
-            state={"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]},
-            connectors=array(TEXT), tasks=array(ref("TaskId")),
-        )),
-        waiting=array(strict(connector=TEXT, task=NUMBER, until=NUMBER)),
-    ),
     "Reloaded": strict(workers=mapping(nullable(strict(
         plugins=array(strict(**{"class": TEXT}, version=TEXT, environment=TEXT)),
         restarted=array(TEXT), missing=array(TEXT),

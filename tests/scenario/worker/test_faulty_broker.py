@@ -87,8 +87,8 @@ def test_every_call_with_every_error_code(cases: FaultCases) -> None:
     wrong: list[object] = []
     with ThreadPoolExecutor(_PROCESSES) as processes:
         for number, run in enumerate(processes.map(cases.run, batches), 1):
-            wrong += _problems(run, _LIMIT)
-            print(f"{number} of {len(batches)} batches, {len(wrong)} problem(s)", flush=True)
+            wrong += (problems := _problems(run, _LIMIT))
+            print(f"{number} of {len(batches)} batches, {len(wrong)} problem(s)", *problems, sep="\n", flush=True)
     assert not wrong, "\n".join(map(str, wrong))
 
 

@@ -29,15 +29,17 @@ command line would apply to all operations."""
 
 
 def run_schemathesis(
-    url: str, folder: Path, seconds: int, seed: str, checks: Sequence[str] = CHECKS
-) -> subprocess.CompletedProcess[str]:
-    """Generates requests for at most `seconds`; `folder` has the files of connectors. Returns the exit code, 0 if no
-    check has failed."""
+    url: str, folder: Path, seconds: int, seed: str, checks: Sequence[str] = CHECKS, description: str = "",
+    header: str = "",
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Generates requests for at most `seconds`; `folder` has the files of connectors. `description`: a file with the
+    worker's /openapi.json; `header` is added to each request. Returns the exit code, 0 if no check has failed."""
     settings = ["[checks]", "enabled = false", *(f"{check}.enabled = true" for check in checks)]
     (folder / "schemathesis.toml").write_text("\n".join(settings) + (_OPERATIONS if checks == CHECKS else "\n"))
     command = [
         sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()",
-        "run", f"{url}/openapi.json", "--max-time", str(seconds), "--seed", seed,
+        "run", description or f"{url}/openapi.json", "--url", url, *(["-H", header] if header else []),
+        "--max-time", str(seconds), "--seed", seed,
         "--exclude-path", "/events", "--continue-on-failure", "--warnings", "off", "--no-color",
     ]  # fmt: skip
     environment = {

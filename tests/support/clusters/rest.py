@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 
-def request(url: str, method: str = "GET", body: Any = None, timeout: float = 30.0) -> tuple[int, Any]:
+def request(
+    url: str, method: str = "GET", body: Any = None, timeout: float = 30.0, headers: Mapping[str, str] | None = None
+) -> tuple[int, Any]:
     """Status and decoded body (None if empty). Raises URLError or OSError without an answer."""
     data = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json"} if data is not None else {}
-    ask = urllib.request.Request(url, data=data, headers=headers, method=method)
+    kind = {"Content-Type": "application/json"} if data is not None else {}
+    ask = urllib.request.Request(url, data=data, headers={**kind, **(headers or {})}, method=method)
     try:
         with urllib.request.urlopen(ask, timeout=timeout) as answer:
             return answer.status, _decode(answer.read())

@@ -18,6 +18,7 @@ from typing import Any
 
 METADATA, OFFSET_FETCH, FIND_COORDINATOR, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER = 3, 9, 10, 18, 19, 60
 _WITH_ADDRESSES = (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)
+_PATIENCE = 120.0  # seconds for the thread of the broker, which thousands of clients keep busy
 _LATE = 3.0  # seconds, more than the timeouts of the calls under test
 
 
@@ -76,7 +77,7 @@ class FaultyBroker:
 
     def listen(self, fault: Fault | None = None) -> int:
         """A new port with this fault."""
-        return asyncio.run_coroutine_threadsafe(self._listen(fault), self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(self._listen(fault), self._loop).result(_PATIENCE)
 
     def seen(self, port: int) -> set[int]:
         """The API keys of the requests on this port."""
@@ -84,7 +85,7 @@ class FaultyBroker:
 
     def unlisten(self, port: int) -> None:
         """End a port and its connections."""
-        asyncio.run_coroutine_threadsafe(self._unlisten(port), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(self._unlisten(port), self._loop).result(_PATIENCE)
 
     def close(self) -> None:
         for port in list(self._listeners):

@@ -30,8 +30,8 @@ class Stores:
     password: str = "store-password"
 
 
-def make_stores(folder: Path, name: str = "127.0.0.1") -> Stores:
-    """A key for this host in PEM files and PKCS12 stores."""
+def make_stores(folder: Path, name: str = "127.0.0.1", days: int = 1) -> Stores:
+    """A key for this host in PEM files and PKCS12 stores, valid for so many days; expired if negative."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
@@ -41,8 +41,8 @@ def make_stores(folder: Path, name: str = "127.0.0.1") -> Stores:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - datetime.timedelta(days=3))
+        .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
         .add_extension(x509.BasicConstraints(True, None), True)
         .sign(key, hashes.SHA256())

@@ -1,0 +1,1 @@
+"""A deterministic simulation of several workers: see docs/architecture/simulation.md."""

@@ -1,0 +1,130 @@
+"""The invariants, checked at every step: what tasks do, what readers of committed records see, and what is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runtime.model.task_spec import TaskSpec
+from runtime.storage.configs import ConfigStore
+from tests.simulation.kafka import Record
+from tests.simulation.model import Connector, Models
+from tests.simulation.slot import TaskRun
+from tests.simulation.trace import Trace
+
+
+class Checks:
+    """Observes all slots and topics of a run."""
+
+    def __init__(self, trace: Trace, models: Models, exactly_once: bool) -> None:
+        self._trace, self._models, self._exactly_once = trace, models, exactly_once
+        self.runs: dict[tuple[str, int], list[TaskRun]] = {}
+        self.records: dict[str, int] = {}
+        """Committed records, or puts of a sink, by connector."""
+        self.configs: dict[str, ConfigStore] = {}
+        """The config stores of the workers that run now."""
+
+    # tasks
+
+    def starts(self, worker: str, spec: TaskSpec) -> None:
+        """A worker starts a task. It must not be one of a deleted connector, if the worker knows the next one of that
+        name."""
+        model, stored = self._models[spec.connector], self.configs[worker].connector(spec.connector)
+        version, known = int(spec.config.get("version", 0)), int(stored.config.get("version", 0)) if stored else 0
+        if version < model.created <= known:
+            self._trace.violated(f"{worker} starts {spec.id} of the deleted connector, version {version}")
+
+    def started(self, run: TaskRun) -> None:
+        self._trace.add(f"{run.name} starts, version {run.spec['config'].get('version')}")
+        runs = self.runs.setdefault(run.key[:2], [])
+        runs.append(run)
+
+    def works(self, run: TaskRun) -> None:
+        """A task is about to do its first work. One owner: no other run of the task may work."""
+        runs = self.runs[run.key[:2]] = [other for other in self.runs[run.key[:2]] if not other.ended]
+        if others := [other.name for other in runs if other is not run and _may_work(other)]:
+            self._trace.violated(f"two owners: {run.name} works beside {', '.join(others)}")
+
+    def ended(self, run: TaskRun) -> None:
+        self._trace.add(f"{run.name} ends")
+
+    def active(self, connector: str) -> dict[int, str]:
+        """The workers that run tasks of a connector now, by task."""
+        return {
+            task: run.host
+            for (name, task), runs in self.runs.items()
+            if name == connector
+            for run in runs
+            if _may_work(run)
+        }
+
+    # sources
+
+    def committed(self, topic: str, records: Sequence[Record]) -> None:
+        """Readers of committed records see these records now."""
+        if topic == "configs":
+            for record in records:
+                self._stored((record.key or b"").decode(), record.value)
+        if topic.startswith("data-"):
+            for record in records:
+                self._source(json.loads(record.value or b"{}"))
+
+    def _source(self, value: Mapping[str, Any]) -> None:
+        name, part, number, version = value["c"], value["p"], value["n"], int(value["v"])
+        model = self._models[name]
+        self.records[name] = self.records.get(name, 0) + 1
+        if self._exactly_once:
+            self._exactly(model, part, number, value)
+            if version < model.newest:
+                self._trace.violated(f"{value['run']} with version {version} writes after version {model.newest}")
+        elif not model.positions.at_least(part, number):
+            self._trace.violated(f"records of {name} are lost before {part}/{number}, {value['run']}")
+        if version > model.newest:
+            model.newest = version
+            self._trace.add(f"{name} writes records of version {version}")
+
+    def _exactly(self, model: Connector, part: int, number: int, value: Mapping[str, Any]) -> None:
+        expected = model.positions.expected(part)
+        if not model.positions.exactly(part, number):
+            self._trace.violated(f"{value['run']} commits record {part}/{number}, but {expected} is expected")
+
+    # sinks
+
+    def put(self, run: TaskRun, part: int, first: int, count: int) -> None:
+        name = run.key[0]
+        self.records[name] = self.records.get(name, 0) + count
+        for number in range(first, first + count):
+            if not self._models[name].positions.at_least(part, number):
+                self._trace.violated(f"{run.name} puts {part}/{number}: records before it are lost")
+
+    def sink_commit(self, run: TaskRun, positions: Mapping[tuple[str, int], int]) -> None:
+        for (_, part), number in positions.items():
+            if not self._models[run.key[0]].positions.has_put(part, number):
+                self._trace.violated(f"{run.name} commits {part}/{number} before that was put")
+
+    # requests
+
+    def _stored(self, key: str, value: bytes | None) -> None:
+        """Each change of a configuration or target state must be that of a request that is in force or under way."""
+        found = None if value is None else json.loads(value)
+        if key.startswith("connector-"):
+            text = None if found is None else found["properties"].get("version")
+            problem = self._models[key[len("connector-") :]].writes_config(text)
+        elif key.startswith("target-state-"):
+            text = None if found is None else found["state.v2"]
+            problem = self._models[key[len("target-state-") :]].writes_target(text)
+        else:
+            return
+        if problem:
+            self._trace.violated(problem)
+
+
+def _may_work(run: TaskRun) -> bool:
+    """A run whose worker has dropped its slot or sent a revocation works for a moment at most: that is the time of a
+    message on the same machine."""
+    link = run.slot.link
+    if not run.active or link is None or link.writer.is_closing():
+        return False
+    known = next((t for (i, epoch), t in link.tasks.items() if (i.connector, i.task, epoch) == run.key), None)
+    return known is None or known.revoked_at is None

@@ -1,0 +1,203 @@
+"""Faults at random moments, and their end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+
+from tests.simulation.loop import Process
+from tests.simulation.network import KAFKA
+from tests.simulation.slot import SimSlot, TaskRun
+from tests.simulation.worker import SimWorker, World
+
+KINDS = (
+    "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
+    "terminate", "outage", "step", "stall",
+)  # fmt: skip
+
+
+class Faults:
+    """Injects faults until they are stopped; `kinds` limits them."""
+
+    def __init__(self, world: World, workers: Sequence[SimWorker], kinds: Sequence[str], mean: float) -> None:
+        self._world, self._workers, self._kinds, self._mean = world, workers, kinds, mean
+        self._random, self._trace = world.loop.random, world.trace
+        self._running: set[asyncio.Task[None]] = set()
+        self._until = 0.0
+        world.slots.start_time, world.slots.at_step = self._start_time, self._at_step
+
+    async def work(self, until: float) -> None:
+        """Faults until this time; they may overlap. Returns when all have ended."""
+        self._until = until
+        while self._kinds:
+            await asyncio.sleep(self._random.random() * 2 * self._mean)
+            if self._world.loop.time() >= until:
+                break
+            kind = self._kinds[int(self._random.random() * len(self._kinds))]
+            action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
+            self._start(action())
+        while self._running:
+            await asyncio.wait(self._running)
+            self._running = {task for task in self._running if not task.done()}
+
+    def _start(self, fault: Coroutine[None, None, None]) -> None:
+        self._running.add(self._world.loop.world.spawn(fault, "fault"))
+
+    def _worker(self) -> SimWorker:
+        return self._workers[int(self._random.random() * len(self._workers))]
+
+    def _slots(self) -> list[SimSlot]:
+        engines = [worker.engine for worker in self._workers if worker.running and worker.engine is not None]
+        return [slot for engine in engines for slot in engine.driver.running.values()]
+
+    async def _some(self, longest: float) -> None:
+        await asyncio.sleep(self._random.random() ** 2 * longest)
+
+    async def _kill(self) -> None:
+        await self._restart(self._worker())
+
+    async def _restart(self, worker: SimWorker) -> None:
+        worker.kill()
+        await self._some(10.0)
+        if not worker.running:
+            worker.start()
+
+    async def _terminate(self) -> None:
+        worker = self._worker()
+        process = worker.process
+        worker.terminate()
+        while process is not None and process.alive:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(0.5)
+        await self._some(8.0)
+        if not worker.running:
+            worker.start()
+
+    async def _freeze(self) -> None:
+        await self._frozen(self._worker(), 12.0)
+
+    async def _stall(self) -> None:
+        """A moment without processor time."""
+        await self._frozen(self._worker(), 1.0)
+
+    async def _frozen(self, worker: SimWorker, longest: float) -> None:
+        process = worker.process
+        if process is None or process.frozen or not process.alive:
+            return
+        worker.freeze(True)
+        await self._some(longest)
+        if worker.process is process:
+            worker.freeze(False)
+
+    async def _slot_kill(self) -> None:
+        if slots := self._slots():
+            slots[int(self._random.random() * len(slots))].process.kill()
+
+    async def _slot_freeze(self) -> None:
+        if slots := self._slots():
+            await self._slot_frozen(slots[int(self._random.random() * len(slots))].process, 15.0)
+
+    async def _slot_frozen(self, process: Process, longest: float) -> None:
+        self._trace.add(f"{process.name} freezes")
+        process.freeze(True)
+        await self._some(longest)
+        self._trace.add(f"{process.name} continues")
+        process.freeze(False)
+
+    async def _host(self) -> None:
+        worker = self._worker()
+        if worker.running and worker.plugins is not None:
+            worker.process.call(0.0, worker.plugins.die)  # type: ignore[union-attr]
+
+    async def _cut_kafka(self) -> None:
+        name = self._worker().name
+        await self._cut(name, KAFKA, 12.0)
+
+    async def _cut_workers(self) -> None:
+        first, second = self._worker().name, self._worker().name
+        if first != second:
+            await self._cut(first, second, 12.0)
+
+    async def _cut(self, first: str, second: str, longest: float) -> None:
+        draw, network = self._random.random(), self._world.network
+        ways = [(first, second), (second, first)]
+        cut = ways if draw < 0.5 else [ways[int(draw * 4) - 2]]
+        self._trace.add(f"cut {cut}")
+        for way in cut:
+            network.cut(*way)
+        await self._some(longest)
+        self._trace.add(f"heal {cut}")
+        for way in cut:
+            network.heal(*way)
+
+    async def _outage(self) -> None:
+        """Kafka elects leaders: nothing is answered."""
+        self._trace.add("outage")
+        hosts = [*(worker.name for worker in self._workers)]
+        for host in hosts:
+            self._world.network.cut(host, KAFKA)
+        await self._some(8.0)
+        for host in hosts:
+            self._world.network.heal(host, KAFKA)
+        self._trace.add("outage ends")
+
+    async def _clock(self) -> None:
+        worker = self._worker()
+        worker.skew = (self._random.random() - 0.5) * (40.0 if self._random.random() < 0.7 else 8000.0)
+        if worker.process is not None:
+            self._trace.add(f"clock of {worker.name} jumps to {worker.skew:+.1f} s")
+            worker.process.skew = worker.skew
+
+    async def _slow(self) -> None:
+        self._trace.add("slow network")
+        self._world.network.delay *= 40
+        await self._some(6.0)
+        self._world.network.delay /= 40
+        self._trace.add("network as before")
+
+    def _start_time(self) -> float:
+        """Some tasks take seconds to be created."""
+        return self._random.random() * (5.0 if self._random.random() < 0.15 and self._kinds else 0.02)
+
+    def _at_step(self, run: TaskRun) -> None:
+        """A fault in the middle of what a task does, of its slot or of its worker."""
+        started = run.steps
+        run.steps += 1
+        if self._world.loop.time() < self._until and self._random.random() < (0.03 if started < 4 else 0.002):
+            self._start(self._step(run.host, run.slot.process))
+
+    async def _step(self, host: str | None = None, slot: Process | None = None) -> None:
+        if host is None or slot is None or "step" not in self._kinds:
+            return
+        worker = next(worker for worker in self._workers if worker.name == host)
+        draw = self._random.random()
+        if draw < 0.6:
+            await self._frozen(worker, 9.0)
+        elif draw < 0.7:
+            await self._restart(worker)
+        elif draw < 0.85:
+            await self._slot_frozen(slot, 9.0)
+        else:
+            slot.kill()
+
+    async def _compact(self) -> None:
+        for name in ("configs", "statuses", "offsets", "workers-headrace", "offsets-headrace"):
+            if (topic := self._world.kafka.topics.get(name)) is not None:
+                topic.compact(int(topic.stable * (0.5 + self._random.random() / 2)), self._random.random() < 0.6)
+        self._trace.add("compaction")
+
+
+def heal(world: World, workers: Sequence[SimWorker]) -> None:
+    """End every fault."""
+    for source, target in sorted(world.network.cuts):
+        world.network.heal(source, target)
+    for worker in workers:
+        worker.skew = min(max(worker.skew, -20.0), 20.0)  # workers refuse requests if their clocks differ by a minute
+        if worker.process is not None:
+            worker.process.skew = worker.skew
+            worker.process.freeze(False)
+            if worker.engine is not None:
+                for slot in worker.engine.driver.running.values():
+                    slot.process.freeze(False)
+        if not worker.running:
+            worker.start()
+    world.trace.add("all faults have ended")

@@ -1,0 +1,261 @@
+"""The event loop of a simulation: virtual time, and one random number generator that decides every interleaving.
+
+Each simulated process has its own queue of callbacks, which run in asyncio's order. Which process runs next is random.
+A frozen process keeps its callbacks; a dead one drops them."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import heapq
+import inspect
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextvars import Context, ContextVar, copy_context
+from random import Random
+from typing import Any, TypeVar
+
+from tests.simulation.interposed import START
+
+_T = TypeVar("_T")
+
+MAX_CALLBACKS_AT_ONE_TIME = 50_000
+"""Callbacks without a step of the clock, after which something spins."""
+
+
+PROCESS: ContextVar[Process] = ContextVar("PROCESS")
+
+
+class Spinning(Exception):
+    """Callbacks follow each other without time passing."""
+
+
+class SimHandle:
+    """A callback, as asyncio.Handle and asyncio.TimerHandle."""
+
+    __slots__ = ("_args", "_at", "_callback", "_context", "is_cancelled", "process")
+
+    def __init__(
+        self, callback: Callable[..., object], args: Any, context: Context | None, world: Process, at: float = 0.0
+    ) -> None:
+        self._callback, self._args, self._at = callback, args, at
+        self._context = copy_context() if context is None else context
+        self.process = self._context.get(PROCESS, world)
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+    def cancelled(self) -> bool:
+        return self.is_cancelled
+
+    def when(self) -> float:
+        return self._at
+
+    def run(self) -> None:
+        self._context.run(self._callback, *self._args)
+
+    def __repr__(self) -> str:
+        return f"{self._callback!r}{self._args!r}"
+
+
+class Process:
+    """A simulated operating system process. `skew` is the difference of its wall clock in seconds."""
+
+    def __init__(self, name: str, loop: SimLoop) -> None:
+        self.name, self._loop = name, loop
+        self.alive = True
+        self.frozen = False
+        self.skew = 0.0
+        self.ready: deque[SimHandle] = deque()
+        self.context = copy_context()
+        self.context.run(PROCESS.set, self)
+        self.at_end: list[Callable[[], None]] = []
+
+    def spawn(self, work: Coroutine[Any, Any, _T], name: str = "") -> asyncio.Task[_T]:
+        """Run a coroutine in this process."""
+        return self._loop.create_task(work, name=name, context=self.context.run(copy_context))
+
+    def call(self, delay: float, callback: Callable[..., object], *args: object) -> None:
+        """Run a function in this process after a delay."""
+        self._loop.call_later(delay, callback, *args, context=self.context.run(copy_context))
+
+    def kill(self) -> None:
+        """End the process; nothing of it runs any more."""
+        if self.alive:
+            self.alive = False
+            self.ready.clear()
+            for call in self.at_end:
+                call()
+
+    def freeze(self, frozen: bool) -> None:
+        self.frozen = frozen
+        self._loop.queued(self)
+
+
+_AnyLoop: Any = asyncio.AbstractEventLoop
+
+
+class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
+    """What asyncio and the program need of an event loop, without files, sockets and threads."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self._now = 0.0
+        self._timers: list[tuple[float, int, SimHandle]] = []
+        self._sequence = 0
+        self._active: list[Process] = []
+        self._at_once = 0
+        self.steps = 0
+        self.tasks: list[asyncio.Task[Any]] = []  # kept: collecting the tasks of dead processes would run their code
+        self.errors: list[str] = []
+        self.world = Process("world", self)
+
+    # clocks
+
+    def time(self) -> float:
+        return self._now
+
+    def wall(self) -> float:
+        """The wall clock of the running process."""
+        process = PROCESS.get(self.world)
+        return START + self._now + process.skew
+
+    # scheduling
+
+    def queued(self, process: Process) -> None:
+        if process.ready and process.alive and not process.frozen and process not in self._active:
+            self._active.append(process)
+
+    def _queue(self, handle: SimHandle) -> None:
+        process = handle.process
+        if process.alive:
+            process.ready.append(handle)
+            if len(process.ready) == 1:
+                self.queued(process)
+
+    def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        handle = SimHandle(callback, args, context, self.world)
+        self._queue(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon
+
+    def call_later(self, delay: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        return self.call_at(self._now + max(delay, 0.0), callback, *args, context=context)
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        handle = SimHandle(callback, args, context, self.world, when)
+        self._sequence += 1
+        heapq.heappush(self._timers, (when, self._sequence, handle))
+        return handle
+
+    def step(self) -> bool:
+        """Run one callback, or let time pass until the next one. False if nothing is left."""
+        while not self._active:
+            if not self._timers:
+                return False
+            self._now = max(self._now, self._timers[0][0])
+            self._at_once = 0
+            while self._timers and self._timers[0][0] <= self._now:
+                handle = heapq.heappop(self._timers)[2]
+                if not handle.is_cancelled:
+                    self._queue(handle)
+        self._run_one()
+        return True
+
+    def _run_one(self) -> None:
+        active = self._active
+        at = int(self.random.random() * len(active)) if len(active) > 1 else 0
+        process = active[at]
+        if not process.ready or not process.alive or process.frozen:
+            del active[at]
+            return
+        handle = process.ready.popleft()
+        if not process.ready:
+            del active[at]
+        if not handle.is_cancelled:
+            self.steps += 1
+            self._at_once += 1
+            if self._at_once > MAX_CALLBACKS_AT_ONE_TIME:
+                raise Spinning(f"{process.name} runs {handle!r} again and again at {self._now:.3f} s")
+            try:
+                handle.run()
+            except Exception as e:
+                self.errors.append(f"{process.name}, {handle!r}: {e!r}")
+
+    def run(self, until: float, done: Callable[[], bool] = lambda: False) -> None:
+        """Run until this time, or until `done()`."""
+        asyncio._set_running_loop(self)
+        try:
+            while self._now < until and not done():
+                if not self._active and (not self._timers or self._timers[0][0] > until):
+                    self._now = until
+                    return
+                self.step()
+        finally:
+            asyncio._set_running_loop(None)
+
+    def await_result(self, future: concurrent.futures.Future[_T], timeout: float) -> _T:
+        """As future.result(), from a callback that stands for another thread: everything else continues meanwhile."""
+        until = self._now + timeout
+        while not future.done():
+            if self._now >= until or not self.step():
+                raise concurrent.futures.TimeoutError
+        return future.result()
+
+    # futures, tasks and threads
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self)
+
+    def create_task(self, coro: Any, *, name: Any = None, context: Context | None = None) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name or "task", context=context)
+        self.tasks.append(task)
+        if len(self.tasks) % 5000 == 0:
+            self.tasks = [task for task in self.tasks if not task.done()]
+        return task
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> asyncio.Future[Any]:
+        """Run a function of another thread, or the coroutine that stands for it in the simulation."""
+        future = self.create_future()
+        self.call_later(self.random.random() * 0.002, self._execute, future, func, args)
+        return future
+
+    def _execute(self, future: asyncio.Future[Any], func: Any, args: Any) -> None:
+        try:
+            result = func(*args)
+        except Exception as e:
+            if not future.done():
+                future.set_exception(e)
+            return
+        if inspect.iscoroutine(result):
+            self.create_task(result).add_done_callback(lambda done: _copy(done, future))
+        elif not future.done():
+            future.set_result(result)
+
+    # the rest
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return True
+
+    def is_closed(self) -> bool:
+        return False
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        self.errors.append(f"{context.get('message')}: {error!r}")
+
+
+def _copy(done: asyncio.Task[Any], future: asyncio.Future[Any]) -> None:
+    if future.done():
+        return
+    if done.cancelled():
+        future.cancel()
+    elif (error := done.exception()) is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(done.result())

@@ -1,0 +1,93 @@
+"""The simulated network: delays, partitions and lost connections between workers, Kafka and clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from tests.simulation.loop import PROCESS, Process, SimLoop
+
+_T = TypeVar("_T")
+
+KAFKA, CLIENT = "kafka", "client"
+
+
+@dataclass
+class Network:
+    """Messages between hosts. A message to a host that is cut off waits until the cut heals, as TCP repeats it."""
+
+    loop: SimLoop
+    delay: float = 0.002  # mean seconds of a message
+    cuts: set[tuple[str, str]] = field(default_factory=set)  # source and target: one way
+    _waiting: list[tuple[str, str, Callable[[], None]]] = field(default_factory=list)
+
+    def cut(self, source: str, target: str) -> None:
+        self.cuts.add((source, target))
+
+    def heal(self, source: str, target: str) -> None:
+        self.cuts.discard((source, target))
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            self.deliver(*one)
+
+    def reaches(self, source: str, target: str) -> bool:
+        return (source, target) not in self.cuts
+
+    def latency(self) -> float:
+        draw = self.loop.random.random()
+        return self.delay * (0.25 + draw if draw < 0.97 else 20 * draw)
+
+    def deliver(self, source: str, target: str, call: Callable[[], None]) -> None:
+        """Call a function when a message has arrived; the process that sent it may have ended meanwhile."""
+
+        def arrived() -> None:
+            if self.reaches(source, target):
+                call()
+            else:
+                self._waiting.append((source, target, call))
+
+        self.loop.world.call(self.latency(), arrived)
+
+    async def ask(self, source: str, action: Callable[[], _T]) -> _T:
+        """The result of an action at Kafka. It happens even if the sender is frozen, dies or gives up meanwhile; an
+        exception of the action is Kafka's response."""
+        reply: asyncio.Future[_T] = self.loop.create_future()
+
+        def served() -> None:
+            try:
+                answer: Any = action()
+            except Exception as e:
+                answer = e
+            if isinstance(answer, asyncio.Future):
+                answer.add_done_callback(lambda done: self.deliver(KAFKA, source, lambda: _settle(reply, _of(done))))
+            else:
+                self.deliver(KAFKA, source, lambda: _settle(reply, answer))
+
+        self.deliver(source, KAFKA, served)
+        return await reply
+
+
+def _of(done: asyncio.Future[Any]) -> Any:
+    if done.cancelled():
+        return ConnectionResetError("replaced by a later request")
+    return done.exception() or done.result()
+
+
+def _settle(reply: asyncio.Future[Any], answer: Any) -> None:
+    if reply.done():
+        return
+    if isinstance(answer, Exception):
+        reply.set_exception(answer)
+    else:
+        reply.set_result(answer)
+
+
+def host() -> str:
+    """The host of the running process: a worker's slots share its host."""
+    return PROCESS.get().name.partition("/")[0]
+
+
+def on_host(process: Process) -> str:
+    return process.name.partition("/")[0]

@@ -1,0 +1,126 @@
+"""One run of the simulation: a cluster, requests and faults by a seed, then the end without faults."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtime.herder.configs import task_specs
+from tests.simulation import interposed
+from tests.simulation.checks import Checks
+from tests.simulation.clients import Client
+from tests.simulation.coordinator import Coordinator
+from tests.simulation.ending import Ending
+from tests.simulation.faults import KINDS, Faults
+from tests.simulation.groups import ConsumerGroups
+from tests.simulation.http import Web
+from tests.simulation.kafka import Kafka
+from tests.simulation.loop import PROCESS, SimLoop, Spinning
+from tests.simulation.model import Models
+from tests.simulation.network import Network
+from tests.simulation.slot import SlotWorld
+from tests.simulation.tasks import run_task
+from tests.simulation.trace import Trace
+from tests.simulation.worker import SimWorker, World
+
+
+class Cluster:
+    """The world of one seed, with its workers."""
+
+    def __init__(self, loop: SimLoop, workers: int, exactly_once: bool, show: bool = False) -> None:
+        self.loop = loop
+        self.trace = Trace(loop.time, show)
+        self.models = Models()
+        network = Network(loop)
+        kafka = Kafka(loop, self.trace)
+        groups = ConsumerGroups(kafka)
+        self.checks = Checks(self.trace, self.models, exactly_once)
+        kafka.on_committed.append(self.checks.committed)
+        slots = SlotWorld(kafka, groups, network, self.trace, self.checks, run_task)
+        self.world = World(
+            loop, self.trace, network, kafka, Coordinator(loop, self.trace), Web(loop, network), groups, slots,
+            exactly_once,
+        )  # fmt: skip
+        self.workers = [SimWorker(f"w{number}", self.world) for number in range(workers)]
+
+    def run(self, seed: int, settings: Settings) -> Result:
+        for worker in self.workers:
+            worker.start()
+        life = self.loop.world.spawn(self._life(settings), "run")
+        try:
+            self.loop.run(settings.seconds + 400.0, lambda: life.done() or len(self.trace.violations) > 3)
+        except Spinning as e:
+            self.trace.violated(f"spins: {e}")
+        if life.done():
+            life.result()  # an error of the simulator itself
+        elif not self.trace.violations:
+            self.trace.violated("the run does not end")
+        for error in self.loop.errors:
+            self.trace.violated(f"unhandled error: {error}")
+        digest = self.trace.digest(self.loop.steps, self.loop.random.random())
+        return Result(seed, self.trace.violations, self.trace.lines, digest, self.loop.time(), self.loop.steps)
+
+    async def _life(self, settings: Settings) -> None:
+        world = self.world
+        kinds = {"a": "Source", "b": "Source", "k": "Sink"}
+        clients = [Client(self.models[name], kind, world, self.workers) for name, kind in kinds.items()]
+        await asyncio.sleep(2.0)
+        faults = Faults(world, self.workers, settings.kinds, 1.5 + self.loop.random.random() * 4)
+        work = [client.work(settings.seconds) for client in clients]
+        await asyncio.gather(faults.work(settings.seconds), *work)
+        await Ending(world, self.workers, clients, self.checks).work()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What may differ between runs besides the seed."""
+
+    workers: int = 3
+    kinds: Sequence[str] = KINDS
+    show: bool = False
+    seconds: float = 22.0
+
+
+@dataclass(frozen=True)
+class Result:
+    seed: int
+    violations: Sequence[str]
+    lines: Sequence[str]
+    digest: str
+    seconds: float
+    steps: int
+
+
+class _Unexpected(logging.Handler):
+    """An error that is logged with its stack was not expected by the program."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(logging.WARNING)
+        self._trace = trace
+
+    def emit(self, record: logging.LogRecord) -> None:
+        host = PROCESS.get().name if PROCESS.get(None) else "?"
+        if record.exc_info and record.exc_info[0] is not None:
+            what = "".join(traceback.format_exception(*record.exc_info)[-3:])
+            self._trace.violated(f"{host} logs an unexpected error: {record.getMessage()}\n{what}")
+        else:
+            self._trace.add(f"{host} logs {record.levelname}: {record.getMessage()}")
+
+
+def run(seed: int, settings: Settings = Settings()) -> Result:
+    """One run."""
+    loop, exactly_once = SimLoop(seed), seed % 3 != 0
+    interposed.use(loop)
+    task_specs._epochs = itertools.count(1)  # of the process, which several runs share
+    cluster = Cluster(loop, settings.workers, exactly_once, settings.show)
+    handler, root = _Unexpected(cluster.trace), logging.getLogger()
+    root.handlers, before = [handler], root.handlers
+    try:
+        return cluster.run(seed, settings)
+    finally:
+        root.handlers = before
+        interposed.use(None)

@@ -1,0 +1,67 @@
+"""Runs of the simulation, each in a process of its own, since it replaces the interpreter's clocks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+SEEDS = 60
+"""Seeds of `make test`; `make soak` runs SOAK_SEEDS."""
+
+SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000
+
+MUTATIONS = re.findall(r"^@_mutation\ndef (\w+)", Path(__file__).with_name("mutations.py").read_text(), re.MULTILINE)
+
+
+def _start(*options: str, hash_seed: str = "0") -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.simulation", *options]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def _finish(started: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str]]:
+    outputs = [process.communicate()[0] for process in started]
+    return [(process.returncode, output) for process, output in zip(started, outputs, strict=True)]
+
+
+def test_the_same_seed_gives_the_same_run_in_another_process() -> None:
+    runs = _finish([_start("--seed", "41", "--seeds", "2", "--digest", hash_seed=seed) for seed in ("1", "2")])
+    digests = [re.findall(r"^seed .*", output, re.MULTILINE) for _, output in runs]
+    assert len(digests[0]) == 2
+    assert digests[0] == digests[1]
+
+
+def test_no_seed_violates_an_invariant() -> None:
+    code, output = _finish([_start("--seed", "1", "--seeds", str(SEEDS))])[0]
+    assert code == 0, output
+
+
+@pytest.mark.soak
+def test_no_seed_of_many_violates_an_invariant() -> None:
+    cores = os.cpu_count() or 1
+    each = SOAK_SEEDS // cores
+    runs = _finish([_start("--seed", str(1 + each * i), "--seeds", str(each)) for i in range(cores)])
+    assert [code for code, _ in runs] == [0] * cores, "\n".join(output for _, output in runs)
+
+
+@pytest.mark.soak
+def test_the_simulation_finds_each_mutation() -> None:
+    def seeds(mutation: str) -> str:
+        options = ("--mutation", mutation, "--seeds", str(MUTATION_SEEDS), "--stop")
+        return _finish([_start(*options)])[0][1]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(zip(MUTATIONS, pool.map(seeds, MUTATIONS), strict=True))
+    missed = [mutation for mutation, output in found.items() if "violation(s)" not in output]
+    assert not missed

@@ -1,0 +1,33 @@
+"""What happened in a run: one line for each event, and the digest of all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+
+class Violation(Exception):
+    """An invariant does not hold."""
+
+
+class Trace:
+    """Events with their virtual times."""
+
+    def __init__(self, clock: Callable[[], float], show: bool = False) -> None:
+        self._clock, self._show = clock, show
+        self.lines: list[str] = []
+        self.violations: list[str] = []
+
+    def add(self, what: str) -> None:
+        line = f"{self._clock():10.4f} {what}"
+        self.lines.append(line)
+        if self._show:
+            print(line)
+
+    def violated(self, what: str) -> None:
+        """Record that an invariant does not hold; the run goes on to its end, so that the trace is complete."""
+        self.add(f"VIOLATION {what}")
+        self.violations.append(what)
+
+    def digest(self, *more: object) -> str:
+        return hashlib.sha256("\n".join([*self.lines, *map(str, more)]).encode()).hexdigest()
