@@ -1,4 +1,4 @@
-"""Formats of log lines (`headrace.log.format`): text as in Connect, or a JSON object for each line."""
+"""Output of log lines (`headrace.log.format`): text as in Connect, or a JSON object for each line."""
 
 from __future__ import annotations
 

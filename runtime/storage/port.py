@@ -1,4 +1,4 @@
-"""Interfaces of the logs on which stores are built: keyed records, in Kafka or on this machine."""
+"""Interfaces of the logs on which stores are built: keyed records, in Kafka or on this machine; their JSON."""
 
 from __future__ import annotations
 

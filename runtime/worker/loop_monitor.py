@@ -1,4 +1,4 @@
-"""Detects when the worker's event loop is blocked, and reports the stack."""
+"""Keeps the worker's event loop responsive: garbage collections are short, and stacks that block it are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HttpSink connector."""
+"""The HttpSink connector: configuration, task and offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HttpSource connector."""
+"""The HttpSource connector: task and offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of a cluster's topics, fetched once for all sinks of a slot with the same brokers and user."""
+"""The names and ids of a cluster's topics, fetched once for all sinks of a slot with the same brokers and user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failed record and its stage (KIP-298)."""
+"""Failures of tasks: their traces, and a failed record with its stage (KIP-298)."""
 
 from __future__ import annotations
 
