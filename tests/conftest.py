@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.kafka.stores import MakeStores, opened_stores
+from tests.support.plugins import PLUGINS
 from tests.support.servers.postgres import Postgres, started_postgres
 from tests.support.time_limit import TimeLimit
 from tests.support.workers import WorkerProcess, java_worker, our_worker
@@ -96,8 +96,7 @@ def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="session")
 def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     """One of our workers for the whole run, with the test plugins; `worker` is for tests that end it."""
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": folder})
+    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": PLUGINS})
     process.start()
     yield process
     process.stop()

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
-DISTRIBUTION = ("-n", "2", "-p", "tests.distribution", "--no-loadscope-reorder")
+DISTRIBUTION = ("-n", "2", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40")
 """Two processes get files in the order of their folders: scenarios, which take up to a minute each, before unit tests.
 xdist would start with the files of most tests, so that one process would still run a long scenario when the other has
 finished."""

@@ -50,7 +50,9 @@ class PluginHostClient:
         """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds; `timeout` and
         `ping_timeout` do not count the `delay` of the process: a new process would be even later."""
         self._settings, self._listener = replace(settings, call_timeout=timeout), listener
-        self._timeout, self._scrub = timeout, scrub
+        self.call_timeout = timeout
+        """Seconds for a call, and for a start."""
+        self._scrub = scrub
         self._ping_timeout, self._stop_timeout, self._delay = ping_timeout, stop_timeout, delay
         self._child: Child | None = None
         self._up = asyncio.Event()
@@ -186,11 +188,11 @@ class PluginHostClient:
         a temporary HostError if the process has failed, not the plugin that was called."""
         child = await self._child_up(call)
         try:
-            return child, await within(self._limit(self._timeout, child), child.call(call, *args))
+            return child, await within(self._limit(self.call_timeout, child), child.call(call, *args))
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         except TimeoutError as error:
-            reason = f"{call} was not answered within {self._timeout:g} s"
+            reason = f"{call} was not answered within {self.call_timeout:g} s"
             if str(error):  # reported by the process, which has interrupted the Java plugin
                 raise TimeoutError(f"Plugin host: {reason}") from None
             if not await self._responds(child):
@@ -203,7 +205,7 @@ class PluginHostClient:
         child = await self._child_up(call)
         answer = asyncio.ensure_future(child.call(call, *args))
         try:
-            while not (await asyncio.wait({answer}, timeout=self._timeout))[0]:
+            while not (await asyncio.wait({answer}, timeout=self.call_timeout))[0]:
                 await self._responds(child)
             return child, await answer
         except ChildDiedError as error:
@@ -216,11 +218,11 @@ class PluginHostClient:
         if self._closing:
             raise HostError(HOST_ABSENT, "The plugin host has been closed", "")
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self.call_timeout):
                 while self._child is None:
                     await self._up.wait()
         except TimeoutError:
-            message = f"The plugin host could not be started within {self._timeout:g} s"
+            message = f"The plugin host could not be started within {self.call_timeout:g} s"
             raise HostError(HOST_ABSENT, message, f"{_EXCEPTION}: {message}\n") from None
         return self._child
 

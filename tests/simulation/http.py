@@ -129,7 +129,7 @@ class Transport(httpx.AsyncBaseTransport):
             raise httpx.ReadError(f"disconnected: {e}") from None
         except TimeoutError:
             raise httpx.ReadTimeout("no response") from None
-        return httpx.Response(response.status, headers=response.headers, content=response.body)
+        return httpx.Response(response.status, headers=response.headers, stream=httpx.ByteStream(response.body))
 
 
 async def call(app: Any, method: str, target: str, headers: Mapping[str, str], body: bytes, source: str) -> Response:

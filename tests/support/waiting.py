@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -30,6 +31,15 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
             waited = time.monotonic() - started
             raise AssertionError(f"timed out after {waited:.0f} s: {what or condition!r} (last answer: {answer!r})")
         time.sleep(every)
+
+
+async def until(condition: Callable[[], object], within: float = 30.0) -> float:
+    """Waits until the condition holds and returns the seconds; AssertionError after the time limit."""
+    started = time.monotonic()
+    while not condition():
+        assert not is_over(started, within), f"the condition does not hold after {within} s"
+        await asyncio.sleep(0.005)
+    return time.monotonic() - started
 
 
 def poll(read: Callable[[], T], done: Callable[[T], bool], seconds: float, every: float = 0.1) -> T:

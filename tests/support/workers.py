@@ -40,10 +40,11 @@ class WorkerProcess:
         properties: Mapping[str, str],
         archive: ClassArchive | None = None,
     ) -> None:
+        """`command`: its last word is the file of `properties`, unless the worker is standalone."""
         self.url = f"http://{ports.HOST}:{port}"
         self.log = log
         self.properties = dict(properties)
-        self._command = list(command)
+        self.command = list(command)
         self._archive = archive
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -52,10 +53,14 @@ class WorkerProcess:
         assert self._process is not None
         return self._process.pid
 
+    @property
+    def properties_file(self) -> Path:
+        return Path(self.command[-1])
+
     def start(self, timeout: float = 60.0, *, wait: bool = True) -> None:
         """Starts the worker, and waits until GET /health answers 200."""
         java_options = [] if self._archive is None else self._archive.use_or_record()
-        self._process = spawn([self._command[0], *java_options, *self._command[1:]], self.log)
+        self._process = spawn([self.command[0], *java_options, *self.command[1:]], self.log)
         if wait:
             self.wait_healthy(timeout)
 
@@ -72,19 +77,24 @@ class WorkerProcess:
         """Sends SIGKILL to this process only: its children have to notice."""
         assert self._process is not None
         self._process.kill()
-        self._wait(None)
+        self.wait(None)
 
     def stop(self, timeout: float = 30.0) -> int:
         """Sends SIGTERM; returns the exit code, negative if the worker had to be killed."""
-        assert self._process is not None
-        self._process.terminate()
+        self.terminate()
         try:
-            return self._wait(timeout)
+            return self.wait(timeout)
         except subprocess.TimeoutExpired:
             self.kill()
             return -signal.SIGKILL
 
-    def _wait(self, timeout: float | None) -> int:
+    def terminate(self) -> None:
+        """Sends SIGTERM."""
+        assert self._process is not None
+        self._process.terminate()
+
+    def wait(self, timeout: float | None) -> int:
+        """Waits for the end; returns the exit code, negative after a signal."""
         assert self._process is not None
         code = self._process.wait(timeout)
         if self._archive is not None:

@@ -5,7 +5,9 @@ All requests block: call them in a thread.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui import kafka_clients
@@ -76,7 +78,6 @@ class DeadLetterTopic:
             "enable.idempotence": True,
             "partitioner": "murmur2_random",  # as Java clients do
             "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
-            "error_cb": self._trouble,
         }
         with kafka_clients.producer(settings) as producer:
             return self._send(producer, letters, instead)
@@ -104,9 +105,20 @@ class DeadLetterTopic:
 
         for letter in letters:
             send(letter)
-            producer.poll(0)
-        producer.flush(ANSWER_TIMEOUT + 5)
-        return [outcomes.get(one.id, SendResult(one, error=f"no answer{self._trouble.reason}")) for one in letters]
+            _poll(producer, 0)
+        until = time.monotonic() + ANSWER_TIMEOUT + 5
+        while len(producer) and time.monotonic() < until:
+            _poll(producer, 0.1)
+        return [outcomes.get(one.id, SendResult(one, error="the brokers did not respond")) for one in letters]
+
+
+def _poll(producer: Producer, seconds: float) -> None:
+    """Serves reports. A fatal error of the producer is raised here, before the reports of the records that it refuses;
+    flush() would raise it in the middle of them, whose callbacks then fail."""
+    from confluent_kafka import KafkaException
+
+    with suppress(KafkaException):
+        producer.poll(seconds)
 
 
 def _sent(letter: DeadLetter, error: Any, message: Any) -> SendResult:

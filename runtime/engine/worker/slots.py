@@ -62,7 +62,7 @@ class Slots:
         self._watching: asyncio.Task[None] | None = None
         self._closing = False
         before = GUARD_TIME if settings.local else 0.0  # slots elsewhere end by themselves
-        self._granter = LeaseGranter(lease, settings.lease_ttl / 10, settings.longest_lease, clock, before)
+        self.granter = LeaseGranter(lease, settings.lease_ttl / 10, settings.longest_lease, clock, before)
         self._folder = ""
         self._lost = LostLinks(clock, self._lose)
         self._core_waits = CoreWaits(roster, settings.master, clock, self._report_unassigned)
@@ -94,7 +94,7 @@ class Slots:
 
     def revoke_leases(self) -> None:
         """End all leases that have been granted. Thread-safe."""
-        self._granter.revoke_granted()
+        self.granter.revoke_granted()
 
     def may_run(self) -> bool:
         """Whether the lease is held; reports changes to the listener."""
@@ -121,10 +121,10 @@ class Slots:
         """Open the channel and start the driver in the background."""
         self._folder = make_folder()
         await self.server.start(socket_path(self._folder))
-        self._granter.start()
+        self.granter.start()
         access = await self._open_port() if self.is_remote else None
         self.driver = DriverKeeper(
-            self._settings, self._folder, self._driver_ended, self._driver_line, self._driver_report,
+            self._settings, self._folder, self.driver_ended, self._driver_line, self.driver_report,
             access, self._secret,
         )  # fmt: skip
         self.request_slots()
@@ -154,11 +154,11 @@ class Slots:
             await self._keeping
         await self.server.close()
         for link in list(self._roster.links.values()):
-            self._drop(link, "the engine is closing", kill=True)
+            self.drop(link, "the engine is closing", kill=True)
         await self._lost.none_left()
         if self._remote is not None:
             await self._remote.close()
-        self._granter.close()
+        self.granter.close()
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _watch(self) -> None:
@@ -166,18 +166,19 @@ class Slots:
         while True:
             await asyncio.sleep(watch.every)
             try:
-                self._check(watch)
+                self.check(watch)
             except Exception:  # slots that hang later must still be found
                 _log.exception("A check of the slots failed")
 
-    def _check(self, watch: SlotWatch) -> None:
-        self._check_leases()
+    def check(self, watch: SlotWatch) -> None:
+        """Ends slots that have lapsed, do not answer or have grown too large."""
+        self.check_leases()
         for link in watch.lapsed():
-            self._drop(link, "its lease has expired", kill=True)
+            self.drop(link, "its lease has expired", kill=True)
         for link in watch.answering_again():
             self._discard_stack(link)
         for link, silence in watch.dead():
-            self._drop(link, f"it has not answered for {silence:.1f} s", kill=True)
+            self.drop(link, f"it has not answered for {silence:.1f} s", kill=True)
         for link in watch.fallen_silent():  # after dead(): this worker may have been frozen, and read no answers
             link.process.signal(DUMP_SIGNAL)
         for link in watch.too_large():
@@ -189,7 +190,7 @@ class Slots:
                 link.send({"op": "end_java", "reason": reason})
                 link.memory, link.java_memory = link.memory - link.java_memory, 0  # until the slot reports it again
             else:
-                self._drop(link, f"it {used}", kill=True)
+                self.drop(link, f"it {used}", kill=True)
         watch.replace_stuck()
         watch.check_extras()
         if self.driver is not None and (late := watch.not_connecting(self.driver.ready)):
@@ -217,7 +218,7 @@ class Slots:
             return False
         former = self._roster.links.get(link.slot)
         if former is not None:
-            self._drop(former, "another process has replaced it", kill=True)
+            self.drop(former, "another process has replaced it", kill=True)
             if not self._is_expected(link, self.driver.generation):  # the slot was reserved for tasks that are lost now
                 return False
         elif not self._roster.links:
@@ -232,7 +233,7 @@ class Slots:
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:
             link.send({"op": "levels", "levels": self._levels})
-        self._granter.add(cell)
+        self.granter.add(cell)
         where = f" on {link.process.host}" if isinstance(link.process, RemoteProcess) else ""
         _log.info("Slot %d is up%s (process %d, attempt %d)", link.slot, where, link.process.pid, link.attempt)
         self._listener.slots_changed()
@@ -249,7 +250,7 @@ class Slots:
             case "alive":
                 link.memory, link.heard = message["memory"], self._clock()
                 link.java_memory, link.java_heap = message["java_memory"], message["java_heap"]
-                self._check_leases()
+                self.check_leases()
             case "log":
                 self._listener.log(message["level"], message["logger"], message["message"], message["context"])
             case _:
@@ -259,14 +260,14 @@ class Slots:
         """The connection of a slot has closed."""
         if self._roster.links.get(link.slot) is link:
             link.hung_up = True
-            self._drop(link, "its connection has closed" if link.is_remote else "its process has ended")
+            self.drop(link, "its connection has closed" if link.is_remote else "its process has ended")
 
-    def _check_leases(self) -> None:
+    def check_leases(self) -> None:
         """Tasks are placed only on slots that have a lease: a task without one ends immediately. Slots that connected
         while the membership was not confirmed get their first lease here, as soon as it is confirmed again."""
         held, changed = self.may_run(), False
         if held:
-            self._granter.renew()
+            self.granter.renew()
         now = self._clock()
         for link in self._roster.links.values():
             leased = held and link.granted(now)
@@ -282,13 +283,13 @@ class Slots:
 
     # Losses
 
-    def _drop(self, link: SlotLink, reason: str, kill: bool = False, ended: bool = False) -> None:
+    def drop(self, link: SlotLink, reason: str, kill: bool = False, ended: bool = False) -> None:
         """Remove a slot; every task on it is lost. `ended`: its process has certainly ended."""
         del self._roster.links[link.slot]
         link.writer.close()
         link.had_no_lease = link.lapsed(self._clock())
         if link.cell is not None:
-            self._granter.revoke(link.cell)
+            self.granter.revoke(link.cell)
         if kill:
             link.process.signal(signal.SIGKILL)
         link.process.close()
@@ -353,14 +354,16 @@ class Slots:
             more = f" and {len(kept) - 5} more" if len(kept) > 5 else ""
             _log.warning("Slots of %s%s keep dying: these tasks are isolated for now", ", ".join(kept[:5]), more)
 
-    def _driver_ended(self) -> None:
+    def driver_ended(self) -> None:
+        """The driver and its slots have ended."""
         for link in list(self._roster.links.values()):
-            self._drop(link, "Spark's driver has ended", kill=True)
+            self.drop(link, "Spark's driver has ended", kill=True)
         self._core_waits.changed(())
         self._roster.suspects.driver_ended(self._clock())
         self._roster.starts = StartHistory()
 
-    def _driver_report(self, report: SlotEndedMessage | ExecutorsMessage) -> None:
+    def driver_report(self, report: SlotEndedMessage | ExecutorsMessage) -> None:
+        """The driver reports on its executors and on the ends of slots."""
         assert self.driver
         if report["op"] == "executors":
             self._executors_changed(report)
@@ -369,7 +372,7 @@ class Slots:
             link = self._roster.links.get(slot)
             if link is not None and link.is_attempt(generation, slot, attempt):
                 link.process_ended = True
-                self._drop(link, "its process has ended", ended=True)
+                self.drop(link, "its process has ended", ended=True)
             else:
                 self._lost.ended(generation, slot, attempt)
 

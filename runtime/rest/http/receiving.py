@@ -100,7 +100,7 @@ async def parsed(request: Request, convert: Callable[[bytes], _T], limit: int = 
     body = await read(request, limit)
     if len(body) <= INLINE_LIMIT:
         return convert(body)
-    values = await asyncio.to_thread(_check_values, body, limit)
+    values = await asyncio.to_thread(count_values, body, limit)
     charge: BodyCharge = request.scope[_CHARGE]
     charge.grow(values * _VALUE_SIZE)
     async with charge.memory.turn:
@@ -156,7 +156,7 @@ def release(scope: Scope) -> None:
         charge.release()
 
 
-def _check_values(body: bytes, limit: int) -> int:
+def count_values(body: bytes, limit: int) -> int:
     """An upper bound of the number of values in the body. Raises BadRequest, before parsing, if there are too many."""
     values = body.count(b",") + body.count(b"[") + body.count(b"{")
     most = MAX_VALUES[limit]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.processes import children, is_slot
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
@@ -23,8 +23,7 @@ SOON_AND_LATE = {"offset.flush.interval.ms": "200", "task.shutdown.graceful.time
 
 
 def test_an_async_source_in_a_slot(worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path) -> None:
-    folder = str(Path(plugins.__path__[0]))
-    process = worker({"plugin.path": folder, "headrace.slots": "1", **SOON_AND_LATE})
+    process = worker({"plugin.path": PLUGINS, "headrace.slots": "1", **SOON_AND_LATE})
     connect, name, topic, feed = Connect(process), unique("async"), broker.create_topic(), tmp_path / "feed"
     config = {"connector.class": "headrace_async_plugins.FollowConnector", "feed": str(feed), "topic": topic}
     connect.create(name, {**config, "tasks.max": "2", **STRINGS})

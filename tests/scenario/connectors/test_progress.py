@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from runtime.kafka.positions import Positions
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
+from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -29,8 +29,7 @@ _WEEK = 7 * 24 * 3_600_000
 @pytest.fixture(scope="module")
 def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
     quick = {"headrace.stalled.ms": "1500", "headrace.progress.interval.ms": "300", "offset.flush.interval.ms": "300"}
-    folder = str(Path(plugins.__path__[0]))
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": folder, **quick})
+    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": PLUGINS, **quick})
     process.start()
     yield Connect(process)
     process.stop()

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -17,8 +17,7 @@ from tests.support.workers import WorkerProcess
 def test_a_recreated_connector_waits_for_the_tasks_of_the_deleted_one(
     worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    folder = str(Path(plugins.__path__[0]))
-    connect = Connect(worker({"plugin.path": folder, "task.shutdown.graceful.timeout.ms": "30000"}))
+    connect = Connect(worker({"plugin.path": PLUGINS, "task.shutdown.graceful.timeout.ms": "30000"}))
     name, topic, gate = unique("again"), broker.create_topic(), tmp_path / "gate"
     config = {"connector.class": "headrace_test_plugins.BlockingConnector", "gate": str(gate), "topic": topic}
     gate.touch()

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
 
 PARTITIONS = range(4)
 
@@ -46,11 +45,6 @@ class Feeder:
                 self.sent.append(line)
             producer.poll(0)
         assert producer.flush(20) == 0
-
-
-@pytest.fixture
-def connect(worker: Callable[..., WorkerProcess]) -> Connect:
-    return Connect(worker({"offset.flush.interval.ms": "500"}))
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine.engine_recorder import Recorder, descendants, until
+from tests.support.engine.engine_recorder import Recorder, descendants
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,10 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine.engine_recorder import Recorder, descendants, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, descendants, task_spec
 from tests.support.engine.engine_rig import ROOT, TTL
 from tests.support.processes import alive
+from tests.support.waiting import until
 
 
 async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

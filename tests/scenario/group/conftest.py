@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.clusters.lives import PLUGINS
 from tests.support.clusters.worker_group import WorkerGroup, worker_group
+from tests.support.plugins import PLUGINS
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.clusters.lives import HANDED_OVER, PLUGINS, Pipelines
+from tests.support.clusters.lives import HANDED_OVER, Pipelines
 from tests.support.clusters.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.console.script_console import Console
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 

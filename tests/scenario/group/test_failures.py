@@ -13,9 +13,10 @@ import pytest
 from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.clusters import offset_change_crasher
-from tests.support.clusters.lives import PLUGINS, Pipelines
+from tests.support.clusters.lives import Pipelines
 from tests.support.clusters.worker_group import SESSION, WorkerGroup, worker_group, worker_id
 from tests.support.connect import STRINGS
+from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, children, freeze, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -163,7 +164,7 @@ def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     leader, follower = group.ours(), group.ours()
     (orders := tmp_path / "orders").write_text(str(step))
-    leader._command = [sys.executable, offset_change_crasher.__file__, str(orders), leader._command[-1]]
+    leader.command = [sys.executable, offset_change_crasher.__file__, str(orders), str(leader.properties_file)]
     group.start(leader)
     group.start(follower)
     name, topic = unique("counting"), group.broker.create_topic()
@@ -173,8 +174,7 @@ def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     wanted = [{"partition": {"counter": str(number)}, "offset": {"n": 5}} for number in range(20)]
     status, body = follower.request("PATCH", f"/connectors/{name}/offsets", {"offsets": wanted})
     assert status >= 400, body
-    assert leader._process is not None
-    assert leader._process.wait(30) == -signal.SIGKILL
+    assert leader.wait(30) == -signal.SIGKILL
 
     wait_until(
         lambda: follower.request("GET", "/workers")[1]["leader"] == worker_id(follower), 30, "the follower leads"

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.clusters.lives import PLUGINS
 from tests.support.clusters.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.connect import STRINGS
 from tests.support.kafka.topics import contents, pairs
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from runtime.kafka.errors import GroupOccupied
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place, Times
 from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata
 from tests.support.broker import KafkaBroker, unique
-from tests.support.waiting import is_over
+from tests.support.waiting import until
 from tests.support.workers import java_worker
 
 TIMES = Times(session_timeout=6.0, heartbeat_interval=0.5, rebalance_timeout=12.0)
@@ -95,13 +95,6 @@ async def a_group(broker: KafkaBroker, view: GroupView, name: str = "") -> Async
         yield group
     finally:
         await asyncio.gather(*(worker.member.leave() for worker in group.workers))
-
-
-async def until(condition: Callable[[], Any], within: float = 30.0) -> None:
-    started = time.monotonic()
-    while not condition():
-        assert not is_over(started, within), condition
-        await asyncio.sleep(0.05)
 
 
 def view(connectors: int, delay: float = 0.0) -> GroupView:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.clusters.lives import PLUGINS, lives, overlaps
+from tests.support.clusters.lives import lives, overlaps
 from tests.support.clusters.worker_group import WorkerGroup, worker_group, worker_id
 from tests.support.connect import STRINGS
 from tests.support.kafka.topics import count
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess
 

@@ -6,21 +6,20 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics, transactions
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import our_worker
 
 
 @pytest.fixture(scope="module")
 def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    properties = {"plugin.path": str(Path(plugins.__path__[0])), "offset.storage.partitions": "1"}
+    properties = {"plugin.path": PLUGINS, "offset.storage.partitions": "1"}
     process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, properties)
     process.start()
     yield Connect(process)

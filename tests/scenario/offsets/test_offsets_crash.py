@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters import offset_change_crasher, rest
 from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 Entries = list[dict[str, Any]]
 
 
@@ -42,8 +41,7 @@ class CrashingWorker:
         self.orders.write_text(str(step))
         with pytest.raises(OSError):
             rest.request(self.whole.url + path, method, body)
-        assert self.whole._process is not None
-        self.whole._process.wait(30)
+        self.whole.wait(30)
         self.orders.unlink()
 
 
@@ -52,7 +50,7 @@ def crashing_worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("crashing")
     process = our_worker(folder, broker.bootstrap, {"plugin.path": PLUGINS, "headrace.slots": "1"})
     orders = folder / "orders"
-    process._command = [sys.executable, offset_change_crasher.__file__, str(orders), process._command[-1]]
+    process.command = [sys.executable, offset_change_crasher.__file__, str(orders), str(process.properties_file)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path.cwd()))
         yield CrashingWorker(process, orders)
@@ -82,7 +80,7 @@ def _restarted(crashing: CrashingWorker) -> Connect:
 
 def _tool_refuses(crashing: CrashingWorker, name: str) -> None:
     """`headrace offsets` exports no incomplete change, and imports nothing that the next worker would overwrite."""
-    command = [sys.executable, "-m", "runtime", "offsets", f"--config={crashing.whole._command[-1]}", "--export"]
+    command = [sys.executable, "-m", "runtime", "offsets", f"--config={crashing.whole.properties_file}", "--export"]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert f"a change of the offsets of {name} was interrupted" in refused.stderr

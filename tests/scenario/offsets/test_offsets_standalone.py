@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker
 from tests.support.clusters import offset_change_crasher, rest, standalone
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.workers import WorkerProcess
 
-PLUGINS = str(Path(plugins.__path__[0]))
 OLD = [{"partition": {"counter": str(i)}, "offset": {"n": 0}} for i in range(20)]
 NEW = [{"partition": {"counter": str(i)}, "offset": {"n": 5}} for i in range(10)]
 
@@ -29,12 +28,8 @@ def worker(broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     file = tmp_path / "c.json"
     file.write_text(json.dumps({"name": "c", "config": config, "initial_state": "STOPPED"}))
     process = standalone.ours(tmp_path, broker.bootstrap, file, **{"plugin.path": PLUGINS})
-    process._command = [
-        sys.executable,
-        offset_change_crasher.__file__,
-        str(tmp_path / "orders"),
-        *process._command[-2:],
-    ]
+    crasher = [sys.executable, offset_change_crasher.__file__, str(tmp_path / "orders")]
+    process.command = [*crasher, *process.command[-2:]]
     process.start()
     yield process
     if process.running():
@@ -46,8 +41,7 @@ def die_at(process: WorkerProcess, orders: Path, step: int, method: str, body: A
     orders.write_text(str(step))
     with pytest.raises(OSError):
         rest.request(f"{process.url}/connectors/c/offsets", method, body)
-    assert process._process is not None
-    process._process.wait(20)
+    process.wait(20)
     orders.unlink()
     process.start()
 

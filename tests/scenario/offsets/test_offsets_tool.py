@@ -17,13 +17,12 @@ from typing import Any
 import pytest
 
 from runtime.offsets_tool import cli
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in range(3)]
 
 
@@ -116,7 +115,7 @@ def stopped(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
         connect.create(sink, config, initial_state="STOPPED")
         connect.alter(sink, (at[0], {"kafka_offset": 3}), (at[1], {"kafka_offset": 4}))
     process.stop()
-    yield StoppedWorker(process, Tool(Path(process._command[-1])), sources, sinks, at)
+    yield StoppedWorker(process, Tool(process.properties_file), sources, sinks, at)
     if process.running():
         process.stop()
 
@@ -286,7 +285,7 @@ def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: Callable[.
     connect = Connect(process)
     connect.create("c", _counting("t"), initial_state="STOPPED")
     connect.alter("c", ({"counter": "t"}, {"n": 3}))
-    tool = Tool(Path(process._command[-1]))
+    tool = Tool(process.properties_file)
     code, _, err = tool.run("--export")
     assert code == 1
     assert f"a worker is running ({process.url}" in err
@@ -307,7 +306,7 @@ def test_sinks_are_exported_in_the_shape_of_kip_875(stopped: StoppedWorker) -> N
 
 def test_a_java_worker_continues_from_imported_offsets(cluster: Tool, broker: KafkaBroker, tmp_path: Path) -> None:
     process = java_worker(tmp_path / "java", broker.bootstrap, {})
-    tool = Tool(Path(process._command[-1]))
+    tool = Tool(process.properties_file)
     for kind in ("config", "offset"):
         broker.create_topic(process.properties[f"{kind}.storage.topic"], cleanup_policy="compact")
     tool.load(cluster.export())

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
-PLUGINS = str(Path(plugins.__path__[0]))
 HOUR = 3_600_000
 
 

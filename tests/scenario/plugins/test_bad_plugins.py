@@ -1,5 +1,5 @@
 """Plugins that raise, return garbage, block, exit or kill their process, in each of their methods. Other connectors of
-the same worker keep running and lose nothing."""
+the same worker keep running and lose nothing. A poll that does not return is reported with its stack."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
+from tests.support.clusters.events import Follower
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 SOURCE, SINK = "headrace_bad_plugins.BadSource", "headrace_bad_plugins.BadSink"
 QUICK = 5.0  # seconds within which neighbours have to run after any misbehaviour
 
@@ -163,6 +163,30 @@ def _has_misbehaved(connect: Connect, name: str, bad: Bad) -> bool:
 def _parts(connect: Connect, name: str) -> list[dict[str, Any]]:
     status = connect.status(name)
     return [status["connector"], *status["tasks"]]
+
+
+def test_a_stuck_task_is_reported_with_its_stack(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
+    """In the events, and over REST; it is RUNNING again when the poll returns."""
+    name, gate, follower = unique("stuck"), tmp_path / "gate", Follower(connect.worker.url)
+    config = {"connector.class": "headrace_test_plugins.BlockingConnector", "gate": str(gate), **STRINGS}
+    connect.create(name, {**config, "topic": broker.create_topic(), "tasks.max": "1"})
+    connect.wait(name, "RUNNING", ["RUNNING"])
+
+    def notices(text: str) -> list[dict[str, Any]]:
+        return [notice for notice in follower.of("notice") if notice["connector"] == name and text in notice["message"]]
+
+    stuck = wait_until(lambda: notices("STUCK"), 30)
+    assert stuck[0]["task"] == 0
+    assert "poll has not returned" in stuck[0]["message"]
+    found = connect.ask("GET", f"/connectors/{name}/tasks/0/stack")
+    assert found["call"] == "poll"
+    assert found["seconds"] >= 1.0
+    assert any("headrace_test_plugins.py" in line and "in poll" in line for line in found["stack"])
+
+    gate.touch()
+    wait_until(lambda: notices("no longer stuck"), 30)
+    assert connect.states(name) == ("RUNNING", ["RUNNING"])
+    connect.ask("DELETE", f"/connectors/{name}")
 
 
 def test_neighbours_of_bad_plugins_lost_nothing(neighbours: Neighbours) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -19,7 +19,7 @@ DEATHS = 3
 
 @pytest.mark.slow
 def test_a_connector_that_kills_the_worker_is_quarantined(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
-    process = worker({"plugin.path": str(Path(plugins.__path__[0])), "headrace.slots": "1"})
+    process = worker({"plugin.path": PLUGINS, "headrace.slots": "1"})
     connect, killer, neighbour, topic = Connect(process), unique("killer"), unique("neighbour"), unique("t")
     (tmp_path / "in").write_text("a\n")
     connect.source(neighbour, str(tmp_path / "in"), topic)

@@ -17,11 +17,12 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.remote_server import RemoteServer
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.model.states import State, TaskId
-from tests.support.engine.engine_recorder import Recorder, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, task_spec
 from tests.support.engine.engine_rig import RUNNER, EngineRig
 from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
 from tests.support.processes import alive
 from tests.support.servers.tcp_proxy import TcpProxy
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 

@@ -13,10 +13,11 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.model.executor_size import ExecutorSize
 from runtime.model.states import State
-from tests.support.engine.engine_recorder import Recorder, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, task_spec
 from tests.support.engine.engine_rig import RUNNER, EngineRig
 from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
 from tests.support.processes import command_line
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.soak, pytest.mark.timeout(600)]
 

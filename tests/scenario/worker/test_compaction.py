@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.kafka.compaction import CompactedTopic
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -24,7 +23,7 @@ def test_the_next_connector_gets_nothing_of_a_deleted_one(
     deleted connectors. A connector whose own record is compacted away from before its tasks keeps them."""
     configs, topic = CompactedTopic(own_broker, unique("configs")), own_broker.create_topic()
     properties = {
-        "plugin.path": str(Path(plugins.__path__[0])),
+        "plugin.path": PLUGINS,
         "config.storage.topic": configs.name,
         "exactly.once.source.support": exactly_once,
         "headrace.slots": "1",

@@ -47,7 +47,7 @@ class CrashingWorker:
 def crashing(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CrashingWorker:
     monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
     process, orders = worker({"headrace.slots": "1"}, start=False), tmp_path / "orders"
-    process._command = [sys.executable, config_write_crasher.__file__, process._command[-1], str(orders)]
+    process.command = [sys.executable, config_write_crasher.__file__, str(process.properties_file), str(orders)]
     return CrashingWorker(process, orders)
 
 

@@ -203,17 +203,6 @@ def test_a_restart_request_in_the_config_topic_is_carried_out(
     connect.wait(name, "RUNNING", ["RUNNING"])
 
 
-def test_connectors_of_a_stopped_worker_are_unassigned(
-    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
-) -> None:
-    process = worker()
-    Connect(process).source("c", _file(tmp_path), unique("t"))
-    assert process.stop() == 0
-    last = dict(topics.pairs(broker.bootstrap, process.properties["status.storage.topic"]))
-    for key in (b"status-connector-c", b"status-task-c-0"):
-        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
-
-
 def _file(folder: Path) -> str:
     (folder / "in").write_text("a\n")
     return str(folder / "in")

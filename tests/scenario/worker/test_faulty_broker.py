@@ -11,12 +11,13 @@ import pytest
 
 from tests.support.broker import KafkaBroker
 from tests.support.kafka.fault_cases import ALL_CALLS, FaultCases, Outcome, Run, faults
-from tests.support.kafka.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, Damage, Fault
+from tests.support.kafka.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, PRODUCE, Damage, Fault
 
 pytestmark = pytest.mark.slow
 
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16  # in a rolling restart
 NOT_CONTROLLER = 41
+OUT_OF_ORDER_SEQUENCE_NUMBER = 45  # fatal for an idempotent producer
 _QUICK = (
     "positions", "end_offsets", "group_requests", "group_changes", "fence", "tail", "membership",
     "transactional_writer", "console_brokers", "console_lag",
@@ -69,7 +70,7 @@ def test_faults_end_in_errors_that_name_the_cause(cases: FaultCases) -> None:
         for fault in faults(requests, [NOT_COORDINATOR])
         if fault.damage in _DAMAGES
     ]
-    run = cases.run(chosen)
+    run = cases.run([*chosen, ("console_letters", Fault(PRODUCE, Damage.CODE, OUT_OF_ORDER_SEQUENCE_NUMBER))])
     _check(run, _QUICK_LIMIT)
     failed = [found for found in run.outcomes if found.error != "ok"]
     assert failed and all(found.error.split(": ", 1)[1] for found in failed), failed

@@ -52,6 +52,11 @@ def test_text_lines_contain_connects_contexts(connect: Connect, broker: KafkaBro
     assert f"] INFO [{name}|worker] {name} is RUNNING (runtime.herder.status.status_board)" in log.read_text()
 
 
+def test_requests_for_missing_stacks_are_answered_with_404(connect: Connect) -> None:
+    assert connect.worker.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
+    assert connect.worker.request("GET", "/health/live") == (200, {"status": "alive"})
+
+
 def test_sigterm_commits_and_ends_within_the_graceful_time(
     worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:

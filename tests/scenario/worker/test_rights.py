@@ -38,7 +38,7 @@ from tests.support.kafka.secured_broker import CONNECTOR, Right, SecuredBroker
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import produce, task_spec
 from tests.support.tasks.python_messages import Message
-from tests.support.waiting import wait_until
+from tests.support.waiting import until, wait_until
 from tui.errors import HeadraceError
 from tui.model import Connector
 from tui.offsets.brokers import Brokers
@@ -73,13 +73,6 @@ def settings(broker: SecuredBroker, kind: str = "admin", **more: str) -> dict[st
 def opened(broker: SecuredBroker, prefix: str, timeout: float = 5.0) -> tuple[TopicLogs, TopicLog]:
     logs = TopicLogs(settings(broker), timeout)
     return logs, logs.open(TopicSpec(f"{prefix}-configs", 1, 1, "config.storage", single=True), lambda records: None)
-
-
-async def until(holds: Callable[[], object], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
 
 
 async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) -> None:

@@ -184,9 +184,7 @@ def test_a_file_connector_without_a_file_reports_that_there_is_no_terminal(
 def run(worker: WorkerProcess, folder: Path) -> tuple[int, str]:
     """The exit code and last log lines of a worker that ends by itself."""
     worker.start(wait=False)
-    assert worker._process is not None
-    code = worker._process.wait(60)
-    assert isinstance(code, int)
+    code = worker.wait(60)
     lines = (folder / "ours.log").read_text().splitlines(keepends=True)
     return code, "".join(line for line in lines if not line.startswith("["))
 

@@ -80,7 +80,7 @@ class Cluster:
 @pytest.fixture
 def cluster(broker: KafkaBroker, tmp_path: Path) -> Iterator[Cluster]:
     java = java_worker(tmp_path, broker.bootstrap, {"offset.storage.partitions": "5", "status.storage.partitions": "2"})
-    command = [sys.executable, "-m", "runtime", "worker", "distributed", java._command[-1]]
+    command = [sys.executable, "-m", "runtime", "worker", "distributed", str(java.properties_file)]
     ours = WorkerProcess(command, int(java.url.rpartition(":")[2]), tmp_path / "ours.log", java.properties)
     yield Cluster(java, ours)
     for process in (java, ours):

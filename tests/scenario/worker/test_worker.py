@@ -13,19 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import plugins
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.clusters import rest
 from tests.support.clusters.worker_group import QUICK
 from tests.support.connect import STRINGS, Connect
 from tests.support.free_ports import free_port
 from tests.support.kafka import topics
+from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, children, command_line, is_slot
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
-PLUGINS = str(Path(plugins.__path__[0]))
 COUNTING = "headrace_test_plugins.CountingConnector"
 StartWorker = Callable[..., WorkerProcess]
 
@@ -245,13 +244,16 @@ def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker:
     assert all(o["offset"]["kafka_offset"] == 0 for o in connect.offsets(snk))
 
 
-def test_sigterm_leaves_no_process(worker: StartWorker, broker: KafkaBroker) -> None:
+def test_sigterm_leaves_no_process_and_unassigned_connectors(worker: StartWorker, broker: KafkaBroker) -> None:
     connect = Connect(worker({"plugin.path": PLUGINS}))
     connect.create("count", counting(broker))
     connect.wait("count", "RUNNING", ["RUNNING"])
     family = children(connect.worker.pid)
     assert connect.worker.stop() == 0
     wait_until(lambda: not any(alive(p) for p in family), 30, "all children end with the worker")
+    last = dict(topics.pairs(broker.bootstrap, connect.worker.properties["status.storage.topic"]))
+    for key in (b"status-connector-count", b"status-task-count-0"):
+        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
 
 
 def _assert_no_number_is_missing(broker: KafkaBroker, topic: str) -> None:
@@ -273,5 +275,5 @@ def _health(url: str) -> int | None:
 
 def _run(process: WorkerProcess, timeout: float = 60) -> tuple[int, str]:
     """Exit code and last line on standard error of a worker that fails to start."""
-    result = subprocess.run(process._command, capture_output=True, text=True, timeout=timeout, check=False)
+    result = subprocess.run(process.command, capture_output=True, text=True, timeout=timeout, check=False)
     return result.returncode, result.stderr.strip().splitlines()[-1]

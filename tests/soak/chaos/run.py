@@ -19,11 +19,11 @@ from tests.soak.chaos.faults import Chaos
 from tests.soak.chaos.plan import FAULTS, rounds
 from tests.soak.chaos.records import Reader
 from tests.soak.feeder import Feeder
-from tests.support.clusters.lives import PLUGINS
 from tests.support.clusters.worker_group import WorkerGroup, worker_id
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.kafka.broker_cluster import BrokerCluster
 from tests.support.kafka.committed import committed
+from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 
 _COMPACTED = {

@@ -9,14 +9,10 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka.topics import contents
 from tests.support.waiting import wait_until
-
-PLUGINS = str(Path(plugins.__path__[0]))
-"""The `plugin.path` of workers that run pipelines."""
 
 HANDED_OVER = ("start", "alive", "end")
 TAKEN_OVER = ("start", "alive")

@@ -170,7 +170,7 @@ class WorkerGroup:
         for worker in self.workers:
             self.remember(worker)
             if worker.running():
-                worker._process.terminate()  # type: ignore[union-attr]  # it runs
+                worker.terminate()
         for worker in self.workers:
             if worker.running():
                 worker.stop(30)

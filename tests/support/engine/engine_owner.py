@@ -12,11 +12,12 @@ from tests.support.engine.engine_rig import ROOT, RUNNER, TTL
 OWNER = """
 import asyncio, sys
 sys.path.insert(0, {root!r})
-from tests.support.engine.engine_recorder import Recorder, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, task_spec
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.states import State, TaskId
+from tests.support.waiting import until
 
 async def main():
     heard = Recorder()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -14,7 +13,6 @@ from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
-from tests.support.waiting import is_over
 
 _MAINS = ("org.apache.spark.api.python.PythonGatewayServer", "org.apache.spark.deploy.SparkSubmit")  # of Spark's JVMs
 
@@ -99,15 +97,6 @@ def slot_link(slot: int = 0, heard: float = 0.0, leased: bool = True) -> SlotLin
 
 def ignore(*_: Any) -> None:
     """A callback without effect."""
-
-
-async def until(condition: Callable[[], object], within: float = 30.0) -> float:
-    """Waits until the condition holds and returns the seconds; AssertionError after the time limit."""
-    started = time.monotonic()
-    while not condition():
-        assert not is_over(started, within), f"the condition does not hold after {within} s"
-        await asyncio.sleep(0.005)
-    return time.monotonic() - started
 
 
 def task_spec(name: str, epoch: int = 1, **config: str) -> TaskSpec:

@@ -8,7 +8,8 @@ from runtime.engine.port import SlotInfo
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.model.states import State, TaskId
-from tests.support.engine.engine_recorder import Recorder, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, task_spec
+from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[3]
 RUNNER = "tests.support.engine.scripted_task_runner:ScriptedRunner"

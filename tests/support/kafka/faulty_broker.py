@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-METADATA, OFFSET_FETCH, FIND_COORDINATOR, API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER = 3, 9, 10, 18, 19, 60
+PRODUCE, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 0, 3, 9, 10
+API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER = 18, 19, 60
 _WITH_ADDRESSES = (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)
 _PATIENCE = 120.0  # seconds for the thread of the broker, which thousands of clients keep busy
 _LATE = 3.0  # seconds, more than the timeouts of the calls under test

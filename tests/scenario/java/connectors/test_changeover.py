@@ -44,7 +44,7 @@ def workers(broker: KafkaBroker, tmp_path: Path) -> Iterator[tuple[WorkerProcess
     """Apache's worker and ours, with one properties file; neither has been started."""
     plugins = {"plugin.path": plugin_path(DEBEZIUM_POSTGRES, FILE), "offset.flush.interval.ms": "500", **PREFER_FILE}
     java = java_worker(tmp_path, broker.bootstrap, {"plugin.discovery": "service_load", **plugins})
-    command = [sys.executable, "-m", "runtime", "worker", "distributed", java._command[-1]]
+    command = [sys.executable, "-m", "runtime", "worker", "distributed", str(java.properties_file)]
     ours = WorkerProcess(command, int(java.url.rpartition(":")[2]), tmp_path / "ours.log", java.properties)
     yield java, ours
     for process in (java, ours):

@@ -299,7 +299,7 @@ async def test_a_host_without_a_processor_has_more_time(start: Start, tmp_path: 
     """Ending it would make the next call even later: validations failed one after another."""
     host, heard = await start(delay=Starved)
     await host.start_connector("other", odd())
-    host._timeout, before, gate = 0.4, host.pid, tmp_path / "gate"
+    host.call_timeout, before, gate = 0.4, host.pid, tmp_path / "gate"
     slow = asyncio.create_task(host.validate(odd(validate="gate", gate=str(gate))))
     await asyncio.wait({slow}, timeout=1.2)  # three times the limit
     gate.touch()
@@ -320,7 +320,7 @@ async def test_a_slow_start_does_not_end_the_host(start: Start, tmp_path: Path) 
     host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("other", odd())
-    host._timeout = 0.3
+    host.call_timeout = 0.3
     slow = asyncio.create_task(host.start_connector("odd", odd(start="gate", gate=str(gate))))
     before = host.pid
     await asyncio.wait({slow}, timeout=1.0)  # three times the limit of other calls
@@ -336,7 +336,7 @@ async def test_slow_task_configs_do_not_end_the_host(start: Start, tmp_path: Pat
     host, heard = await start()
     gate = tmp_path / "gate"
     await host.start_connector("odd", odd(task_configs="gate", gate=str(gate)))
-    host._timeout = 0.3
+    host.call_timeout = 0.3
     slow = asyncio.create_task(host.task_configs("odd", 1))
     await asyncio.wait({slow}, timeout=1.0)
     gate.touch()
@@ -388,7 +388,7 @@ async def test_requests_of_an_abandoned_instance_are_ignored(start: Start, tmp_p
 async def test_a_frozen_process_is_ended_and_no_plugin_is_reported(start: Start) -> None:
     host, heard = await start(ping_within=0.3)
     await host.start_connector("odd", odd())
-    host._timeout = 0.3
+    host.call_timeout = 0.3
     pid = host.pid
     assert pid is not None
     freeze(pid)
@@ -396,7 +396,7 @@ async def test_a_frozen_process_is_ended_and_no_plugin_is_reported(start: Start)
         await host.task_configs("odd", 1)
     assert raised.value.kind == "host"
     await heard.until(lambda: "odd" in heard.lost)
-    host._timeout = 10.0
+    host.call_timeout = 10.0
     await host.start_connector("odd", odd())
 
 

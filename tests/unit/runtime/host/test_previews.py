@@ -6,7 +6,6 @@ import asyncio
 import base64
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +14,13 @@ from runtime.host.port import HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.host.settings import HostSettings
 from runtime.model.task_spec import ConverterSpec, TaskSpec
-from tests.support import plugins
+from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, command_line, direct_children
 
 K = "org.apache.kafka.connect."
 JSON = ConverterSpec(f"{K}json.JsonConverter", {"schemas.enable": "false"})
 STRING = ConverterSpec(f"{K}storage.StringConverter")
-PLUGINS = [str(Path(plugins.__path__[0]))]
+FOLDERS = [PLUGINS]
 TOLERANT = {
     "errors.tolerance": "all",
     "errors.deadletterqueue.topic.name": "letters",
@@ -31,7 +30,7 @@ TOLERANT = {
 
 def spec(config: dict[str, str], kind: str = "sink") -> dict[str, Any]:
     header = ConverterSpec(f"{K}storage.SimpleHeaderConverter")
-    return asdict(TaskSpec("c", 0, 0, kind, "m:T", config, STRING, JSON, header, plugin_path=PLUGINS))
+    return asdict(TaskSpec("c", 0, 0, kind, "m:T", config, STRING, JSON, header, plugin_path=FOLDERS))
 
 
 def chain(**steps: dict[str, str]) -> dict[str, str]:

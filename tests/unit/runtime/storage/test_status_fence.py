@@ -10,6 +10,7 @@ from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.waiting import until
 
 TASK = TaskId("c", 0)
 OURS, THEIRS = "here:8083", "there:8083"
@@ -66,9 +67,7 @@ async def test_statuses_written_without_membership_are_visible_and_sent_later(ri
     await asyncio.sleep(0.05)
     assert not rig.sent()
     rig.member = True
-    async with asyncio.timeout(30):
-        while not rig.sent():  # noqa: ASYNC110 - a timer of the store does it
-            await asyncio.sleep(0.005)
+    await until(lambda: rig.sent())
 
 
 async def test_statuses_of_another_worker_are_not_overwritten(rig: Rig) -> None:

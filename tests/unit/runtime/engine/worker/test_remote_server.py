@@ -28,7 +28,8 @@ from runtime.engine.worker.remote_server import RemoteServer
 from runtime.model.environment import Environment
 from runtime.system import frames
 from runtime.system.tls_socket import PinError, TlsSocket
-from tests.support.engine.engine_recorder import task_spec, until
+from tests.support.engine.engine_recorder import task_spec
+from tests.support.waiting import until
 
 KEY = "5e" * 32
 

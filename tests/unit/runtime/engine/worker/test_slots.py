@@ -24,6 +24,7 @@ from runtime.engine.worker.slot_watch import CORE_WAIT, SlotWatch
 from runtime.engine.worker.slots import Slots
 from runtime.model.states import TaskId
 from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
+from tests.support.waiting import until
 
 TTL = 6.0
 
@@ -130,7 +131,7 @@ async def test_a_remote_slot_that_dies_makes_its_tasks_suspects_when_spark_repor
     cast("RemoteLease", link.cell).promise(remote.now)
     remote.slots.link_down(link)
     assert not remote.listener.lost
-    remote.slots._driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
+    remote.slots.driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
     assert remote.suspected
     assert len(remote.listener.lost) == 1
 
@@ -138,8 +139,8 @@ async def test_a_remote_slot_that_dies_makes_its_tasks_suspects_when_spark_repor
 async def test_no_task_is_suspected_when_a_remote_slot_was_cut_off(remote: RemoteRig) -> None:
     link = remote.with_task()
     cast("RemoteLease", link.cell).promise(remote.now)
-    remote.slots._drop(link, "it has not answered", kill=True)
-    remote.slots._driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
+    remote.slots.drop(link, "it has not answered", kill=True)
+    remote.slots.driver_report({"op": "slot_ended", "slot": 0, "attempt": 1})
     assert not remote.suspected
     assert len(remote.listener.lost) == 1
 
@@ -154,20 +155,20 @@ async def test_no_task_is_suspected_when_the_lease_had_expired(rig: Rig) -> None
 
 async def test_a_slot_whose_lease_has_expired_gets_no_tasks_after_the_membership_is_confirmed_again(rig: Rig) -> None:
     link = rig.up()
-    rig.slots._check_leases()
+    rig.slots.check_leases()
     assert link.leased
     rig.now += TTL + 0.1
-    rig.slots._check_leases()
+    rig.slots.check_leases()
     assert not link.leased
 
 
 async def test_a_slot_that_connected_without_a_membership_gets_its_lease_before_its_first_task(rig: Rig) -> None:
     rig.lease = 0.0
     link = rig.up()
-    rig.slots._check_leases()
+    rig.slots.check_leases()
     assert not link.leased
     rig.lease = 60.0
-    rig.slots._check_leases()
+    rig.slots.check_leases()
     assert link.leased
     assert link.cell is not None and link.cell.deadline == rig.now + TTL
 
@@ -176,9 +177,9 @@ async def test_a_slot_without_a_grant_gets_no_tasks(rig: Rig, monkeypatch: pytes
     """The membership may expire between its confirmation and the grant."""
     rig.lease = 0.0
     link = rig.up()
-    monkeypatch.setattr(rig.slots._granter, "renew", ignore)
+    monkeypatch.setattr(rig.slots.granter, "renew", ignore)
     rig.lease = 60.0
-    rig.slots._check_leases()
+    rig.slots.check_leases()
     assert not link.leased
 
 
@@ -186,16 +187,16 @@ async def test_the_slots_of_a_worker_that_was_frozen_are_not_lost(tmp_path: Path
     """Their answers have arrived, but it has not read them yet."""
     rig = Rig(tmp_path, membership=60.0)
     link, watch = rig.with_task(), SlotWatch(rig.roster, rig.settings, lambda: rig.now)
-    rig.slots._check(watch)
+    rig.slots.check(watch)
     rig.now += TTL * 2
-    rig.slots._check(watch)
+    rig.slots.check(watch)
     rig.slots.link_message(link, {"op": "alive", "memory": 1, "java_memory": 0, "java_heap": 0})
     rig.now += watch.every
-    rig.slots._check(watch)
+    rig.slots.check(watch)
     assert rig.roster.links == {0: link}
     for _ in range(6):  # a slot that is silent while the worker runs
         rig.now += watch.every
-        rig.slots._check(watch)
+        rig.slots.check(watch)
     assert not rig.roster.links
 
 
@@ -206,14 +207,14 @@ async def test_the_jvm_of_a_slot_that_is_too_large_is_ended_once(rig: Rig) -> No
     link.memory, link.java_memory = 301, 250
     watch = SlotWatch(rig.roster, EngineSettings(slots=1, lease_ttl=TTL, slot_memory=300), lambda: rig.now)
     for _ in range(2):  # before the slot reports its memory again
-        rig.slots._check(watch)
+        rig.slots.check(watch)
     assert sum(b"end_java" in frame for frame in sent) == 1
     assert link.memory == 51
 
 
 async def test_no_task_is_suspected_when_the_driver_ends(rig: Rig) -> None:
     rig.with_task()
-    rig.slots._driver_ended()
+    rig.slots.driver_ended()
     assert not rig.roster.links
     assert not rig.suspected
 
@@ -227,8 +228,7 @@ async def test_slots_are_still_checked_after_an_error(tmp_path: Path) -> None:
         for _ in range(2):
             rig.with_task()
             rig.now += ttl + 0.1
-            while rig.roster.links:  # noqa: ASYNC110 - no event for a dropped slot
-                await asyncio.sleep(0.001)
+            await until(lambda: not rig.roster.links)
     watching.cancel()
 
 
@@ -254,18 +254,18 @@ async def test_stacks_of_a_slot_that_answered_again_are_not_logged_with_its_late
     stack = stack_file(rig.folder, link.slot, link.process.pid)
     for silent, text in ((True, "former stack"), (False, ""), (True, "later stack")):
         rig.now += TTL / 2
-        rig.slots._granter.renew()
+        rig.slots.granter.renew()
         rig.now += TTL / 2
-        rig.slots._granter.renew()
+        rig.slots.granter.renew()
         rig.now += 0.1
         if not silent:
             link.heard = rig.now
-        rig.slots._check(watch)
+        rig.slots.check(watch)
         assert (link.silence is not None) is silent
         with stack.open("a") as file:
             file.write(text)
     assert stack.read_text() == "later stack"
-    rig.slots._drop(link, "test")
+    rig.slots.drop(link, "test")
     ((_, _, line, _),) = rig.listener.lines
     assert "later stack" in line
     assert "former stack" not in line
@@ -314,7 +314,7 @@ async def test_tasks_without_a_core_are_unassigned_with_the_reason(
         remote.slots._core_waits.check()
         return [f"{task}: {state}: {trace}" for task, _, state, trace, _ in remote.listener.states]
 
-    remote.slots._driver_report(executors)
+    remote.slots.driver_report(executors)
     assert (check(CORE_WAIT - 1), remote.slots.without_core) == ([], []), "an executor may be starting"
     reason = "Waiting for a core: slot(s) 1 have none on spark://elsewhere:7077. Add executors or cores"
     (reported,) = check(2)
@@ -322,7 +322,7 @@ async def test_tasks_without_a_core_are_unassigned_with_the_reason(
     assert len(check(60)) == 1, "once"
     assert caplog.text.count("Slot(s) 1 wait for a core") == 1
     assert remote.slots.without_core == [1]
-    remote.slots._driver_report({**executors, "waiting": []})
+    remote.slots.driver_report({**executors, "waiting": []})
     assert check(1)[1:] == ["lonely-0: UNASSIGNED: None"]
     assert remote.slots.without_core == []
 

@@ -8,7 +8,8 @@ import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from tests.support.engine.engine_recorder import Recorder, slot_link, task_spec, until
+from tests.support.engine.engine_recorder import Recorder, slot_link, task_spec
+from tests.support.waiting import until
 
 
 async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_next_slot() -> None:
@@ -17,9 +18,7 @@ async def test_a_task_paused_while_a_full_slot_refuses_it_starts_paused_on_the_n
     engine._roster.link_up(full)
     spec = task_spec("a")
     engine.start_task(spec)
-    async with asyncio.timeout(30):
-        while not full.tasks:  # noqa: ASYNC110 - no event for a placed task
-            await asyncio.sleep(0.001)
+    await until(lambda: full.tasks)
     engine.pause_task(spec.id, True)
     task = full.tasks[spec.id, spec.epoch]
     engine._find_room(task, full, "it has no descriptors left")

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from runtime.herder.control.start_control import StartGate
+from tests.support.waiting import until
 
 
 class Starts:
@@ -48,8 +49,7 @@ async def test_a_hanging_start_frees_its_place_once() -> None:
     starts = Starts(StartGate(max_starting=1, slow_start=0.3), 3)
     await asyncio.sleep(0.01)
     assert starts.running == {0}
-    while 1 not in starts.running:  # noqa: ASYNC110 - no event signals that a start runs
-        await asyncio.sleep(0.005)
+    await until(lambda: not (1 not in starts.running))
     await starts.finish(0)
     assert starts.running == {1}, "the place of the hanging start was already released"
     await starts.end()
@@ -66,9 +66,7 @@ async def test_a_start_cancelled_while_waiting_keeps_no_place() -> None:
 
 async def test_starts_that_wait_for_long_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     starts = Starts(StartGate(max_starting=2, slow_start=60, long_wait=0.05), 5)
-    async with asyncio.timeout(30):
-        while not caplog.records:  # noqa: ASYNC110 - no event for a log line
-            await asyncio.sleep(0.01)
+    await until(lambda: caplog.records)
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith("3 connectors are waiting to be started: this machine is too busy")
     await starts.end()

@@ -12,6 +12,7 @@ from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.worker_group import WorkerGroup
 from tests.support.herder.scripted_group import info
+from tests.support.waiting import until
 
 
 class Leader:
@@ -53,8 +54,6 @@ async def test_an_unexpected_error_does_not_end_the_checks(caplog: pytest.LogCap
     leader.fails_at = 1
     watch = PeerWatch(cast(WorkerGroup, leader), every=0.01)
     watch.start()
-    async with asyncio.timeout(30):
-        while leader.asked < 3:  # noqa: ASYNC110  # the checks have no event to wait for
-            await asyncio.sleep(0.01)
+    await until(lambda: not (leader.asked < 3))
     watch.close()
     assert "Could not check the other workers" in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import json
@@ -21,6 +20,7 @@ from runtime.kafka.log.log import Awaited
 from runtime.storage.configs import ConfigStore
 from tests.support.herder.herder_rig import WORKER
 from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.waiting import until
 
 
 class Worker:
@@ -103,9 +103,7 @@ async def test_the_leader_replaces_keys_that_expired_or_do_not_match_its_setting
 async def _until_a_key_is_written(worker: Worker, leads: Callable[[], bool]) -> None:
     worker.keys.start(leads)
     try:
-        async with asyncio.timeout(30):
-            while worker.configs.session_key is None:  # noqa: ASYNC110  # written records have no event to wait for
-                await asyncio.sleep(0.01)
+        await until(lambda: worker.configs.session_key is not None)
     finally:
         worker.keys.close()
 

@@ -24,6 +24,7 @@ from runtime.kafka.group.protocol import CONNECTOR, Assignment, AssignmentError,
 from runtime.model.states import State
 from runtime.storage.statuses import StatusRecord
 from tests.support.herder.herder_rig import HerderRig
+from tests.support.waiting import until
 
 URL = "http://w:1/"
 OTHER = "http://w:2/"
@@ -129,13 +130,6 @@ class Rig:
     def other(self, claims: Mapping[str, tuple[int, ...]] | None = None) -> WorkerMetadata:
         held = None if claims is None else Assignment("me", URL, 0, claims)
         return WorkerMetadata(OTHER, self.herder.configs.offset, held, Details("test", 2))
-
-
-async def until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.002)
 
 
 async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:

@@ -13,7 +13,8 @@ from runtime.kafka.errors import NotAuthorizedError
 from runtime.kafka.group.group_member import GroupMember
 from runtime.kafka.group.protocol import Assignment
 from runtime.kafka.log.transactional_writer import TransactionalWriter
-from tests.unit.runtime.herder.group.test_worker_group import OTHER, URL, Rig, until
+from tests.support.waiting import until
+from tests.unit.runtime.herder.group.test_worker_group import OTHER, URL, Rig
 
 
 class ScriptedWriter:

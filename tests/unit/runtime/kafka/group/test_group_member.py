@@ -16,6 +16,7 @@ from runtime.kafka.group.group_member import Times
 from runtime.kafka.groups import Groups
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.herder.group_members import Participant
+from tests.support.waiting import until
 from tests.support.workers import WorkerProcess
 
 Make = Callable[..., Participant]
@@ -84,7 +85,7 @@ async def test_heartbeats_confirm_the_membership(member: Make) -> None:
     one = member()
     await one.join()
     first = one.confirmed_until
-    await _until(lambda: one.confirmed_until > first + 0.5)
+    await until(lambda: one.confirmed_until > first + 0.5)
 
 
 async def test_a_killed_worker_is_removed(member: Make, other: subprocess.Popen[bytes]) -> None:
@@ -99,7 +100,7 @@ async def test_an_evicted_worker_joins_again(member: Make, broker: KafkaBroker, 
     one = member()
     place = await one.join()
     await Groups({"bootstrap.servers": broker.bootstrap}).evict(group, {place.member_id})
-    await _until(lambda: one.place is not None and one.place.member_id != place.member_id)
+    await until(lambda: one.place is not None and one.place.member_id != place.member_id)
     assert one.losses == 1
     assert one.confirmed_at_losses == [0.0], "reported once, after the confirmation has ended"
 
@@ -129,9 +130,9 @@ async def test_only_the_confirmation_expires_in_an_outage(member: Make, own_brok
     one = member(own_broker.bootstrap)
     await one.join()
     own_broker.kill()
-    await _until(lambda: one.confirmed_until < time.monotonic())
+    await until(lambda: one.confirmed_until < time.monotonic())
     await asyncio.to_thread(own_broker.start)
-    await _until(lambda: one.confirmed_until > time.monotonic())
+    await until(lambda: one.confirmed_until > time.monotonic())
 
 
 async def test_joining_waits_for_an_unavailable_broker() -> None:
@@ -149,9 +150,3 @@ async def test_unusable_keys_end_the_joining() -> None:
     with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):
         await asyncio.wait_for(one.join(), 30)
     await one.leave()
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not true():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)

@@ -16,6 +16,7 @@ from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.kafka import transactions
+from tests.support.waiting import until
 from tests.unit.runtime.kafka.log.conftest import Recorder
 
 Make = Callable[..., Recorder]
@@ -98,7 +99,7 @@ async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker
         producer.flush(20)
         end(20)
         await one.config.read_to_end()
-    await _until(lambda: one.values("config") == [b"1"])  # a commit's marker may arrive after its answer
+    await until(lambda: one.values("config") == [b"1"])  # a commit's marker may arrive after its answer
     await one.config.write(b"k", b"plain")
     assert one.values("config") == [b"1", b"plain"]
     other = recorder(one.prefix)
@@ -165,7 +166,7 @@ async def test_start_waits_for_an_unavailable_broker(caplog: pytest.LogCaptureFi
     logs = TopicLogs({"bootstrap.servers": "127.0.0.1:1"})
     logs.open(TopicSpec("x", 1, 1, "config.storage"), lambda records: None)
     starting = asyncio.create_task(logs.start())
-    await _until(lambda: bool(logs.error))
+    await until(lambda: bool(logs.error))
     assert not logs.available
     assert "bootstrap.servers=127.0.0.1:1" in caplog.text
     starting.cancel()
@@ -179,7 +180,7 @@ async def test_an_outage_is_reported_and_survived(recorder: Make, own_broker: Em
     await one.logs.start()
     await one.config.write(b"k", b"before")
     own_broker.kill()
-    await _until(lambda: not one.logs.available)
+    await until(lambda: not one.logs.available)
     waiting = [one.config.send(b"k", b"%d" % n) for n in range(50)]
     with pytest.raises(BrokerUnavailable, match=own_broker.bootstrap):
         await one.config.write(b"k", b"late")
@@ -187,7 +188,7 @@ async def test_an_outage_is_reported_and_survived(recorder: Make, own_broker: Em
         await one.config.read_to_end()
     await asyncio.to_thread(own_broker.start)
     await asyncio.wait_for(asyncio.gather(*waiting), 30)
-    await _until(lambda: one.logs.available and one.values("config")[-1:] == [b"late"])
+    await until(lambda: one.logs.available and one.values("config")[-1:] == [b"late"])
     assert one.values("config") == [b"before", *(b"%d" % n for n in range(50)), b"late"]
     await one.config.write(b"k", b"after")
     await one.offset.read_to_end()
@@ -233,12 +234,6 @@ async def _timed(work: object) -> float:
     return time.perf_counter() - started
 
 
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not true():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize("again", [False, True])
 async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     broker: KafkaBroker, recorder: Make, again: bool
@@ -247,12 +242,12 @@ async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     worker = recorder()
     await worker.logs.start()
     await worker.config.write(b"k", b"v")
-    await _until(lambda: broker_knows(worker))
+    await until(lambda: broker_knows(worker))
     topic = worker.config.spec.topic
     broker.delete_topics(topic)
     if again:
         await asyncio.to_thread(recreate, broker, topic)
-    await _until(lambda: bool(worker.logs.error))
+    await until(lambda: bool(worker.logs.error))
     assert f"storage topic {topic} " in worker.logs.error
     with pytest.raises(StorageTopicError, match="changes are refused"):
         await worker.config.write(b"k", b"v2")

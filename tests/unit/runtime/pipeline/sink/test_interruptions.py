@@ -16,13 +16,13 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import SinkTask
 from runtime.model.states import State
-from tests.support import plugins
 from tests.support.broker import KafkaBroker, unique
+from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import file_sink, group_offsets, produce
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
-PLUGINS = [str(Path(plugins.__path__[0]))]
+FOLDERS = [PLUGINS]
 
 
 HERE = "tests.unit.runtime.pipeline.sink.test_interruptions"
@@ -135,7 +135,7 @@ def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
     topic = broker.create_topic()
     produce(broker, topic, b"one")
     config = {**AWAY, "errors.tolerance": tolerance}
-    spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Sink", config=config, plugin_path=PLUGINS)
+    spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Sink", config=config, plugin_path=FOLDERS)
     task = RunningTask(spec)
     wait_until(lambda: task.runner.errors is not None and task.runner.errors.retries)
     task.stop()

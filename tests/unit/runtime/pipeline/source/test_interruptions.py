@@ -14,14 +14,14 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import RetriableError
 from runtime.api.task import SourceTask
 from runtime.model.states import State
-from tests.support import plugins
 from tests.support.broker import KafkaBroker
 from tests.support.kafka import topics
+from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import file_source, source_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
-PLUGINS = [str(Path(plugins.__path__[0]))]
+FOLDERS = [PLUGINS]
 
 
 HERE = "tests.unit.runtime.pipeline.source.test_interruptions"
@@ -114,7 +114,7 @@ def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
     topic = broker.create_topic()
     config = {**AWAY, "errors.tolerance": tolerance}
     (tmp_path / "in").write_text("one\n")
-    source = file_source(broker, tmp_path / "in", topic, config=config, plugin_path=PLUGINS)
+    source = file_source(broker, tmp_path / "in", topic, config=config, plugin_path=FOLDERS)
     task = RunningTask(source)
     wait_until(lambda: task.runner.errors is not None and task.runner.errors.retries)
     task.stop()

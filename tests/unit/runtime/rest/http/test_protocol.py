@@ -19,6 +19,7 @@ from runtime.rest.app import application
 from runtime.rest.http.protocol import BoundedProtocol
 from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
+from tests.support.waiting import until
 
 OPENED = 20
 HEAD = b"Host: 127.0.0.1\r\n"
@@ -88,6 +89,4 @@ async def test_a_closed_connection_needs_no_garbage_collection(
         if b"half" not in request_bytes and request_bytes.endswith(b"\r\n\r\n"):
             await reader.readuntil(b"\r\n")
         writer.transport.abort()
-    async with asyncio.timeout(30):
-        while connections.accepted < OPENED or connections.living:  # noqa: ASYNC110 - no event for an object that is freed
-            await asyncio.sleep(0.01)
+    await until(lambda: not (connections.accepted < OPENED or connections.living))

@@ -144,10 +144,10 @@ def values(count: int) -> bytes:
 def test_the_number_of_values_is_bounded(limit: int) -> None:
     most = receiving.MAX_VALUES[limit]
     with pytest.raises(BadRequest, match="more than"):
-        receiving._check_values(values(most), limit)
-    assert receiving._check_values(values(most // 2 - 1), limit) <= most
+        receiving.count_values(values(most), limit)
+    assert receiving.count_values(values(most // 2 - 1), limit) <= most
     text = b'["' + b'[{,\\",' * most + b'\\\\", 1]'
-    assert receiving._check_values(text, limit) == 2, "the contents of strings do not count"
+    assert receiving.count_values(text, limit) == 2, "the contents of strings do not count"
 
 
 @pytest.mark.parametrize("deep", [b"[" * 250 + b"]" * 250, b'{"a":' * 250 + b"1" + b"}" * 250])
