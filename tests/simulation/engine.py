@@ -41,7 +41,7 @@ class SimEngine(SparkEngine):
         self.driver.start()
 
     async def _grant(self) -> None:
-        granter = self._slots._granter
+        granter = self._slots.granter
         while not granter._closing.is_set():
             await asyncio.sleep(granter.pause)
             granter.renew()
