@@ -20,12 +20,6 @@ from runtime.storage.journal import MAX_HISTORY, NO_ORIGIN, ChangeOrigin
 
 _HISTORY = "config-history:"
 
-MAX_DELETED = 1000
-"""How many deleted connectors have a history: where connectors are generated, it would grow without limit."""
-
-CHECK_EVERY = 100
-"""Deletions between two checks of MAX_DELETED, which read all entries."""
-
 REQUEST_ORIGIN: ContextVar[ChangeOrigin] = ContextVar("REQUEST_ORIGIN", default=NO_ORIGIN)
 """The user and the reason of the request that is being carried out."""
 
@@ -53,10 +47,13 @@ class PastConfig:
 
 
 class ConfigHistory:
-    """Keeps the last MAX_HISTORY changes of each connector, and of MAX_DELETED deleted ones. Event loop only."""
+    """Keeps the last MAX_HISTORY changes of each connector, and of some deleted ones. Event loop only."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: Documents, max_deleted: int = 1000, check_every: int = 100) -> None:
+        """`max_deleted`: deleted connectors that have a history, which would grow without limit where connectors are
+        generated; `check_every`: deletions between two checks of this limit, which read all entries."""
         self._documents, self._deletions = documents, itertools.count()
+        self._max_deleted, self._check_every = max_deleted, check_every
 
     async def add(
         self, name: str, before: Mapping[str, str] | None, after: Mapping[str, str] | None, state: str
@@ -71,18 +68,18 @@ class ConfigHistory:
         past = PastConfig(number, int(time.time() * 1000), action, REQUEST_ORIGIN.get(), state, before, after)
         document = {**asdict(past), "action": action.value}
         await self._documents.put(_key(name, number), document)
-        if action is ConfigAction.DELETE and next(self._deletions) % CHECK_EVERY == 0:
+        if action is ConfigAction.DELETE and next(self._deletions) % self._check_every == 0:
             await self._forget_oldest()
 
     async def _forget_oldest(self) -> None:
-        """Remove the histories of the connectors that were deleted first, beyond MAX_DELETED."""
+        """Remove the histories of the connectors that were deleted first, beyond the limit."""
         newest: dict[str, tuple[int, int, str]] = {}
         for key in self._documents.keys(_HISTORY):
             if (found := self._documents.get(key)) is not None:
                 name = key.removeprefix(_HISTORY).partition(":")[2]
                 newest[name] = max(newest.get(name, (0, 0, "")), (found["number"], found["time"], found["action"]))
         deleted = sorted((at, name) for name, (_, at, action) in newest.items() if action == ConfigAction.DELETE)
-        for _, name in deleted[: -MAX_DELETED or None]:
+        for _, name in deleted[: -self._max_deleted or None]:
             await self._documents.remove(*(_key(name, past.number) for past in self.of(name)))
 
     def of(self, name: str) -> list[PastConfig]:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from runtime.api.connector import SourceConnector
 from runtime.definitions.validation import WorkerDefaults, validate_text
+from runtime.java.plugins.definition import definition_of
 from runtime.plugins.registry import PluginRegistry
 
 REGISTRY = PluginRegistry()
@@ -60,3 +66,30 @@ def test_keys_of_transformations_are_checked() -> None:
     result = answer({"connector.class": "FileStreamSource", "topic": "t", "file": "f", **chain})
     assert "transforms.a.regex" in errors(result)
     assert "transforms.b.type" in errors(result)
+
+
+def test_a_reader_runs_no_code_of_a_java_connector() -> None:
+    """Its definitions are read, as for GET /connector-plugins/{plugin}/config. Instances, validators and recommenders
+    are in the JVM and may connect."""
+
+    def call(name: str, *_: object) -> Any:
+        assert name == "definition", "the JVM is asked"
+        return [("url", "STRING", True, None, "HIGH", "", None, -1, "NONE", "url", [], True, True)]
+
+    class Java(SourceConnector):
+        config_def = definition_of(lambda: nullcontext(SimpleNamespace(call=call)))  # type: ignore[arg-type]
+
+        def __init__(self) -> None:
+            raise AssertionError("an instance is created")
+
+    plugin = REGISTRY.find("FileStreamSource")
+    assert plugin is not None
+    config: dict[str, str | None] = {
+        "connector.class": "FileStreamSource",
+        "name": "a",
+        "url": "postgresql://attacker/",
+    }
+    with pytest.raises(AssertionError, match="the JVM is asked"):
+        Java.config_def.validate(config)
+    result = validate_text(config, plugin, Java, REGISTRY, DEFAULTS)  # type: ignore[type-abstract]
+    assert "url" not in errors(result) and any("role admin" in line for line in result["unchecked"])

@@ -13,6 +13,7 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.config.types import Password
 from runtime.api.errors import ConfigError
+from runtime.config.url_secrets import secrets_in_url
 
 URL = "http.url"
 HEADER_PREFIX = "http.header."
@@ -34,6 +35,8 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 _OPTIONAL = {"http.oauth2.scope"}
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_PLAIN_HEADERS = ("accept", "content-", "user-agent")
+"""Beginnings of the names of headers whose values are not secret."""
 _NOT_IN_HEADERS = {"authorization", "host", "content-length", "transfer-encoding", "cookie"}
 
 
@@ -172,8 +175,11 @@ class EndpointSettings:
 
     @property
     def secrets(self) -> list[str]:
-        """The values that no message may contain."""
-        return [value.value for value in self.settings.values() if isinstance(value, Password) and value.value]
+        """The values that no message may contain. They are removed before a message is cut, since the worker does not
+        recognize a secret of which only the beginning is left."""
+        passwords = [value.value for value in self.settings.values() if isinstance(value, Password) and value.value]
+        headers = [value for name, value in self.headers.items() if not name.lower().startswith(_PLAIN_HEADERS)]
+        return [*passwords, *headers, *secrets_in_url(self.url)]
 
 
 def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:

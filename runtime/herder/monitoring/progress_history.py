@@ -11,8 +11,6 @@ RECENT_POINTS = 180
 """Points of a connector that are kept as they were reported: a quarter of an hour of steady progress."""
 EARLIER_POINTS = 360
 """Points of a connector before those, at least a minute apart: six hours."""
-MAX_POINTS = 300_000
-"""Points of all connectors, 40 bytes each; connectors have fewer points each if there are many."""
 
 _MINUTE = 60_000
 _NONE = -1
@@ -25,8 +23,10 @@ class ProgressHistory:
     between two points were processed evenly over that time.
     """
 
-    def __init__(self, every: float) -> None:
-        """`every`: seconds between two reports."""
+    def __init__(self, every: float, max_points: int = 300_000) -> None:
+        """`every`: seconds between two reports. `max_points`: of all connectors, 40 bytes each; connectors have fewer
+        points each if there are many."""
+        self._max_points = max_points
         self._every = int(every * 1000)
         self._recent: dict[str, _Points] = {}
         self._earlier: dict[str, _Points] = {}
@@ -40,7 +40,7 @@ class ProgressHistory:
         if last is not None and time - last[0] > 3 * self._every // 2:
             recent.add((time - self._every, *last[1:]))
         recent.add(point)
-        limit = MAX_POINTS // len(self._recent)
+        limit = self._max_points // len(self._recent)
         while len(recent) > min(RECENT_POINTS, limit):
             self._move(name, recent.pop_first(), min(EARLIER_POINTS, max(0, limit - RECENT_POINTS)))
 

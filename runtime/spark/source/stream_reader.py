@@ -43,7 +43,6 @@ from runtime.spark.source.replayed_batch import ReplayedBatch
 from runtime.system.process_folder import make_folder, make_folder_in
 
 _ROWS = 65_536  # of an Arrow batch, at most
-_KEEP_EVERY = 3600.0  # seconds
 
 
 @dataclass
@@ -69,8 +68,10 @@ class Spool:
     """A private folder with a file for each task of each batch; removed by close(), or by the next stream if this
     process is killed."""
 
-    def __init__(self, parent: str) -> None:
-        """`parent`: empty for the folder of temporary files. ConfigError if it is not a folder."""
+    def __init__(self, parent: str, keep_every: float = 3600) -> None:
+        """`parent`: empty for the folder of temporary files; `keep_every`: seconds between two signs of use.
+        ConfigError if it is not a folder."""
+        self._keep_every = keep_every
         if parent and not Path(parent).is_dir():
             raise ConfigError(f"Option headrace.spool.path={parent}: not a folder; create it, or leave the option out")
         self._folder = Path(make_folder_in(Path(parent)) if parent else make_folder("0"))
@@ -79,7 +80,7 @@ class Spool:
     def keep(self) -> None:
         """Show other machines that the folder is in use: they remove old ones. Called by a stream without records."""
         now = time.monotonic()
-        if now - self._touched > _KEEP_EVERY:
+        if now - self._touched > self._keep_every:
             self._touched = now
             with contextlib.suppress(OSError):
                 os.utime(self._folder)

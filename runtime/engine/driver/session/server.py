@@ -59,15 +59,17 @@ CHECK_INTERVAL = 0.25
 
 _CHUNK = 1 << 20
 
-ACCEPT_RETRY = 0.5
-"""Seconds after which accept() is tried again."""
-
 
 class SessionServer:
     """Serves the tasks of the slots that descend from this process."""
 
-    def __init__(self, path: Path, folder: Path, service: SessionService, threads: int) -> None:
-        """`folder` has the files of rows."""
+    def __init__(
+        self, path: Path, folder: Path, service: SessionService, threads: int,
+        descends: Callable[[int, int], bool] = is_below, accept_retry: float = 0.5,
+    ) -> None:  # fmt: skip
+        """`folder` has the files of rows. `descends`: whether a process is a descendant of another. `accept_retry`:
+        seconds after which accept() is tried again."""
+        self._descends, self._accept_retry = descends, accept_retry
         self._path, self._folder, self._service = path, folder, service
         self._worker = os.getppid()  # connects for slots on other machines
         self._pool = ThreadPoolExecutor(threads, "session")
@@ -87,7 +89,7 @@ class SessionServer:
                 connection, _ = listener.accept()
             except OSError as error:  # no free file descriptors; the client waits in the queue
                 _log.warning("Cannot accept a connection to the Spark session: %s", error)
-                time.sleep(ACCEPT_RETRY)
+                time.sleep(self._accept_retry)
                 continue
             number += 1
             try:
@@ -95,7 +97,7 @@ class SessionServer:
             except OSError:  # the client has closed it
                 connection.close()
                 continue
-            if uid != os.getuid() or not (pid == self._worker or is_below(pid, os.getpid())):
+            if uid != os.getuid() or not (pid == self._worker or self._descends(pid, os.getpid())):
                 connection.close()
                 continue
             name = f"headrace-task-{number}"

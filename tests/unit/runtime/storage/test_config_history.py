@@ -6,7 +6,6 @@ import pytest
 
 from runtime.kafka.log.log import TopicSpec
 from runtime.model.states import TargetState
-from runtime.storage import config_history
 from runtime.storage.config_history import REQUEST_ORIGIN, ConfigAction, ConfigHistory
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
@@ -17,10 +16,10 @@ from tests.support.herder.memory_logs import TestLogs
 class Stores:
     """The config store and its history, on logs in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, **limits: int) -> None:
         self.logs = TestLogs()
         self.configs = ConfigStore(self.logs, TopicSpec("configs", 1, 1, "test", single=True))
-        self.history = ConfigHistory(Documents(self.logs, TopicSpec("journal", 1, 1, "test", single=True)))
+        self.history = ConfigHistory(Documents(self.logs, TopicSpec("journal", 1, 1, "test", single=True)), **limits)
         self.configs.keep(self.history.add)
 
 
@@ -60,9 +59,7 @@ async def test_a_worker_that_does_not_lead_records_nothing() -> None:
 
 
 async def test_the_connectors_that_were_deleted_first_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_history, "MAX_DELETED", 2)
-    monkeypatch.setattr(config_history, "CHECK_EVERY", 1)
-    stores = Stores()
+    stores = Stores(max_deleted=2, check_every=1)
     await stores.configs.put_connector("stays", {"v": "1"})
     for number in range(4):
         monkeypatch.setattr("time.time", lambda now=number: float(now))

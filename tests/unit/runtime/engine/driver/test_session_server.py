@@ -37,11 +37,13 @@ class Service:
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SessionClient]:
     """A client of a server that executes requests with a function."""
 
-    def start(operate: Any, cancel: Callable[[str], None] = lambda group: None) -> SessionClient:
+    def is_this(pid: int, ancestor: int) -> bool:
+        return pid == ancestor == os.getpid()
+
+    def start(operate: Any, cancel: Callable[[str], None] = lambda group: None, **options: Any) -> SessionClient:
         path = tmp_path / "session.sock"
         monkeypatch.setenv(session_client.SOCKET, str(path))
-        monkeypatch.setattr(server, "is_below", lambda pid, ancestor: (pid, ancestor) == (os.getpid(), os.getpid()))
-        SessionServer(path, path.parent, Service(operate, cancel), 2).start()
+        SessionServer(path, path.parent, Service(operate, cancel), 2, **{"descends": is_this, **options}).start()
         return SessionClient("test")
 
     return start
@@ -112,9 +114,8 @@ def test_the_delay_between_attempts_is_limited(attempt: int, seconds: float) -> 
     assert session_client.retry_delay(attempt) == seconds
 
 
-def test_other_processes_are_refused(serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch) -> None:
-    client = serve(lambda group, request: None)
-    monkeypatch.setattr(server, "is_below", lambda pid, ancestor: False)
+def test_other_processes_are_refused(serve: Callable[..., SessionClient]) -> None:
+    client = serve(lambda group, request: None, descends=lambda pid, ancestor: False)
     with pytest.raises(SparkRequestError):
         client.send(dict).result(30)
     client.close()
@@ -135,11 +136,10 @@ class FailingListener(socket.socket):
 def test_connections_are_accepted_again_after_an_error(
     serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "ACCEPT_RETRY", 0.01)
     monkeypatch.setattr(FailingListener, "failures", 2)
     with monkeypatch.context() as patched:
         patched.setattr(socket, "socket", FailingListener)
-        client = serve(lambda group, request: 7)
+        client = serve(lambda group, request: 7, accept_retry=0.01)
     assert client.send(dict).result(30) == 7
     assert FailingListener.failures == 0
     client.close()

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
-
 from runtime.herder.answers import ProgressAnswer, ProgressPoint
-from runtime.herder.monitoring import progress_history
 from runtime.herder.monitoring.progress_history import EARLIER_POINTS, RECENT_POINTS, ProgressHistory, all_points
 
 STEP = 5_000
@@ -18,8 +15,8 @@ def progress(written: int, lag: int | None = None) -> ProgressAnswer:
     return {"read": written, "written": written, "failed": 0, "lag": found, "age_ms": None, "stalled": []}  # type: ignore[typeddict-item]  # a lag of two fields
 
 
-def filled(points: int, name: str = "a") -> ProgressHistory:
-    history = ProgressHistory(STEP / 1000)
+def filled(points: int, name: str = "a", **limit: int) -> ProgressHistory:
+    history = ProgressHistory(STEP / 1000, **limit)
     for number in range(points):
         history.add(name, number * STEP, progress(number))
     return history
@@ -43,9 +40,8 @@ def test_a_pause_ends_one_interval_before_the_next_report() -> None:
     ]
 
 
-def test_many_connectors_have_fewer_points_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_history, "MAX_POINTS", 1000)
-    history = filled(300)
+def test_many_connectors_have_fewer_points_each() -> None:
+    history = filled(300, max_points=1000)
     assert len(history.of("a")) > RECENT_POINTS
     for number in range(99):
         history.add(f"b{number}", 0, progress(0))
