@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         SinkConnector,
         SourceConnector,
         SourceConnectorContext,
+        group_partitions,
     )
     from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.data.batch import SinkBatch, SourceBatch
@@ -82,7 +83,6 @@ if TYPE_CHECKING:
         SchemaBuilderError,
         UnsupportedOffsetsError,
     )
-    from runtime.api.grouping import group_partitions
     from runtime.api.task import (
         ErrantRecordReporter,
         Offset,
@@ -214,7 +214,10 @@ _NAMES = {
     "config.definition": "ConfigDef ConfigKey ConfigValue Importance REQUIRED Recommender Width",
     "config.types": "ConfigType Password",
     "config.validators": "Validator validators",
-    "connector": ("Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector SourceConnectorContext"),
+    "connector": (
+        "Connector ConnectorContext ExactlyOnceSupport SinkConnector SourceConnector SourceConnectorContext "
+        "group_partitions"
+    ),
     "converter": "Converter HeaderConverter",
     "data.batch": "SinkBatch SourceBatch",
     "data.columns": "BatchMetadata Column ConstantColumn MixedBatchError ValueBatch",
@@ -234,7 +237,6 @@ _NAMES = {
         "AlreadyExistsError ConfigError ConnectError DataError IllegalArgumentError NotFoundError RetriableError "
         "SchemaBuilderError UnsupportedOffsetsError"
     ),
-    "grouping": "group_partitions",
     "task": (
         "ErrantRecordReporter Offset OffsetAndMetadata OffsetReader Partition PendingReport RecordMetadata SinkTask "
         "SinkTaskContext SourceTask SourceTaskContext Task TransactionContext"

@@ -8,12 +8,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import ClassVar, Protocol
+from itertools import pairwise
+from typing import ClassVar, Protocol, TypeVar
 
 from runtime.api.async_task import AsyncSinkTask, AsyncSourceTask, AsyncTask
 from runtime.api.config.definition import ConfigDef, ConfigValue
 from runtime.api.data.record import TopicPartition
 from runtime.api.task import Offset, OffsetReader, Partition, SinkTask, SourceTask, Task
+
+T = TypeVar("T")
+
+
+def group_partitions(elements: Sequence[T], groups: int) -> list[list[T]]:
+    """The elements in `groups` consecutive groups, whose sizes differ by at most one; the larger groups come first. If
+    there are fewer elements than groups, the last groups are empty: for task_configs(), pass
+    `min(len(elements), max_tasks)`. ValueError if `groups` is less than one."""
+    if groups < 1:
+        raise ValueError("The number of groups must be positive.")
+    size, larger = divmod(len(elements), groups)
+    starts = [number * size + min(number, larger) for number in range(groups + 1)]
+    return [list(elements[start:end]) for start, end in pairwise(starts)]
 
 
 class ExactlyOnceSupport(Enum):

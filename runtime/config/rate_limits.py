@@ -6,22 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import at_least, optional
-from runtime.config.own_keys import invalid_own_keys
+from runtime.config.restart_policy import invalid_own_keys
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 
 PREFIX = "headrace.rate."
 _RECORDS, _BYTES = f"{PREFIX}records", f"{PREFIX}bytes"
 
 KEYS = (
-    ConfigKey(
-        _RECORDS, ConfigType.LONG, None, Importance.LOW,
-        "Records per second of all tasks of the connector together; unset: no limit.", optional(at_least(1)),
-    ),
-    ConfigKey(
-        _BYTES, ConfigType.LONG, None, Importance.LOW,
-        "Bytes per second of all tasks of the connector together, of keys and values in Kafka; unset: no limit.",
-        optional(at_least(1)),
-    ),
+    ConfigKey(_RECORDS, ConfigType.LONG, None, Importance.LOW, "Records per second of all tasks of the connector "
+         "together; unset: no limit.", optional(at_least(1))),
+    ConfigKey(_BYTES, ConfigType.LONG, None, Importance.LOW, "Bytes per second of all tasks of the connector together, "
+         "of keys and values in Kafka; unset: no limit.", optional(at_least(1))),
 )  # fmt: skip
 
 _DEFINITION = ConfigDef(*KEYS)

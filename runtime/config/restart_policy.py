@@ -10,7 +10,21 @@ from fnmatch import fnmatchcase
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import at_least
 from runtime.api.errors import ConfigError
-from runtime.config.own_keys import invalid_own_keys
+
+
+def invalid_own_keys(prefix: str, definition: ConfigDef, config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each invalid or unknown key with this prefix, with the error."""
+    for key, text in config.items():
+        if not key.startswith(prefix):
+            continue
+        if key not in definition.keys:
+            yield key, f"Unknown configuration {key}; choose from {', '.join(definition.keys)}"
+            continue
+        try:
+            definition.parse({key: text})
+        except ConfigError as e:
+            yield key, str(e)
+
 
 PREFIX = "headrace.restart."
 
@@ -21,27 +35,17 @@ BUDGET = ConfigKey(
 """A key of the worker alone."""
 
 KEYS = (
-    ConfigKey(
-        f"{PREFIX}attempts", ConfigType.INT, 0, Importance.MEDIUM,
-        "Automatic restarts in a row of a failed connector or task; 0: none, -1: without limit.", at_least(-1),
-    ),
-    ConfigKey(
-        f"{PREFIX}delay.ms", ConfigType.LONG, 10_000, Importance.LOW,
-        "Delay of the first automatic restart; each further one waits twice as long.", at_least(1),
-    ),
-    ConfigKey(
-        f"{PREFIX}delay.max.ms", ConfigType.LONG, 600_000, Importance.LOW, "Longest delay of an automatic restart.",
-        at_least(1),
-    ),
-    ConfigKey(
-        f"{PREFIX}errors", ConfigType.LIST, "", Importance.LOW,
-        "Exceptions after which to restart, as glob patterns for the full or the simple class name of the exception or "
-        "of a cause; empty: any. No restart follows an error of the configuration.",
-    ),
-    ConfigKey(
-        f"{PREFIX}reset.ms", ConfigType.LONG, 600_000, Importance.LOW,
-        "Time for which a connector or task has to run until its restarts are counted from zero again.", at_least(1),
-    ),
+    ConfigKey(f"{PREFIX}attempts", ConfigType.INT, 0, Importance.MEDIUM, "Automatic restarts in a row of a failed "
+         "connector or task; 0: none, -1: without limit.", at_least(-1)),
+    ConfigKey(f"{PREFIX}delay.ms", ConfigType.LONG, 10_000, Importance.LOW, "Delay of the first automatic restart; "
+         "each further one waits twice as long.", at_least(1)),
+    ConfigKey(f"{PREFIX}delay.max.ms", ConfigType.LONG, 600_000, Importance.LOW,
+         "Longest delay of an automatic restart.", at_least(1)),
+    ConfigKey(f"{PREFIX}errors", ConfigType.LIST, "", Importance.LOW, "Exceptions after which to restart, as glob "
+         "patterns for the full or the simple class name of the exception or of a cause; empty: any. No restart "
+         "follows an error of the configuration."),
+    ConfigKey(f"{PREFIX}reset.ms", ConfigType.LONG, 600_000, Importance.LOW, "Time for which a connector or task has "
+         "to run until its restarts are counted from zero again.", at_least(1)),
 )  # fmt: skip
 """Keys of worker and connector; a connector's key replaces the worker's."""
 

@@ -27,25 +27,13 @@ _HMAC, _L = "HmacSHA256", Importance.LOW
 
 KEYS = (
     ConfigKey(_GENERATION, ConfigType.STRING, _HMAC, _L, "Algorithm for which session keys are generated."),
-    ConfigKey(
-        "inter.worker.key.size",
-        ConfigType.INT,
-        None,
-        _L,
-        "Size of session keys in bits; unset: the default of the algorithm.",
-        optional(between(_MIN_SIZE, 65_536)),
-    ),
-    ConfigKey(
-        "inter.worker.key.ttl.ms",
-        ConfigType.INT,
-        3_600_000,
-        _L,
-        "How long a session key is used until the leader replaces it; 0: never replaced.",
-        between(0, 2**31 - 1),
-    ),
+    ConfigKey("inter.worker.key.size", ConfigType.INT, None, _L, "Size of session keys in bits; unset: the default of "
+         "the algorithm.", optional(between(_MIN_SIZE, 65_536))),
+    ConfigKey("inter.worker.key.ttl.ms", ConfigType.INT, 3_600_000, _L, "How long a session key is used until the "
+         "leader replaces it; 0: never replaced.", between(0, 2**31 - 1)),
     ConfigKey(_SIGNATURE, ConfigType.STRING, _HMAC, _L, "Algorithm with which requests to other workers are signed."),
     ConfigKey(_VERIFICATION, ConfigType.LIST, _HMAC, _L, "Algorithms of signatures that are accepted."),
-)
+)  # fmt: skip
 """The definitions of these properties, with Connect's defaults."""
 
 

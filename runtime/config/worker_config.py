@@ -26,195 +26,96 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 DISTRIBUTED = ConfigDef(
-    ConfigKey(
-        "bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers for the first connection to the cluster."
-    ),
+    ConfigKey("bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers for the first connection to the "
+         "cluster."),
     ConfigKey("group.id", ConfigType.STRING, importance=_H, doc="Group of the Connect cluster that this worker joins."),
     ConfigKey("key.converter", ConfigType.STRING, importance=_H, doc="Converter of record keys."),
     ConfigKey("value.converter", ConfigType.STRING, importance=_H, doc="Converter of record values."),
     ConfigKey("header.converter", ConfigType.STRING, _HEADERS, _L, "Converter of record headers."),
     ConfigKey("config.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector configurations."),
-    ConfigKey(
-        "config.storage.replication.factor",
-        ConfigType.SHORT,
-        3,
-        _L,
-        "Replication factor of the config topic when it is created.",
-    ),
+    ConfigKey("config.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replication factor of the config topic "
+         "when it is created."),
     ConfigKey("offset.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of source offsets."),
-    ConfigKey(
-        "offset.storage.partitions", ConfigType.INT, 25, _L, "Partitions of the offset topic when it is created."
-    ),
-    ConfigKey(
-        "offset.storage.replication.factor",
-        ConfigType.SHORT,
-        3,
-        _L,
-        "Replication factor of the offset topic when it is created.",
-    ),
+    ConfigKey("offset.storage.partitions", ConfigType.INT, 25, _L, "Partitions of the offset topic when it is "
+         "created."),
+    ConfigKey("offset.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replication factor of the offset topic "
+         "when it is created."),
     ConfigKey("status.storage.topic", ConfigType.STRING, importance=_H, doc="Topic of connector and task states."),
     ConfigKey("status.storage.partitions", ConfigType.INT, 5, _L, "Partitions of the status topic when it is created."),
-    ConfigKey(
-        "status.storage.replication.factor",
-        ConfigType.SHORT,
-        3,
-        _L,
-        "Replication factor of the status topic when it is created.",
-    ),
+    ConfigKey("status.storage.replication.factor", ConfigType.SHORT, 3, _L, "Replication factor of the status topic "
+         "when it is created."),
     ConfigKey("offset.flush.interval.ms", ConfigType.LONG, 60_000, _L, "How often offsets are committed."),
     ConfigKey("offset.flush.timeout.ms", ConfigType.LONG, 5_000, _L, "How long a commit of offsets may take."),
     ConfigKey("task.shutdown.graceful.timeout.ms", ConfigType.LONG, 5_000, _L, "How long tasks may take to stop."),
     ConfigKey("listeners", ConfigType.LIST, "http://127.0.0.1:8083", _L, "Addresses of the REST API."),
-    ConfigKey(
-        "admin.listeners", ConfigType.LIST, None, _L, "Addresses of /admin; empty: disabled; unset: as `listeners`."
-    ),
-    ConfigKey(
-        "rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol that other workers use for this REST API."
-    ),
-    ConfigKey(
-        "rest.advertised.host.name", ConfigType.STRING, None, _L, "Host that other workers use for this REST API."
-    ),
+    ConfigKey("admin.listeners", ConfigType.LIST, None, _L, "Addresses of /admin; empty: disabled; unset: as "
+         "`listeners`."),
+    ConfigKey("rest.advertised.listener", ConfigType.STRING, None, _L, "Protocol that other workers use for this REST "
+         "API."),
+    ConfigKey("rest.advertised.host.name", ConfigType.STRING, None, _L, "Host that other workers use for this REST "
+         "API."),
     ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port that other workers use for this REST API."),
     ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
-    ConfigKey(
-        "access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that pages of allowed origins may use."
-    ),
+    ConfigKey("access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that pages of allowed origins may "
+         "use."),
     ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers added to every answer."),
-    ConfigKey(
-        "rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built in."
-    ),
+    ConfigKey("rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built "
+         "in."),
     ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
     ConfigKey("plugin.path", ConfigType.LIST, "", _L, "Folders with Python plugins, environments and Java plugins."),
-    ConfigKey(
-        "plugin.discovery",
-        ConfigType.STRING,
-        "hybrid_warn",
-        _L,
-        "How Java plugins are found: by super types, by service entries, or both (KIP-898).",
-        one_of_ignoring_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail"),
-    ),
-    ConfigKey(
-        "session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is removed."
-    ),
-    ConfigKey(
-        "heartbeat.interval.ms",
-        ConfigType.INT,
-        3_000,
-        _H,
-        "How often a worker sends a heartbeat to its group; at most 500 ms.",
-    ),
+    ConfigKey("plugin.discovery", ConfigType.STRING, "hybrid_warn", _L, "How Java plugins are found: by super types, "
+         "by service entries, or both (KIP-898).",
+         one_of_ignoring_case("only_scan", "service_load", "hybrid_warn", "hybrid_fail")),
+    ConfigKey("session.timeout.ms", ConfigType.INT, 10_000, _H, "Time without heartbeats after which a worker is "
+         "removed."),
+    ConfigKey("heartbeat.interval.ms", ConfigType.INT, 3_000, _H, "How often a worker sends a heartbeat to its group; "
+         "at most 500 ms."),
     ConfigKey("rebalance.timeout.ms", ConfigType.INT, 60_000, _H, "How long workers have to rejoin in a rebalance."),
-    ConfigKey(
-        "scheduled.rebalance.max.delay.ms",
-        ConfigType.INT,
-        300_000,
-        _L,
-        "How long the tasks of a worker that has left wait for its return.",
-    ),
-    ConfigKey(
-        "connect.protocol",
-        ConfigType.STRING,
-        "sessioned",
-        _L,
-        "The group protocol; this worker offers `sessioned` and `compatible`, and warns about `eager`.",
-        one_of("eager", "compatible", "sessioned"),
-    ),
-    ConfigKey(
-        "headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether Apache's workers may be in the same group."
-    ),
+    ConfigKey("scheduled.rebalance.max.delay.ms", ConfigType.INT, 300_000, _L, "How long the tasks of a worker that "
+         "has left wait for its return."),
+    ConfigKey("connect.protocol", ConfigType.STRING, "sessioned", _L, "The group protocol; this worker offers "
+         "`sessioned` and `compatible`, and warns about `eager`.", one_of("eager", "compatible", "sessioned")),
+    ConfigKey("headrace.mixed.group", ConfigType.BOOLEAN, False, _M, "Whether Apache's workers may be in the same "
+         "group."),
     ConfigKey("topic.tracking.enable", ConfigType.BOOLEAN, True, _L, "Whether topics used by connectors are recorded."),
     ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
-    ConfigKey(
-        "topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources has an effect."
-    ),
-    ConfigKey(
-        "exactly.once.source.support",
-        ConfigType.STRING,
-        "disabled",
-        _H,
-        "Exactly-once delivery of source connectors: disabled, preparing or enabled (KIP-618). An existing cluster "
-        "needs two rolling restarts, first with preparing, then with enabled.",
-        validator=one_of_ignoring_case("disabled", "preparing", "enabled"),
-    ),
-    ConfigKey(
-        "headrace.journal.topic",
-        ConfigType.STRING,
-        "",
-        _L,
-        "Topic of the journal and the histories; default: the offset topic's name with the suffix -headrace.",
-    ),
-    ConfigKey(
-        "connector.client.config.override.policy",
-        ConfigType.STRING,
-        "All",
-        _M,
-        "Client settings that connectors may set.",
-    ),
-    ConfigKey(
-        "connector.client.config.override.allowlist",
-        ConfigType.LIST,
-        "",
-        _M,
-        "Client settings for the policy Allowlist.",
-    ),
+    ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources has an "
+         "effect."),
+    ConfigKey("exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once delivery of source "
+         "connectors: disabled, preparing or enabled (KIP-618). An existing cluster needs two rolling restarts, first "
+         "with preparing, then with enabled.", one_of_ignoring_case("disabled", "preparing", "enabled")),
+    ConfigKey("headrace.journal.topic", ConfigType.STRING, "", _L, "Topic of the journal and the histories; default: "
+         "the offset topic's name with the suffix -headrace."),
+    ConfigKey("connector.client.config.override.policy", ConfigType.STRING, "All", _M,
+         "Client settings that connectors may set."),
+    ConfigKey("connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "Client settings for the policy "
+         "Allowlist."),
     ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
-    ConfigKey(
-        "headrace.file.paths",
-        ConfigType.LIST,
-        "",
-        _M,
-        "Folders on local file systems that the bundled file connectors may use; empty: any.",
-    ),
+    ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders on local file systems that the bundled file "
+         "connectors may use; empty: any."),
     ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core."),
-    ConfigKey(
-        "headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: never."
-    ),
-    ConfigKey(
-        "headrace.slot.port",
-        ConfigType.INT,
-        0,
-        _M,
-        "TCP port to which slots on the executors of a cluster connect; 0: any free one.",
-        between(0, 65535),
-    ),
-    ConfigKey(
-        "headrace.java.heap.mb",
-        ConfigType.INT,
-        256,
-        _M,
-        "Largest heap in MB of each JVM that runs Java plugins.",
-        between(16, None),
-    ),
-    ConfigKey(
-        "headrace.java.options", ConfigType.STRING, "", _L, "Further options of these JVMs, separated by spaces."
-    ),
-    ConfigKey(
-        "headrace.java.prefer",
-        ConfigType.LIST,
-        "",
-        _L,
-        "Java classes in plugin.path (`package.Class` or `package.*`) that are used instead of Headrace's own "
-        "implementation.",
-    ),
-    ConfigKey(
-        "headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.", one_of("text", "json")
-    ),
+    ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: "
+         "never."),
+    ConfigKey("headrace.slot.port", ConfigType.INT, 0, _M, "TCP port to which slots on the executors of a cluster "
+         "connect; 0: any free one.", between(0, 65535)),
+    ConfigKey("headrace.java.heap.mb", ConfigType.INT, 256, _M, "Largest heap in MB of each JVM that runs Java "
+         "plugins.", between(16, None)),
+    ConfigKey("headrace.java.options", ConfigType.STRING, "", _L, "Further options of these JVMs, separated by "
+         "spaces."),
+    ConfigKey("headrace.java.prefer", ConfigType.LIST, "", _L, "Java classes in plugin.path (`package.Class` or "
+         "`package.*`) that are used instead of Headrace's own implementation."),
+    ConfigKey("headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.",
+         one_of("text", "json")),
     ConfigKey("headrace.stalled.ms", ConfigType.LONG, 60_000, _L, "Time without progress until a task is STALLED."),
     ConfigKey("headrace.progress.interval.ms", ConfigType.LONG, 5_000, _L, "How often progress events are sent."),
-    ConfigKey(
-        "headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is STUCK."
-    ),
-    ConfigKey(
-        "headrace.lease.ms",
-        ConfigType.INT,
-        6_000,
-        _M,
-        "How long slots of a cluster run tasks after their lease was renewed, and slots may be silent.",
-    ),
+    ConfigKey("headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is "
+         "STUCK."),
+    ConfigKey("headrace.lease.ms", ConfigType.INT, 6_000, _M, "How long slots of a cluster run tasks after their lease "
+         "was renewed, and slots may be silent."),
     *restart_policy.KEYS,
     BUDGET,
     *session_keys.KEYS,
-)
+)  # fmt: skip
 """Every key of a distributed worker that has an effect."""
 
 _PASSED_ON = (

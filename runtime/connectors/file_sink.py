@@ -6,14 +6,14 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
-from runtime.api.connector import SinkConnector
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.java_text import java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.record import SinkRecord, TopicPartition
-from runtime.api.java_compat.utf8 import java_utf8
 from runtime.api.task import SinkTask
+from runtime.connectors.checked_config import GroupSinkConnector
 from runtime.connectors.line_appender import LineAppender
+from runtime.converters.charset import java_utf8
 
 FILE = "file"
 
@@ -56,27 +56,12 @@ class FileStreamSinkTask(SinkTask):
             file.close()
 
 
-class FileStreamSinkConnector(SinkConnector):
+class FileStreamSinkConnector(GroupSinkConnector):
     """All tasks append to the same file."""
 
     java_name = "org.apache.kafka.connect.file.FileStreamSinkConnector"
     task_class = FileStreamSinkTask
     config_def = ConfigDef(
-        ConfigKey(
-            FILE,
-            ConfigType.STRING,
-            None,
-            Importance.HIGH,
-            "File to append to. The task creates it if it does not exist. If not set, the task logs the lines.",
-        ),
-    )
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
-
-    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Always True: a file sink has no offsets outside its consumer group."""
-        return True
+        ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "File to append to. The task creates it if it does "
+             "not exist. If not set, the task logs the lines."),
+    )  # fmt: skip

@@ -184,15 +184,10 @@ class FileStreamSourceConnector(SourceConnector):
     task_class = FileStreamSourceTask
     config_def = ConfigDef(
         ConfigKey(FILE, ConfigType.STRING, None, Importance.HIGH, "File to follow. It may appear later."),
-        ConfigKey(
-            TOPIC,
-            ConfigType.STRING,
-            importance=Importance.HIGH,
-            doc="Topic for the lines.",
-            validator=non_empty,
-        ),
+        ConfigKey(TOPIC, ConfigType.STRING, importance=Importance.HIGH, doc="Topic for the lines.",
+             validator=non_empty),
         ConfigKey(BATCH_SIZE, ConfigType.INT, 2000, Importance.LOW, "Maximum number of lines in a batch."),
-    )
+    )  # fmt: skip
 
     def start(self, config: Mapping[str, str]) -> None:
         if not config.get(FILE):

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeGuard
 
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
+from runtime.connectors.checked_config import ExactSourceConnector
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class NumberedOffsets:
                     raise ConnectError(f'A source offset must be {{"{self.offset}": <{self.meaning}>}}, not {offset}')
 
 
-class NumberedSourceConnector(SourceConnector):
+class NumberedSourceConnector(ExactSourceConnector):
     """Each task gets its number under `task_key`, and continues from offsets of its own."""
 
     task_key: ClassVar[str]
@@ -50,9 +50,6 @@ class NumberedSourceConnector(SourceConnector):
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [{**self._config, self.task_key: str(task)} for task in range(max_tasks)]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        return ExactlyOnceSupport.SUPPORTED
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]

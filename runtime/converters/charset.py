@@ -9,7 +9,17 @@ from functools import partial
 from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
-from runtime.api.java_compat.utf8 import java_utf8
+
+_BEYOND_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+
+
+def java_utf8(text: str) -> bytes:
+    """The text in UTF-8. Restores bytes that were not UTF-8; writes lone surrogates as question marks."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _BEYOND_BYTES.sub("?", text).encode("utf-8", "surrogateescape")
+
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LONE = re.compile("[\ud800-\udbff].?|[\udc00-\udfff]", re.DOTALL)

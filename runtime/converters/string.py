@@ -21,16 +21,9 @@ class StringConverter(Converter, HeaderConverter):
     java_name = "org.apache.kafka.connect.storage.StringConverter"
     config_def = ConfigDef(
         CONVERTER_TYPE,
-        ConfigKey(
-            "converter.encoding",
-            ConfigType.STRING,
-            "UTF-8",
-            Importance.HIGH,
-            "Character encoding of the bytes in Kafka.",
-            width=Width.MEDIUM,
-            display_name="Encoding",
-        ),
-    )
+        ConfigKey("converter.encoding", ConfigType.STRING, "UTF-8", Importance.HIGH,
+             "Character encoding of the bytes in Kafka.", width=Width.MEDIUM, display_name="Encoding"),
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._written = self._read = charset("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtime import CONNECT_VERSION
-from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Recommender, Width, grouped
 from runtime.api.config.validators import at_least, distinct_aliases, name_without_control_characters, one_of
 
 COMMON = "Common"
@@ -42,91 +42,68 @@ def common_keys(
 
 def _identity(version: str | None, recommender: Recommender | None) -> list[ConfigKey]:
     return [
-        ConfigKey(
-            "name", ConfigType.STRING, importance=_HIGH, doc="Name of the connector, unique in the cluster.",
-            validator=name_without_control_characters, group=COMMON, order_in_group=1, width=Width.MEDIUM,
-            display_name="Connector name",
-        ),
-        ConfigKey(
-            "connector.class", ConfigType.STRING, importance=_HIGH,
-            doc="Connector plugin to run: its full class name or an alias such as FileStreamSource.", group=COMMON,
-            order_in_group=2, width=Width.LONG, display_name="Connector class",
-        ),
-        ConfigKey(
-            "connector.plugin.version", ConfigType.STRING, version, _MEDIUM,
-            "Accepted versions of the plugin: a version, a range such as [4.0,5.0), or latest.", group=COMMON,
-            order_in_group=3, width=Width.MEDIUM, display_name="Connector version", recommender=recommender,
-        ),
-        ConfigKey(
-            "tasks.max", ConfigType.INT, 1, _HIGH, "Maximum number of tasks.", at_least(1), COMMON, 4, Width.SHORT,
-            "Tasks max",
-        ),
-        ConfigKey(
-            "tasks.max.enforce", ConfigType.BOOLEAN, True, _LOW,
-            "(Deprecated) Whether a connector that creates more tasks than tasks.max fails. If false, the worker only "
-            "logs a warning.", None, COMMON, 5, Width.SHORT, "Enforce tasks max",
+        *grouped(COMMON, 1,
+            ConfigKey("name", ConfigType.STRING, importance=_HIGH, doc="Name of the connector, unique in the cluster.",
+                 validator=name_without_control_characters, width=Width.MEDIUM, display_name="Connector name"),
+            ConfigKey("connector.class", ConfigType.STRING, importance=_HIGH, doc="Connector plugin to run: its full "
+                 "class name or an alias such as FileStreamSource.", width=Width.LONG, display_name="Connector class"),
+            ConfigKey("connector.plugin.version", ConfigType.STRING, version, _MEDIUM,
+                 "Accepted versions of the plugin: a version, a range such as [4.0,5.0), or latest.",
+                 width=Width.MEDIUM, display_name="Connector version", recommender=recommender),
+            ConfigKey("tasks.max", ConfigType.INT, 1, _HIGH, "Maximum number of tasks.", at_least(1), width=Width.SHORT,
+                 display_name="Tasks max"),
+            ConfigKey("tasks.max.enforce", ConfigType.BOOLEAN, True, _LOW, "(Deprecated) Whether a connector that "
+                 "creates more tasks than tasks.max fails. If false, the worker only logs a warning.",
+                 width=Width.SHORT, display_name="Enforce tasks max"),
         ),
     ]  # fmt: skip
 
 
-def _converter(which: str, order: int, doc: str, given: ConverterKey) -> list[ConfigKey]:
+def _converter(which: str, order: int, doc: str, given: ConverterKey) -> tuple[ConfigKey, ...]:
     name, label = f"{which}.converter", which.capitalize()
-    return [
-        ConfigKey(
-            name, ConfigType.CLASS, given.default, _LOW,
-            f"{doc}: class name or alias. The default is the worker's converter. Keys with the prefix {name}. "
-            "configure it.", None, COMMON, order, Width.SHORT, f"{label} converter class", recommender=given.classes,
-        ),
-        ConfigKey(
-            f"{name}.plugin.version", ConfigType.STRING, given.version, _LOW, f"Accepted versions of {name}.", None,
-            COMMON, order + 1, Width.SHORT, f"{label} converter version", recommender=given.versions,
-        ),
-    ]  # fmt: skip
+    return grouped(COMMON, order,
+        ConfigKey(name, ConfigType.CLASS, given.default, _LOW, f"{doc}: class name or alias. The default is the "
+             f"worker's converter. Keys with the prefix {name}. configure it.", width=Width.SHORT,
+             display_name=f"{label} converter class", recommender=given.classes),
+        ConfigKey(f"{name}.plugin.version", ConfigType.STRING, given.version, _LOW, f"Accepted versions of {name}.",
+             width=Width.SHORT, display_name=f"{label} converter version", recommender=given.versions),
+    )  # fmt: skip
 
 
 def _chain() -> list[ConfigKey]:
     return [
-        ConfigKey(
-            "transforms", ConfigType.LIST, "", _LOW,
-            "Aliases of the transformations to apply to each record, in this order.", distinct_aliases, "Transforms",
-            12, Width.LONG, "Transforms",
+        *grouped("Transforms", 12,
+            ConfigKey("transforms", ConfigType.LIST, "", _LOW, "Aliases of the transformations to apply to each "
+                 "record, in this order.", distinct_aliases, width=Width.LONG, display_name="Transforms"),
         ),
-        ConfigKey(
-            "predicates", ConfigType.LIST, "", _LOW, "Aliases of the predicates that transformations refer to.",
-            distinct_aliases, "Predicates", 13, Width.LONG, "Predicates",
+        *grouped("Predicates", 13,
+            ConfigKey("predicates", ConfigType.LIST, "", _LOW, "Aliases of the predicates that transformations refer "
+                 "to.", distinct_aliases, width=Width.LONG, display_name="Predicates"),
         ),
-        ConfigKey(
-            "config.action.reload", ConfigType.STRING, "restart", _LOW,
-            "Action when a value from a config provider expires: restart the connector, or none.",
-            one_of("none", "restart"), COMMON, 14, Width.MEDIUM, "Reload Action",
+        *grouped(COMMON, 14,
+            ConfigKey("config.action.reload", ConfigType.STRING, "restart", _LOW, "Action when a value from a config "
+                 "provider expires: restart the connector, or none.", one_of("none", "restart"), width=Width.MEDIUM,
+                 display_name="Reload Action"),
         ),
     ]  # fmt: skip
 
 
 def _errors() -> list[ConfigKey]:
     return [
-        ConfigKey(
-            "errors.retry.timeout", ConfigType.LONG, 0, _MEDIUM,
-            "Milliseconds for which a failed operation is retried; 0 disables retries, -1 retries without limit.", None,
-            ERRORS, 1, Width.MEDIUM, "Retry Timeout for Errors",
-        ),
-        ConfigKey(
-            "errors.retry.delay.max.ms", ConfigType.LONG, 60_000, _MEDIUM,
-            "Maximum delay between two retries, in milliseconds.", None, ERRORS, 2, Width.MEDIUM,
-            "Maximum Delay Between Retries for Errors",
-        ),
-        ConfigKey(
-            "errors.tolerance", ConfigType.STRING, "none", _MEDIUM,
-            "How to handle a record that cannot be processed: none fails the task, all skips the record.",
-            one_of("none", "all"), ERRORS, 3, Width.SHORT, "Error Tolerance",
-        ),
-        ConfigKey(
-            "errors.log.enable", ConfigType.BOOLEAN, False, _MEDIUM, "Whether to log tolerated errors.", None, ERRORS,
-            4, Width.SHORT, "Log Errors",
-        ),
-        ConfigKey(
-            "errors.log.include.messages", ConfigType.BOOLEAN, False, _MEDIUM,
-            "Whether logged errors include the record, which may write confidential data to the log.", None, ERRORS, 5,
-            Width.SHORT, "Log Error Details",
+        *grouped(ERRORS, 1,
+            ConfigKey("errors.retry.timeout", ConfigType.LONG, 0, _MEDIUM, "Milliseconds for which a failed operation "
+                 "is retried; 0 disables retries, -1 retries without limit.", width=Width.MEDIUM,
+                 display_name="Retry Timeout for Errors"),
+            ConfigKey("errors.retry.delay.max.ms", ConfigType.LONG, 60_000, _MEDIUM, "Maximum delay between two "
+                 "retries, in milliseconds.", width=Width.MEDIUM,
+                 display_name="Maximum Delay Between Retries for Errors"),
+            ConfigKey("errors.tolerance", ConfigType.STRING, "none", _MEDIUM, "How to handle a record that cannot be "
+                 "processed: none fails the task, all skips the record.", one_of("none", "all"), width=Width.SHORT,
+                 display_name="Error Tolerance"),
+            ConfigKey("errors.log.enable", ConfigType.BOOLEAN, False, _MEDIUM, "Whether to log tolerated errors.",
+                 width=Width.SHORT, display_name="Log Errors"),
+            ConfigKey("errors.log.include.messages", ConfigType.BOOLEAN, False, _MEDIUM,
+                 "Whether logged errors include the record, which may write confidential data to the log.",
+                 width=Width.SHORT, display_name="Log Error Details"),
         ),
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.config.types import java_trim
 from runtime.api.config.validators import distinct_entries, regex
 from runtime.api.errors import ConfigError
@@ -15,29 +15,24 @@ _HIGH, _MEDIUM = Importance.HIGH, Importance.MEDIUM
 _DLQ = "errors.deadletterqueue.topic.name"
 
 SINK_KEYS = (
-    ConfigKey(
-        "topics", ConfigType.LIST, "", _HIGH, "Topics to consume, separated by commas.", distinct_entries, COMMON, 4,
-        Width.LONG, "Topics",
+    *grouped(COMMON, 4,
+        ConfigKey("topics", ConfigType.LIST, "", _HIGH, "Topics to consume, separated by commas.", distinct_entries,
+             width=Width.LONG, display_name="Topics"),
     ),
-    ConfigKey(
-        "topics.regex", ConfigType.STRING, "", _HIGH,
-        "Java regular expression for the names of the topics to consume, instead of topics. New topics that match are "
-        "consumed too.", regex, COMMON, 4, Width.LONG, "Topics regex",
+    *grouped(COMMON, 4,
+        ConfigKey("topics.regex", ConfigType.STRING, "", _HIGH, "Java regular expression for the names of the topics "
+             "to consume, instead of topics. New topics that match are consumed too.", regex, width=Width.LONG,
+             display_name="Topics regex"),
     ),
-    ConfigKey(
-        _DLQ, ConfigType.STRING, "", _MEDIUM,
-        "Topic for records that cannot be processed, if errors are tolerated; empty for none.", None, ERRORS, 6,
-        Width.MEDIUM, "Dead Letter Queue Topic Name",
-    ),
-    ConfigKey(
-        "errors.deadletterqueue.topic.replication.factor", ConfigType.SHORT, 3, _MEDIUM,
-        "Replication factor of the dead letter queue topic if the worker creates it.", None, ERRORS, 7, Width.MEDIUM,
-        "Dead Letter Queue Topic Replication Factor",
-    ),
-    ConfigKey(
-        "errors.deadletterqueue.context.headers.enable", ConfigType.BOOLEAN, False, _MEDIUM,
-        "Whether records in the dead letter queue carry headers (__connect.errors.*) with their origin and error.",
-        None, ERRORS, 8, Width.MEDIUM, "Enable Error Context Headers",
+    *grouped(ERRORS, 6,
+        ConfigKey(_DLQ, ConfigType.STRING, "", _MEDIUM, "Topic for records that cannot be processed, if errors are "
+             "tolerated; empty for none.", width=Width.MEDIUM, display_name="Dead Letter Queue Topic Name"),
+        ConfigKey("errors.deadletterqueue.topic.replication.factor", ConfigType.SHORT, 3, _MEDIUM,
+             "Replication factor of the dead letter queue topic if the worker creates it.", width=Width.MEDIUM,
+             display_name="Dead Letter Queue Topic Replication Factor"),
+        ConfigKey("errors.deadletterqueue.context.headers.enable", ConfigType.BOOLEAN, False, _MEDIUM,
+             "Whether records in the dead letter queue carry headers (__connect.errors.*) with their origin and error.",
+             width=Width.MEDIUM, display_name="Enable Error Context Headers"),
     ),
 )  # fmt: skip
 

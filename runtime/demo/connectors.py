@@ -3,8 +3,51 @@ file."""
 
 from __future__ import annotations
 
+import http.client
+import json
 from dataclasses import dataclass
 from pathlib import Path
+
+from runtime.kafka.clients.open_clients import admin_client
+
+
+def create_once(files: DemoFiles, url: str, bootstrap: str) -> None:
+    """Creates the demo unless it was created before. OSError or HTTPException if the worker does not respond."""
+    if files.created.exists():
+        return
+    files.folder.mkdir(parents=True, exist_ok=True)
+    _create_topic(bootstrap)
+    for name, config in configs(files).items():
+        _create_connector(url, name, config)
+    files.created.touch()
+
+
+def _create_topic(bootstrap: str) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.cimpl import NewTopic
+
+    # With one partition, the output has the order of the measurements.
+    with admin_client({"bootstrap.servers": bootstrap}) as admin:
+        for future in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
+            try:
+                future.result(30)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+
+
+def _create_connector(url: str, name: str, config: dict[str, str]) -> None:
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60.0)
+    try:
+        body = json.dumps({"name": name, "config": config})
+        connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        body_text = answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+    if answer.status not in (201, 409):  # 409: created by an earlier start that was interrupted
+        raise http.client.HTTPException(f"Creating connector {name} failed with status {answer.status}: {body_text}")
+
 
 TOPIC = "demo"
 _STRINGS = "org.apache.kafka.connect.storage.StringConverter"

@@ -10,7 +10,7 @@ from runtime.doctor.check_result import CheckResult, bad, note, ok
 from runtime.java.discovery.java_plugin import JavaPlugin, JavaPluginType
 from runtime.java.discovery.locations import class_path, is_archive, plugin_locations
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
-from runtime.java.host.coordinates import HOST
+from runtime.java.host.install import HOST
 from runtime.java.jvm import jars
 from runtime.system.cache import cache_folder
 

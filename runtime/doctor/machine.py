@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 
 from runtime.doctor.check_result import CheckResult, bad, note, ok
-from runtime.embedded import paths
-from runtime.embedded.broker import coordinates
+from runtime.embedded import state
+from runtime.embedded.broker import broker
 from runtime.embedded.processes import ports
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError, JavaError
@@ -56,7 +56,7 @@ def check_machine(version: Version = installed_version) -> Iterator[CheckResult]
     yield _port(_REST_PORT, "the worker's REST API", "set another port in the worker's `listeners`")
     yield _port(_BROKER_PORT, "the embedded broker", "the embedded cluster chooses another port itself")
     yield _open_files()
-    yield from (_folder(folder) for folder in (cache_folder(), paths.state_folder().parent))
+    yield from (_folder(folder) for folder in (cache_folder(), state.state_folder().parent))
 
 
 def _python() -> CheckResult:
@@ -102,7 +102,7 @@ def _pyspark(version: Version) -> CheckResult:
 
 
 def _jars() -> CheckResult:
-    folder = jars.folder_of("broker", coordinates.BROKER)
+    folder = jars.folder_of("broker", broker.BROKER)
     if folder.is_dir():
         return ok("jars", f"of the embedded broker: {folder}")
     return note("jars", "of the embedded broker: not downloaded", "`headrace embedded up` downloads them (41 MB)")

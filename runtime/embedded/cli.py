@@ -24,8 +24,7 @@ from collections.abc import Sequence
 
 from runtime.embedded.cluster import EmbeddedCluster, fetch_jars
 from runtime.embedded.errors import EmbeddedError
-from runtime.embedded.paths import state_folder
-from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
+from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder, state_folder
 from runtime.java.jvm.errors import JvmError
 
 

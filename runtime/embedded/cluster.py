@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.embedded.errors import EmbeddedError, NotRunningError, StartError
-from runtime.embedded.processes.logs import open_log
 from runtime.embedded.processes.process import ProcessRef, spawn
+from runtime.embedded.processes.service import open_log
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
@@ -168,4 +168,4 @@ class EmbeddedCluster:
 
 def fetch_jars() -> None:
     """Downloads the broker's jars, in this process so that the operator sees progress and errors."""
-    jars.fetch("broker", coordinates.BROKER, find_java())
+    jars.fetch("broker", broker.BROKER, find_java())

@@ -9,23 +9,64 @@ from __future__ import annotations
 
 import http.client
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
-from runtime.demo.connectors import DemoFiles
-from runtime.demo.create import create_once
+from runtime.demo.connectors import DemoFiles, create_once
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.errors import BusyError, StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.processes.service import Service, wait_ready
-from runtime.embedded.processes.signals import Stopped, StopSignals
 from runtime.embedded.state import ClusterPart, ClusterPhase, ClusterState, StateFolder
 from runtime.embedded.worker import EmbeddedWorker, EmbeddedWorkerConfig
 from runtime.java.jvm.java import find_java
 from runtime.system.locks import HeldLock
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(BaseException):
+    """A signal requested the end. A BaseException, so that only the outermost frame catches it."""
+
+
+class StopSignals:
+    """Raises Stopped in the main thread on a signal, or at the end of a deferred() block during which it arrived."""
+
+    def __init__(self) -> None:
+        self._deferred = False
+        self._pending = False
+
+    def install(self) -> None:
+        for number in _STOPPING:
+            signal.signal(number, self._on_signal)
+
+    def ignore(self) -> None:
+        """Ignores further signals while the process ends."""
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        self._deferred = True
+        try:
+            yield
+        finally:
+            self._deferred = False
+        if self._pending:
+            raise Stopped
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._deferred:
+            self._pending = True
+        else:
+            raise Stopped
+
 
 BROKER_PORT = 9092
 REST_PORT = 8083

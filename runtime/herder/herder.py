@@ -21,10 +21,9 @@ from runtime.herder.answers import (
     TaskStatusAnswer,
     TopicsAnswer,
 )
-from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries
+from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries, EntryCache
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
-from runtime.herder.entry_cache import EntryCache
 from runtime.herder.errors import NOT_HERE, BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.group.assignor import Unit
 from runtime.host.port import HostError, PluginHost, UnknownPluginError

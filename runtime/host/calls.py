@@ -109,7 +109,7 @@ class HostCalls:
         }
 
     def describe(self, name: str, version: str | None) -> list[dict[str, Any]]:
-        from runtime.definitions.describe import describe
+        from runtime.definitions.render import describe
         from runtime.plugins.versions import mismatch
 
         plugin = self._registry.find(name, wanted=version)

@@ -12,8 +12,7 @@ from typing import Any
 
 from runtime.host.port import CALL_TIMEOUT, HostError, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
-from runtime.logs.formats import Scrub
-from runtime.logs.output import OutputLines
+from runtime.logs.formats import OutputLines, Scrub
 from runtime.system import frames
 
 _output = logging.getLogger("runtime.host.output")

@@ -20,7 +20,7 @@ from runtime.host.port import CALL_TIMEOUT, HOST_DIED, HostRequestError, Unknown
 from runtime.host.settings import HostSettings
 from runtime.java.errors import CallTimeoutError, HostLostError
 from runtime.logs import context
-from runtime.pipeline.task.trace import message_of, trace_of
+from runtime.pipeline.task.failure import message_of, trace_of
 from runtime.system import frames
 
 _STOP_TIMEOUT = 2.0

@@ -12,12 +12,12 @@ from runtime.kafka.clients.open_clients import KeptAdmin
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 5.0  # seconds for one request
-_RETRY_DELAY = 1.0  # seconds between two requests while Kafka does not answer
-_CHECK_INTERVAL = 10.0  # seconds between two requests while Kafka answers
+_RETRY_DELAY = 1.0  # seconds between two requests while Kafka does not respond
+_CHECK_INTERVAL = 10.0  # seconds between two requests while Kafka responds
 
 
 class ClusterMonitor:
-    """Requests the cluster's id periodically. `error` is empty while Kafka answers. Event loop only."""
+    """Requests the cluster's id periodically. `error` is empty while Kafka responds. Event loop only."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings, self._admin = settings, KeptAdmin(settings)
@@ -50,7 +50,7 @@ class ClusterMonitor:
         before = self.error
         try:
             self.cluster_id, self.error = await asyncio.to_thread(self._ask), ""
-        except Exception as e:  # KafkaException (imported with the first request), or no answer
+        except Exception as e:  # KafkaException (imported with the first request), or no response
             self.error = f"Kafka at {self._settings['bootstrap.servers']} does not answer ({_reason(e)})"
         if self.error != before:
             _log.log(logging.WARNING if self.error else logging.INFO, "%s", self.error or "Kafka answers again")

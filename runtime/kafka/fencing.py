@@ -32,7 +32,7 @@ async def fence(settings: Mapping[str, Any], transactional_ids: Collection[str],
     """Fence all producers that have used these ids so far; unused ids are fenced, too. `settings` are
     librdkafka settings that reach the cluster. Safe to repeat.
 
-    BrokerUnavailable if Kafka does not answer in time, NotAuthorizedError if a right is missing, ClientConfigError if
+    BrokerUnavailable if Kafka does not respond in time, NotAuthorizedError if a right is missing, ClientConfigError if
     no bootstrap server exists, any other KafkaProblem if Kafka refuses."""
     if transactional_ids:
         await asyncio.to_thread(_fence, settings, list(dict.fromkeys(transactional_ids)), within)
@@ -88,16 +88,16 @@ def _attempt(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> 
 
 
 async def _send(admin: Any, wanted: list[str]) -> dict[str, Exception]:
-    """One request for each id, sent without waiting for the answers to the others."""
+    """One request for each id, sent without waiting for the responses to the others."""
     from kafka import errors
 
     failed: dict[str, Exception] = {}
     sent = {}
     for transactional_id, coordinator in (await _coordinators(admin, wanted, failed)).items():
         sent[transactional_id] = admin._manager.send(_request(transactional_id), node_id=coordinator)
-    for transactional_id, answer in sent.items():
+    for transactional_id, response in sent.items():
         try:
-            error = errors.for_code((await answer).error_code)
+            error = errors.for_code((await response).error_code)
         except errors.KafkaError as e:
             failed[transactional_id] = e
             continue
@@ -125,7 +125,7 @@ async def _coordinators(admin: Any, wanted: list[str], failed: dict[str, Excepti
             failed[wanted[0]] = _Denied("DESCRIBE") if denied else e
             return {}
     found: dict[str, Any] = {}
-    for transactional_id in wanted:  # an answer for several ids does not tell which of them was refused
+    for transactional_id in wanted:  # a response for several ids does not tell which of them was refused
         found |= await _coordinators(admin, [transactional_id], failed)
     return found
 

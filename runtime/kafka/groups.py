@@ -20,8 +20,8 @@ __all__ = ["Groups", "Member", "TopicPartition"]
 
 
 class Groups:
-    """Requests about groups. Every call raises BrokerUnavailable if Kafka does not answer and GroupError if it refuses;
-    every call may be repeated. `settings` are librdkafka settings that reach the cluster."""
+    """Requests about groups. Every call raises BrokerUnavailable if Kafka does not respond and GroupError if it
+    refuses; every call may be repeated. `settings` are librdkafka settings that reach the cluster."""
 
     def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
         """`timeout`: seconds for a request with all its attempts."""
@@ -33,7 +33,6 @@ class Groups:
         return await self._ask(group, kafka_python.committed(group), "DESCRIBE") or {}
 
     async def exists(self, group: str) -> bool:
-        """Whether the group exists."""
         found = await self._ask(group, kafka_python.list_groups()) or []
         return any(listed.group == group for listed in found)
 
@@ -83,10 +82,10 @@ class Groups:
             with contextlib.suppress(GroupError):  # one of the groups was refused: request each separately
                 found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
                 return {group: list(found[group].members) if group in found else [] for group in groups}
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(self._ask(group, kafka_python.describe(group), "DESCRIBE") for group in groups), return_exceptions=True
         )
-        return dict(zip(groups, map(_members_or_error, answers), strict=True))
+        return dict(zip(groups, map(_members_or_error, responses), strict=True))
 
     async def evict(self, group: str, members: Iterable[str]) -> None:
         """Remove members from the group, so that their partitions are free immediately. Unknown members are ignored."""
@@ -99,10 +98,10 @@ class Groups:
         return await asyncio.to_thread(kafka_python.ask, self._settings, group, request, self._timeout, operation)
 
 
-def _members_or_error(answer: KafkaGroup | BaseException | None) -> list[Member] | Exception:
-    if isinstance(answer, BaseException):
-        return answer if isinstance(answer, Exception) else GroupError(repr(answer))
-    return list(answer.members) if answer else []
+def _members_or_error(response: KafkaGroup | BaseException | None) -> list[Member] | Exception:
+    if isinstance(response, BaseException):
+        return response if isinstance(response, Exception) else GroupError(repr(response))
+    return list(response.members) if response else []
 
 
 def _metadata(settings: Mapping[str, Any], timeout: float) -> Any:

@@ -20,7 +20,7 @@ Offsets = dict[TopicPartition, int]
 
 
 class Positions:
-    """Requests about many partitions at once. Every call raises BrokerUnavailable if Kafka does not answer; partitions
+    """Requests about many partitions at once. Every call raises BrokerUnavailable if Kafka does not respond; partitions
     that do not exist are omitted. `settings` are librdkafka settings that reach the cluster."""
 
     def __init__(self, settings: Mapping[str, Any], timeout: float = _TIMEOUT) -> None:
@@ -51,7 +51,7 @@ class Positions:
     ) -> dict[TopicPartition, int | None]:
         """Timestamps, in milliseconds since 1970, of the first record at or after each offset that a consumer with
         this `isolation.level` can read; None if it can read none, since only markers of transactions and records that
-        it must not read follow. Partitions that do not answer in time are omitted."""
+        it must not read follow. Partitions that do not respond in time are omitted."""
         return await asyncio.to_thread(self._next_records, offsets, isolation) if offsets else {}
 
     async def offsets_retention(self) -> int | None:
@@ -66,9 +66,9 @@ class Positions:
             with self._admin.use() as admin:
                 broker = next(iter(admin.list_topics(timeout=self._timeout).brokers))
                 asked = ConfigResource(ConfigResource.Type.BROKER, str(broker))
-                (answer,) = admin.describe_configs([asked], request_timeout=self._timeout).values()
-                minutes = answer.result()["offsets.retention.minutes"].value
-        except (KafkaException, KeyError, StopIteration):  # no answer, or no right to read it
+                (response,) = admin.describe_configs([asked], request_timeout=self._timeout).values()
+                minutes = response.result()["offsets.retention.minutes"].value
+        except (KafkaException, KeyError, StopIteration):  # no response, or no right to read it
             return None
         return int(minutes) * 60_000 if minutes else None
 

@@ -11,32 +11,32 @@ V = TypeVar("V")
 
 
 class RequestBatcher(Generic[K, V]):
-    """Event loop only. `ask` answers for many keys at once; an exception as an answer is raised to the caller."""
+    """Event loop only. `ask` answers for many keys at once; an exception as a response is raised to the caller."""
 
     def __init__(self, ask: Callable[[Sequence[K]], Awaitable[Mapping[K, V | Exception]]]) -> None:
         self._ask = ask
         self._in_flight = asyncio.Lock()
         self._next: dict[K, None] = {}
-        self._answer: asyncio.Task[Mapping[K, V | Exception]] | None = None
+        self._response: asyncio.Task[Mapping[K, V | Exception]] | None = None
 
     async def get(self, key: K) -> V:
-        """The answer for a key, from a request that is sent after this call."""
+        """The response for a key, from a request that is sent after this call."""
         self._next[key] = None
-        if self._answer is None:
-            self._answer = asyncio.create_task(self._collect())
-            self._answer.add_done_callback(_retrieve)
-        found = (await asyncio.shield(self._answer))[key]
+        if self._response is None:
+            self._response = asyncio.create_task(self._collect())
+            self._response.add_done_callback(_retrieve)
+        found = (await asyncio.shield(self._response))[key]
         if isinstance(found, Exception):
             raise found
         return found
 
     async def _collect(self) -> Mapping[K, V | Exception]:
         async with self._in_flight:
-            asked, self._next, self._answer = list(self._next), {}, None
+            asked, self._next, self._response = list(self._next), {}, None
             return await self._ask(asked)
 
 
-def _retrieve(answer: asyncio.Task[Any]) -> None:
+def _retrieve(response: asyncio.Task[Any]) -> None:
     """Mark the exception as retrieved: asyncio would log it if all callers have stopped waiting."""
-    if not answer.cancelled():
-        answer.exception()
+    if not response.cancelled():
+        response.exception()

@@ -22,7 +22,7 @@ Sample = dict[str, Any]
 
 async def newest(settings: Mapping[str, Any], wanted: Callable[[str], bool], count: int) -> list[Sample]:
     """The `count` newest records of the requested topics, oldest first; fewer if there are fewer. `settings` are a
-    consumer's. BrokerUnavailable if Kafka does not answer."""
+    consumer's. BrokerUnavailable if Kafka does not respond."""
     return await asyncio.to_thread(_newest, {**settings, **_READER_SETTINGS}, wanted, count)
 
 

@@ -13,7 +13,6 @@ class RateLimit:
     bytes: float | None = None
 
     def share(self, tasks: int) -> RateLimit:
-        """The limit of each of these tasks."""
         return RateLimit(*(None if rate is None else rate / max(tasks, 1) for rate in (self.records, self.bytes)))
 
 

@@ -14,8 +14,28 @@ from runtime.kafka.clients import kafka_python, open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.group.protocol import ProtocolError, decode_metadata
 from runtime.offsets_tool.errors import BadInput, ToolError
-from runtime.offsets_tool.members import member_info
+from runtime.system import process_identity
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInfo:
+    """A member: the URL of its REST API, empty if unknown, and whether its process is known to have ended."""
+
+    url: str = ""
+    gone: bool = False
+
+
+def member_info(data: bytes) -> MemberInfo:
+    """The member with this metadata."""
+    try:
+        metadata = decode_metadata(data)
+    except ProtocolError:
+        return MemberInfo()
+    gone = metadata.details is not None and process_identity.is_gone(metadata.details.process)
+    return MemberInfo(metadata.url, gone)
+
 
 Record = tuple[bytes | None, bytes | None, int, int]
 """Key, value, timestamp and offset."""
@@ -56,7 +76,6 @@ class OfflineCluster:
         return ", ".join(alive) or f"group {self.group_id}"
 
     def exists(self, topic: str) -> bool:
-        """Whether the topic exists."""
         from confluent_kafka import KafkaException
 
         try:

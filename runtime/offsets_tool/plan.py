@@ -33,7 +33,6 @@ class ImportChange:
 
 
 def changes(document: Document, stored: Offsets) -> list[ImportChange]:
-    """The changes that turn the stored offsets into those of the document."""
     found = []
     for connector, wanted in document.items():
         known = stored.partitions(connector)

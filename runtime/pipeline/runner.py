@@ -13,11 +13,10 @@ from runtime.java.plugins.shared_host import release_objects
 from runtime.model.states import ConnectorType, State
 from runtime.model.task_errors import ClientFailedError, TaskLostError
 from runtime.pipeline.load import load_task
-from runtime.pipeline.task.control import Control, PluginCall, StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.control import PluginCall, StoppedError, TaskControl
+from runtime.pipeline.task.failure import RevokedError, trace_of
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.throttle import throttle_of
-from runtime.pipeline.task.trace import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class TaskRunner:
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec, self._host = spec, host
-        self._control = Control(spec.paused, host.check_lease, throttle_of(spec.limit))
+        self._control = TaskControl(spec.paused, host.check_lease, throttle_of(spec.limit))
         self._thread = 0  # while run() is executed
         self._releasing = threading.Lock()
         self._must_end = False  # stopped or revoked by the worker

@@ -8,10 +8,10 @@ from runtime.pipeline.task.async_adapter import is_async
 
 if TYPE_CHECKING:
     from runtime.api.task import SinkTask, SourceTask
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 
-def as_source(task: Any, control: Control, name: str) -> SourceTask:
+def as_source(task: Any, control: TaskControl, name: str) -> SourceTask:
     """The task itself, or an adapter that runs an async task on an event loop. `name` of its thread."""
     if not is_async(task):
         return cast("SourceTask", task)
@@ -20,7 +20,7 @@ def as_source(task: Any, control: Control, name: str) -> SourceTask:
     return AsyncSourceAdapter(task, control, name)
 
 
-def as_sink(task: Any, control: Control, name: str) -> SinkTask:
+def as_sink(task: Any, control: TaskControl, name: str) -> SinkTask:
     """As as_source(), for a sink task."""
     if not is_async(task):
         return cast("SinkTask", task)

@@ -12,12 +12,28 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.error_counts import Counts
-from runtime.pipeline.task.failure import Failure, Stage
-from runtime.pipeline.task.fallbacks import Fallbacks
-from runtime.pipeline.task.trace import message_of
+from runtime.pipeline.task.failure import Failure, Stage, message_of
 
 if TYPE_CHECKING:
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
+    from runtime.pipeline.task.meter import Meter
+
+
+class Fallbacks:
+    """One per task. The second attempt reports the error for the record that causes it, or does not raise at all;
+    either way the batch takes longer, so it is counted, and the first exception of each kind of plugin is logged."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._logged: set[str] = set()
+
+    def count(self, plugin: str, error: Exception) -> None:
+        """A batch falls back because a plugin (one of FALLBACKS) raised `error`. On the task's thread."""
+        self._meter.fell_back(plugin)
+        if plugin not in self._logged:
+            self._logged.add(plugin)
+            _log.debug("A batch is processed record by record because a %s raised", plugin, exc_info=error)
+
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +77,7 @@ class Reporter(Protocol):
 class Tolerance:
     """One per task. Called on the task's thread only, except report()."""
 
-    def __init__(self, policy: Policy, task: str, control: Control, reporter: Reporter | None = None) -> None:
+    def __init__(self, policy: Policy, task: str, control: TaskControl, reporter: Reporter | None = None) -> None:
         self.policy, self.counts = policy, Counts()
         control.errors = self.counts
         self.fallbacks = Fallbacks(control.meter)

@@ -39,13 +39,11 @@ from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
 from runtime.rest.internal import InternalHandlers
-from runtime.rest.metrics import metrics_routes
+from runtime.rest.monitoring import metrics_routes, progress_routes, restart_routes
 from runtime.rest.offsets import offset_routes, origin
 from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
-from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, parameter, path_name
-from runtime.rest.restarts import restart_routes
 from runtime.rest.security.access import Role, role_of
 from runtime.rest.security.masking import Masks
 from runtime.rest.workers import worker_routes

@@ -98,7 +98,6 @@ def _optional(schema: Schema) -> Schema:
 
 
 def _column(converter: Converter | None, topics: Column, values: ValueBatch) -> tuple[Schema, Column]:
-    """The schema and the values of a column of keys or values."""
     schema, rows = values.schema, values.rows
     if converter is not None:
         return OPTIONAL_BYTES_SCHEMA, [

@@ -43,13 +43,13 @@ class HeadraceDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         with _newer("write", "4.1"):
-            from runtime.spark.sink.writers import HeadraceWriter
+            from runtime.spark.sink.sink_run import HeadraceWriter
 
         return HeadraceWriter(self._options, schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         with _newer("writeStream", "4.1"):
-            from runtime.spark.sink.writers import HeadraceStreamWriter
+            from runtime.spark.sink.sink_run import HeadraceStreamWriter
 
         return HeadraceStreamWriter(self._options, schema)
 

@@ -12,8 +12,7 @@ from runtime.kafka.formats import compact, java_ordered
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.states import TargetState
-from runtime.storage.port import LogOpener
-from runtime.storage.records import MalformedRecord, json_object, log_skipped
+from runtime.storage.port import LogOpener, MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 

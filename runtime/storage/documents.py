@@ -11,8 +11,7 @@ from typing import Any
 from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
-from runtime.storage.port import LogOpener
-from runtime.storage.records import MalformedRecord, json_object, log_skipped
+from runtime.storage.port import LogOpener, MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +45,6 @@ class Documents:
         await self._log.read_to_end()
 
     def keys(self, prefix: str) -> list[str]:
-        """Keys of all documents with this prefix."""
         return sorted(k for k in self._heads if k.startswith(prefix))
 
     def get(self, key: str) -> dict[str, Any] | None:

@@ -11,8 +11,7 @@ from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log.log import Awaited, LogRecord, Record, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.task_spec import SourceOffset
-from runtime.storage.port import LogOpener
-from runtime.storage.records import MalformedRecord, json_object, json_value, log_skipped
+from runtime.storage.port import LogOpener, MalformedRecord, json_object, json_value, log_skipped
 
 _log = logging.getLogger(__name__)
 

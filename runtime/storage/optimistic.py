@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from runtime.kafka.log.log import LogRecord, Written
-from runtime.storage.records import MalformedRecord
+from runtime.storage.port import MalformedRecord
 
 _log = logging.getLogger(__name__)
 

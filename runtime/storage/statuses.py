@@ -15,8 +15,7 @@ from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import OptimisticWrites
-from runtime.storage.port import LogOpener
-from runtime.storage.records import MalformedRecord, json_object, log_skipped
+from runtime.storage.port import LogOpener, MalformedRecord, json_object, log_skipped
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +85,6 @@ class StatusStore:
         return self._connectors.get(name)
 
     def is_running(self, task: TaskId) -> bool:
-        """Whether a task is RUNNING."""
         status = self._tasks.get(task.connector, {}).get(task.task)
         return status is not None and status.state is State.RUNNING
 
@@ -132,11 +130,9 @@ class StatusStore:
         )
 
     def remove_connector(self, name: str) -> None:
-        """Remove a connector's status."""
         self._put(_CONNECTOR + name, None)
 
     def remove_task(self, task: TaskId) -> None:
-        """Remove a task's status."""
         self._put(f"{_TASK}{task}", None)
 
     def reset_topics(self, name: str) -> None:

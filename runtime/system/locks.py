@@ -70,5 +70,4 @@ class HeldLock:
         return f"process {self._file.read_text() or 'unknown'}"
 
     def release(self) -> None:
-        """Releases the lock, if it is held."""
         self._handle.close()

@@ -18,7 +18,7 @@ from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
 from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart
 from runtime.transforms.definitions import LOW, REPLACE_NULL, key, some_values
-from runtime.transforms.fields.java_numbers import big_decimal, low_bits
+from runtime.transforms.fields.casting import big_decimal, low_bits
 from runtime.transforms.fields.struct_copy import StructCopy
 from runtime.transforms.fields.type_checks import require_map, require_struct
 
@@ -94,7 +94,6 @@ class MaskFieldValue(KeyOrValueTransformation):
         return [self._masked(value, schema) for value in old]
 
     def _plan(self, schema: Schema) -> tuple[list[tuple[str, Schema]], StructCopy]:
-        """The fields to mask, and the copy of all fields."""
         masked = [(f.name, f.schema) for f in schema.fields if f.name in self._fields]
         return masked, StructCopy(schema, self._fill)
 

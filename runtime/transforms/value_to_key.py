@@ -61,7 +61,6 @@ class ValueToKey(Transformation):
         return values
 
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopy]:
-        """The schema of the key, and the copy of its fields."""
         fields: dict[str, Schema] = {}
         for name in self._fields:
             found = schema.field(name)

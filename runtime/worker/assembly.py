@@ -17,7 +17,6 @@ from runtime.config.worker_config import Storage, WorkerConfig
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
-from runtime.herder.configs.rates import connector_limit
 from runtime.herder.configs.resolving_host import ResolvingHost, has_class
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.herder.connector_entries import ConnectorEntries
@@ -25,10 +24,8 @@ from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.crash_loop import CrashLoopGuard
 from runtime.herder.control.start_control import StartControl
-from runtime.herder.control.tasks import TaskServices
-from runtime.herder.fencing.task_fencing import TaskFencing
-from runtime.herder.fencing.zombie_fencing import ZombieFencing
-from runtime.herder.group.cordons import Cordons
+from runtime.herder.control.tasks import TaskServices, connector_limit
+from runtime.herder.fencing.zombie_fencing import TaskFencing, ZombieFencing
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import SoleWorker
 from runtime.herder.group.leader_view import GroupSettings, ViewSources
@@ -36,15 +33,14 @@ from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.group.worker_group import WorkerGroup
-from runtime.herder.group.workers import Workers
+from runtime.herder.group.workers import Cordons, Workers
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.herder.group_duties import GroupDuties
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.loggers import Loggers
 from runtime.herder.monitoring.expiry import Expiry
-from runtime.herder.monitoring.health import WorkerHealth
-from runtime.herder.monitoring.metrics import Metrics
+from runtime.herder.monitoring.metrics import Metrics, WorkerHealth
 from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.monitoring.progress import OffsetProgress
 from runtime.herder.monitoring.progress_watch import ProgressWatch
@@ -54,8 +50,7 @@ from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
 from runtime.herder.offsets.seek import SeekResolver
 from runtime.herder.offsets.settling import GroupSettling
-from runtime.herder.offsets.source_transactions import SourceTransactions
-from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.offsets.stored_offsets import SourceTransactions, StoredOffsets
 from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.previews import Previews
 from runtime.herder.restarts.auto_restart import AutoRestarts

@@ -15,7 +15,7 @@ from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.fencing.zombie_fencing import Fence
 from runtime.herder.group.peer_watch import accepts
 from runtime.herder.group.worker_group import AwaitView
-from runtime.herder.offsets.source_transactions import NewWriter
+from runtime.herder.offsets.stored_offsets import NewWriter
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostListener
 from runtime.host.settings import HostSettings

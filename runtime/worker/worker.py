@@ -25,7 +25,7 @@ from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.http.server import PortTaken, RestServer
 from runtime.rest.security.security import certified, protection, tls
-from runtime.worker import gc_tuning
+from runtime.worker import loop_monitor
 from runtime.worker.assembly import WorkerParts, assemble
 from runtime.worker.java_plugins import WorkerJava, check_service_entries
 from runtime.worker.loop_monitor import LoopMonitor
@@ -116,7 +116,7 @@ class Worker:
     async def run(self) -> int:
         """Run until a signal or a failure; returns the exit code after the last offsets have been committed."""
         started = time.monotonic()
-        gc_tuning.tune()
+        loop_monitor.tune()
         self._watch_signals()
         monitor = LoopMonitor()
         monitor.start()

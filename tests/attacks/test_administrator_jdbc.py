@@ -17,7 +17,7 @@ from runtime.connectors.jdbc.connection_config import URL, ConnectionSettings
 from runtime.connectors.jdbc.database import Database
 from runtime.connectors.jdbc.source_connector import JdbcSourceConnector
 from runtime.connectors.jdbc.urls import database_url
-from runtime.herder.configs.file_paths import FilePathLimit
+from runtime.herder.configs.checks import FilePathLimit
 
 SOURCE = "headrace.JdbcSourceConnector"
 

@@ -20,11 +20,10 @@ from starlette.routing import Route
 
 from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.leader import GroupView, describe_members, lead
 from runtime.herder.group.peer_watch import PeerWatch
-from runtime.herder.group.workers import Workers
+from runtime.herder.group.workers import Cordons, Workers
 from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.monitoring.progress_history import ProgressHistory
 from runtime.herder.monitoring.progress_watch import ProgressWatch
@@ -38,9 +37,9 @@ from runtime.rest.forwarding.worker_clients import WorkerRequest
 from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import read
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
+from runtime.rest.monitoring import progress_routes
 from runtime.rest.plugins import plugin_routes
 from runtime.rest.preview import record_routes
-from runtime.rest.progress import progress_routes
 from runtime.rest.resource import Handler, Resource, path_name
 from runtime.rest.security.callers import HEADER
 from runtime.rest.security.jaas import MODULE

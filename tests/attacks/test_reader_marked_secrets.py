@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from runtime.rest.security.jaas import MODULE
 from runtime.rest.security.security import BASIC_AUTH
 from tests.support.broker import KafkaBroker, unique

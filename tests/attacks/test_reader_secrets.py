@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.definitions.describe import describe
+from runtime.definitions.render import describe
 from runtime.herder.configs.password_keys import PasswordKeys
 from runtime.plugins.registry import PluginRegistry
 

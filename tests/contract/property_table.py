@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from runtime.api.config.definition import ConfigDef, ConfigKey
-from runtime.config import executor_size, rate_limits, restart_policy
+from runtime.config import rate_limits, restart_policy, spark_cluster
 from runtime.config.standalone_config import STANDALONE
 from runtime.config.worker_config import DISTRIBUTED, distributed
 from runtime.definitions.common import common_keys
@@ -121,7 +121,7 @@ def page() -> str:
     parts += _table(_own_rows(k for k in DISTRIBUTED if k.name.startswith("headrace.")))
     parts += ["\n## Connectors\n\n", *_table(_connector_rows(connect))]
     parts += ["\nHeadrace's own properties, for both kinds of connector:\n\n"]
-    own = (*executor_size.KEYS, *rate_limits.KEYS, *restart_policy.KEYS)
+    own = (*spark_cluster.KEYS, *rate_limits.KEYS, *restart_policy.KEYS)
     parts += _table(iter([ISOLATION_ROW, *_own_rows(iter(own))]))
     return "".join(parts)
 

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.lease import Lease
 from runtime.engine.protocol.lease_cell import LeaseCell
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from tests.simulation.groups import ConsumerGroups
 from tests.simulation.kafka import Kafka
 from tests.simulation.loop import Process, SimLoop

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.broker import coordinates
-from runtime.embedded.broker.archive import ClassArchive
+from runtime.embedded.broker import broker
+from runtime.embedded.broker.broker import ClassArchive
 from runtime.embedded.processes import ports
-from runtime.embedded.processes.logs import last_error
 from runtime.embedded.processes.process import spawn
+from runtime.embedded.processes.service import last_error
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.broker import unique
@@ -182,7 +182,7 @@ def java_connect(folder: Path, jvm: Sequence[str] | None = None) -> JavaConnect:
     """
     java = find_java()
     own_jars = connect_jars()
-    class_path = sorted(jars.fetch("broker", coordinates.BROKER, java).glob("*.jar"))
+    class_path = sorted(jars.fetch("broker", broker.BROKER, java).glob("*.jar"))
     plugins = folder / "plugins"
     (plugins / "file").mkdir(parents=True, exist_ok=True)
     for jar in sorted(own_jars.glob("*.jar")):

@@ -22,7 +22,7 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_steps
 from runtime.pipeline.sink.dead_letters import dead_letter_topic
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.tolerance import Policy, Tolerance
 
 # Transformations
@@ -71,7 +71,7 @@ predicates.IsBar.pattern=bar
 def _through(properties: str, records: list[Any]) -> list[Any]:
     string = ConverterSpec("org.apache.kafka.connect.storage.StringConverter")
     spec = TaskSpec("c", 0, 1, "source", "m:T", parse(properties), string, string, string)
-    tolerance = Tolerance(Policy.of(spec.settings), "c-0", Control(False, lambda: None))
+    tolerance = Tolerance(Policy.of(spec.settings), "c-0", TaskControl(False, lambda: None))
     return list(Chain(load_steps(spec), tolerance, lambda record: (record, "")).run(records).records)
 
 

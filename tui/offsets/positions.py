@@ -1,6 +1,6 @@
 """Positions in a topic as users write them: earliest, latest, a time, a duration ago, or a number of records.
 
-The worker parses the same grammar in `runtime/herder/offsets/moments.py`, since neither half imports the other; both
+The worker parses the same grammar in `runtime/herder/offsets/seek.py`, since neither half imports the other; both
 are tested with the cases of `tests/support/topic_positions.json`.
 """
 

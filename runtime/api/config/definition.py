@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -93,6 +93,11 @@ class ConfigKey:
         return None if self.required else parse(self.name, self.default, self.type)
 
 
+def grouped(group: str, first: int, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
+    """The keys as members of the group, in this order; `first` is the place of the first one."""
+    return tuple(replace(key, group=group, order_in_group=first + n) for n, key in enumerate(keys))
+
+
 @dataclass(slots=True)
 class ConfigValue:
     """The value of a key after validation: typed (None if invalid), with errors and recommended values."""
@@ -104,11 +109,16 @@ class ConfigValue:
     visible: bool = True
 
 
-class ConfigDef:
-    """An ordered set of configuration keys (Java: ConfigDef)."""
+Conflicts = Callable[[Mapping[str, Any]], Mapping[str, str]]
+"""From the parsed values, without invalid ones, to an error for each key that does not fit others."""
 
-    def __init__(self, *keys: ConfigKey) -> None:
+
+class ConfigDef:
+    """An ordered set of configuration keys (Java: ConfigDef). `conflicts` checks keys against each other."""
+
+    def __init__(self, *keys: ConfigKey, conflicts: Conflicts | None = None) -> None:
         self.keys: dict[str, ConfigKey] = {k.name: k for k in keys}
+        self._conflicts = conflicts
 
     def __iter__(self) -> Iterator[ConfigKey]:
         return iter(self.keys.values())
@@ -128,6 +138,10 @@ class ConfigDef:
         parsed = {name: v.value for name, v in values.items() if not v.errors}
         for key in self:
             _recommend(key, values[key.name], parsed)
+        if self._conflicts is not None:
+            valid = {name: v.value for name, v in values.items() if not v.errors}
+            for name, error in self._conflicts(valid).items():
+                values[name].errors.append(error)
         return list(values.values())
 
     def parse(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +150,10 @@ class ConfigDef:
         for value in values:
             if value.errors:
                 raise ConfigError(value.errors[0])
-        return {v.name: v.value for v in values}
+        parsed = {v.name: v.value for v in values}
+        for error in self._conflicts(parsed).values() if self._conflicts is not None else ():
+            raise ConfigError(error)
+        return parsed
 
     def _report_undefined_dependents(self, values: dict[str, ConfigValue]) -> None:
         for name in dict.fromkeys(d for key in self for d in key.dependents if d not in self.keys):

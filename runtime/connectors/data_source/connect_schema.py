@@ -64,7 +64,6 @@ def connect_type(kind: DataType, nullable: bool, path: str) -> tuple[Schema, Con
 
 
 def connect_struct(schema: StructType, path: str = "") -> tuple[Schema, dict[str, Convert]]:
-    """The Connect schema of a struct, and the conversion of each field."""
     schemas, converts = {}, {}
     for field in schema.fields:
         where = f"{path}.{field.name}" if path else field.name

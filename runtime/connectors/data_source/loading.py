@@ -28,27 +28,15 @@ _CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z")
 GROUP = "Data source"
 
 
-def class_key() -> ConfigKey:
-    """The key of the class."""
-    return ConfigKey(
-        CLASS,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="Class of the data source with its module, such as `package.module.Class`: a subclass of "
-        "`pyspark.sql.datasource.DataSource`. Keys `data.source.option.<name>` are its options.",
-        validator=_check_class,
-        group=GROUP,
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Data source",
-    )
-
-
-def schema_key(doc: str) -> ConfigKey:
-    """The key of the schema."""
-    return ConfigKey(
-        SCHEMA, ConfigType.STRING, None, Importance.MEDIUM, doc, validators.optional(_check_schema), GROUP, 2,
-        Width.LONG, "Data source schema",
+def common_keys(schema_doc: str) -> tuple[ConfigKey, ...]:
+    """The keys of the class and the schema."""
+    return (
+        ConfigKey(CLASS, ConfigType.STRING, importance=Importance.HIGH, doc="Class of the data source with its module, "
+             "such as `package.module.Class`: a subclass of `pyspark.sql.datasource.DataSource`. Keys "
+             "`data.source.option.<name>` are its options.", validator=_check_class, width=Width.LONG,
+             display_name="Data source"),
+        ConfigKey(SCHEMA, ConfigType.STRING, None, Importance.MEDIUM, schema_doc, validators.optional(_check_schema),
+             width=Width.LONG, display_name="Data source schema"),
     )  # fmt: skip
 
 

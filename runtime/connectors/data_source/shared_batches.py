@@ -73,7 +73,6 @@ def position_of(offset: Offset) -> BatchPosition | SharedBatch:
 
 
 def share_partition(source: Partition, share: int) -> Partition:
-    """The source partition of a share of the data source with this source partition."""
     return {**source, TASK: share}
 
 

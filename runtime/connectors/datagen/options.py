@@ -39,7 +39,6 @@ class FieldOptions:
         return int(value)
 
     def number(self, option: str, default: float) -> float:
-        """A number."""
         value = self._value(option, default)
         self.check(isinstance(value, int | float) and not isinstance(value, bool), option, "must be a number")
         return float(value)
@@ -60,7 +59,6 @@ class FieldOptions:
         return value
 
     def text(self, option: str, default: str) -> str:
-        """A string."""
         value = self._value(option, default)
         self.check(isinstance(value, str), option, "must be a string")
         return str(value)

@@ -4,19 +4,84 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.connectors.config_keys import topic_key
-from runtime.connectors.datagen.record_generator import RecordGenerator, field_generators, fields_from_json
-from runtime.connectors.datagen.templates import TEMPLATES
-from runtime.connectors.key_conflicts import refuse_conflicts, with_conflicts
+from runtime.connectors.config_keys import TOPIC_KEY
+from runtime.connectors.datagen.generators import RecordGenerator, field_generators, fields_from_json
 from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
+
+
+class DatagenTemplate(NamedTuple):
+    """Fields as in the key `fields`, and the field that is the key of the records by default."""
+
+    key_field: str
+    fields: Mapping[str, Mapping[str, Any]]
+
+
+_COUNTRIES = {"values": ["DE", "FR", "ES", "IT", "PL", "NL", "US", "JP"], "weights": [20, 16, 12, 12, 10, 6, 18, 6]}
+
+TEMPLATES: Mapping[str, DatagenTemplate] = {
+    "orders": DatagenTemplate(
+        "order_id",
+        {
+            "order_id": {"generator": "sequence", "start": 1},
+            "customer_id": {"generator": "integer", "min": 1, "max": 10_000},
+            "item": {"generator": "pattern", "pattern": "SKU-####"},
+            "quantity": {"generator": "integer", "min": 1, "max": 9},
+            "amount": {"generator": "number", "min": 1, "max": 500, "digits": 2},
+            "status": {
+                "generator": "choice",
+                "values": ["created", "paid", "shipped", "cancelled"],
+                "weights": [4, 3, 2, 1],
+            },
+            "created_at": {"generator": "timestamp", "start": "2026-01-01T00:00:00Z", "step.ms": 1000},
+        },
+    ),
+    "users": DatagenTemplate(
+        "user_id",
+        {
+            "user_id": {"generator": "sequence", "start": 1},
+            "name": {"generator": "pattern", "pattern": "user-????"},
+            "country": {"generator": "choice", **_COUNTRIES},
+            "birth_year": {"generator": "integer", "min": 1940, "max": 2010},
+            "subscribed": {"generator": "boolean", "probability": 0.7},
+            "referrer": {"generator": "choice", "values": ["search", "newsletter", "friend"], "null": 0.4},
+            "registered_at": {"generator": "timestamp", "start": "2026-01-01T00:00:00Z", "step.ms": 60_000},
+        },
+    ),
+    "clicks": DatagenTemplate(
+        "session",
+        {
+            "session": {"generator": "pattern", "pattern": "s-######"},
+            "user_id": {"generator": "integer", "min": 1, "max": 10_000, "null": 0.2},
+            "page": {
+                "generator": "choice",
+                "values": ["/", "/search", "/item", "/cart", "/checkout"],
+                "weights": [30, 25, 30, 10, 5],
+            },
+            "duration_ms": {"generator": "integer", "min": 5, "max": 3000},
+            "status": {"generator": "choice", "values": [200, 304, 404, 500], "weights": [90, 6, 3, 1]},
+            "clicked_at": {"generator": "timestamp", "start": "2026-01-01T00:00:00Z", "step.ms": 100},
+        },
+    ),
+    "measurements": DatagenTemplate(
+        "gate",
+        {
+            "number": {"generator": "sequence", "start": 1},
+            "gate": {"generator": "sequence", "start": 1, "modulo": 4},
+            "flow": {"generator": "wave", "min": 20, "max": 40, "period": 360, "noise": 0.5, "digits": 2},
+            "level": {"generator": "wave", "min": 7, "max": 9, "period": 280, "noise": 0.05, "digits": 2},
+            "unit": {"generator": "choice", "values": ["m"]},
+        },
+    ),
+}
+
 
 TOPIC, TEMPLATE, FIELDS, KEY_FIELD, SCHEMA_NAME = "topic", "template", "fields", "key.field", "schema.name"
 RATE, COUNT, SEED, BATCH_SIZE = "rate", "count", "seed", "batch.size"
@@ -89,114 +154,37 @@ class DatagenSourceConnector(NumberedSourceConnector):
     own_offsets = _OFFSETS  # {"records": 1000} in {"task": 0}: continue after 1000 records
     task_class = DatagenSourceTask
     config_def = ConfigDef(
-        topic_key("Records", 1),
-        ConfigKey(
-            TEMPLATE,
-            ConfigType.STRING,
-            None,
-            Importance.HIGH,
-            "The kind of records: "
-            + ", ".join(f"`{name}`" for name in TEMPLATES)
-            + ". Set either this key or `fields`.",
-            validators.optional(validators.one_of(*TEMPLATES)),
-            "Records",
-            2,
-            Width.SHORT,
-            "Template",
+        *grouped("Records", 1,
+            TOPIC_KEY,
+            ConfigKey(TEMPLATE, ConfigType.STRING, None, Importance.HIGH,
+                 "The kind of records: " + ", ".join(f"`{name}`" for name in TEMPLATES)
+                 + ". Set either this key or `fields`.",
+                 validators.optional(validators.one_of(*TEMPLATES)), width=Width.SHORT, display_name="Template"),
+            ConfigKey(FIELDS, ConfigType.STRING, None, Importance.HIGH, "Fields of the records with their generators, "
+                 "as JSON: `{\"id\": \"uuid\", \"n\": {\"generator\": \"integer\"}}`.",
+                 validators.optional(lambda name, value: _check_fields(value)), width=Width.LONG,
+                 display_name="Fields"),
+            ConfigKey(KEY_FIELD, ConfigType.STRING, None, Importance.MEDIUM, "Field whose value is the key of the "
+                 "record; empty for records without a key. By default the template's key, and no key with `fields`.",
+                 width=Width.SHORT, display_name="Key field"),
+            ConfigKey(SCHEMA_NAME, ConfigType.STRING, None, Importance.LOW, "Name of the schema of the values.",
+                 width=Width.MEDIUM, display_name="Schema name"),
         ),
-        ConfigKey(
-            FIELDS,
-            ConfigType.STRING,
-            None,
-            Importance.HIGH,
-            'Fields of the records with their generators, as JSON: `{"id": "uuid", "n": {"generator": "integer"}}`.',
-            validators.optional(lambda name, value: _check_fields(value)),
-            "Records",
-            3,
-            Width.LONG,
-            "Fields",
+        *grouped("Amount", 1,
+            ConfigKey(RATE, ConfigType.DOUBLE, 10.0, Importance.HIGH, "Records per second of each task; 0 for as many "
+                 "as possible.", validators.at_least(0), width=Width.SHORT, display_name="Rate"),
+            ConfigKey(COUNT, ConfigType.LONG, -1, Importance.MEDIUM, "Number of records of each task; -1 for no limit.",
+                 validators.at_least(-1), width=Width.SHORT, display_name="Count"),
+            ConfigKey(SEED, ConfigType.LONG, 0, Importance.MEDIUM, "Seed of the random values. Connectors with the "
+                 "same seed, fields and task generate the same records.", width=Width.SHORT, display_name="Seed"),
+            ConfigKey(BATCH_SIZE, ConfigType.INT, 1024, Importance.LOW, "Maximum number of records in a batch.",
+                 validators.between(1, 10_000), width=Width.SHORT, display_name="Batch size"),
         ),
-        ConfigKey(
-            KEY_FIELD,
-            ConfigType.STRING,
-            None,
-            Importance.MEDIUM,
-            "Field whose value is the key of the record; empty for records without a key. By default the template's "
-            "key, and no key with `fields`.",
-            None,
-            "Records",
-            4,
-            Width.SHORT,
-            "Key field",
-        ),
-        ConfigKey(
-            SCHEMA_NAME,
-            ConfigType.STRING,
-            None,
-            Importance.LOW,
-            "Name of the schema of the values.",
-            None,
-            "Records",
-            5,
-            Width.MEDIUM,
-            "Schema name",
-        ),
-        ConfigKey(
-            RATE,
-            ConfigType.DOUBLE,
-            10.0,
-            Importance.HIGH,
-            "Records per second of each task; 0 for as many as possible.",
-            validators.at_least(0),
-            "Amount",
-            1,
-            Width.SHORT,
-            "Rate",
-        ),
-        ConfigKey(
-            COUNT,
-            ConfigType.LONG,
-            -1,
-            Importance.MEDIUM,
-            "Number of records of each task; -1 for no limit.",
-            validators.at_least(-1),
-            "Amount",
-            2,
-            Width.SHORT,
-            "Count",
-        ),
-        ConfigKey(
-            SEED,
-            ConfigType.LONG,
-            0,
-            Importance.MEDIUM,
-            "Seed of the random values. Connectors with the same seed, fields and task generate the same records.",
-            None,
-            "Amount",
-            3,
-            Width.SHORT,
-            "Seed",
-        ),
-        ConfigKey(
-            BATCH_SIZE,
-            ConfigType.INT,
-            1024,
-            Importance.LOW,
-            "Maximum number of records in a batch.",
-            validators.between(1, 10_000),
-            "Amount",
-            4,
-            Width.SHORT,
-            "Batch size",
-        ),
-    )
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        values = super().validate(config)
-        return values if any(value.errors for value in values) else with_conflicts(values, _conflicts)
+        conflicts=lambda settings: _conflicts(settings),
+    )  # fmt: skip
 
     def start(self, config: Mapping[str, str]) -> None:
-        refuse_conflicts(self.config_def.parse(config), _conflicts)
+        self.config_def.parse(config)
         super().start(config)
 
 
@@ -217,7 +205,9 @@ def _key_field(settings: Mapping[str, Any]) -> str | None:
 
 
 def _conflicts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    if settings.keys() != DatagenSourceConnector.config_def.keys.keys():
+        return {}  # others have errors already
     if (settings[TEMPLATE] is None) == (settings[FIELDS] is None):
         message = f"Set either {TEMPLATE} or {FIELDS}"
         return {TEMPLATE: message, FIELDS: message}

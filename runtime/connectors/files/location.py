@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.types import Password, invalid
 from runtime.api.errors import ConfigError
-from runtime.connectors.config_keys import grouped_key
 
 URL, FSSPEC_OPTIONS = "url", "fsspec.options"
 MISSING = "The files connectors need pyarrow, which is not installed: pip install 'headrace[runtime]'"
@@ -47,40 +46,38 @@ def _json_object(name: str, value: Any) -> None:
         raise ConfigError(f"Invalid value for configuration {name}: must be a JSON object")
 
 
-def _key(name: str, kind: ConfigType, doc: str, order: int, **more: Any) -> ConfigKey:
-    return grouped_key(name, kind, more.pop("default", None), doc, _GROUP, order, width=Width.MEDIUM, **more)
-
-
 def location_keys(doc: str) -> tuple[ConfigKey, ...]:
     """The keys of a file system; `doc` documents `url`."""
     return (
-        ConfigKey(
-            URL,
-            ConfigType.STRING,
-            importance=Importance.HIGH,
-            doc=doc,
-            validator=_location,
-            group=_GROUP,
-            order_in_group=0,
-            width=Width.LONG,
+        *grouped(_GROUP, 0,
+            ConfigKey(URL, ConfigType.STRING, importance=Importance.HIGH, doc=doc, validator=_location,
+                 width=Width.LONG),
+            ConfigKey("s3.region", ConfigType.STRING, None, Importance.MEDIUM, "Region of the bucket. Without it, the "
+                 "region is looked up.", width=Width.MEDIUM),
+            ConfigKey("s3.endpoint", ConfigType.STRING, None, Importance.MEDIUM, "URL of a service that is compatible "
+                 "with S3.", width=Width.MEDIUM),
+            ConfigKey("s3.access.key.id", ConfigType.STRING, None, Importance.MEDIUM, "Access key. Without it, the "
+                 "standard credentials of the AWS SDK apply: environment, profile, role.", width=Width.MEDIUM),
+            ConfigKey("s3.secret.access.key", ConfigType.PASSWORD, None, Importance.MEDIUM, "Secret of the access key.",
+                 width=Width.MEDIUM),
+            ConfigKey("s3.session.token", ConfigType.PASSWORD, None, Importance.MEDIUM,
+                 "Token of temporary credentials.", width=Width.MEDIUM),
+            ConfigKey("s3.role.arn", ConfigType.STRING, None, Importance.MEDIUM, "Role to assume.", width=Width.MEDIUM),
+            ConfigKey("gcs.anonymous", ConfigType.BOOLEAN, False, Importance.MEDIUM, "Whether to use a Google Cloud "
+                 "Storage bucket without credentials. Otherwise the application default credentials apply.",
+                 width=Width.MEDIUM),
+            ConfigKey("gcs.endpoint", ConfigType.STRING, None, Importance.LOW, "Host and port of a service that is "
+                 "compatible with Google Cloud Storage.", width=Width.MEDIUM),
+            ConfigKey("azure.account.name", ConfigType.STRING, None, Importance.MEDIUM,
+                 "Account of Azure Blob Storage; required for abfs:// URLs.", width=Width.MEDIUM),
+            ConfigKey("azure.account.key", ConfigType.PASSWORD, None, Importance.MEDIUM, "Key of the account. Without "
+                 "it, the default credentials of the Azure SDK apply.", width=Width.MEDIUM),
+            ConfigKey("azure.sas.token", ConfigType.PASSWORD, None, Importance.MEDIUM, "Shared access signature, "
+                 "instead of the key.", width=Width.MEDIUM),
+            ConfigKey(FSSPEC_OPTIONS, ConfigType.PASSWORD, None, Importance.LOW, "Arguments, as a JSON object, of the "
+                 "fsspec file system for any other scheme of `url`, such as sftp://.", _json_object,
+                 width=Width.MEDIUM),
         ),
-        _key("s3.region", ConfigType.STRING, "Region of the bucket. Without it, the region is looked up.", 1),
-        _key("s3.endpoint", ConfigType.STRING, "URL of a service that is compatible with S3.", 2),
-        _key("s3.access.key.id", ConfigType.STRING, "Access key. Without it, the standard credentials of the AWS SDK "
-             "apply: environment, profile, role.", 3),
-        _key("s3.secret.access.key", ConfigType.PASSWORD, "Secret of the access key.", 4),
-        _key("s3.session.token", ConfigType.PASSWORD, "Token of temporary credentials.", 5),
-        _key("s3.role.arn", ConfigType.STRING, "Role to assume.", 6),
-        _key("gcs.anonymous", ConfigType.BOOLEAN, "Whether to use a Google Cloud Storage bucket without credentials. "
-             "Otherwise the application default credentials apply.", 7, default=False),
-        _key("gcs.endpoint", ConfigType.STRING, "Host and port of a service that is compatible with Google Cloud "
-             "Storage.", 8, importance=Importance.LOW),
-        _key("azure.account.name", ConfigType.STRING, "Account of Azure Blob Storage; required for abfs:// URLs.", 9),
-        _key("azure.account.key", ConfigType.PASSWORD, "Key of the account. Without it, the default credentials of "
-             "the Azure SDK apply.", 10),
-        _key("azure.sas.token", ConfigType.PASSWORD, "Shared access signature, instead of the key.", 11),
-        _key(FSSPEC_OPTIONS, ConfigType.PASSWORD, "Arguments, as a JSON object, of the fsspec file system for "
-             "any other scheme of `url`, such as sftp://.", 12, importance=Importance.LOW, validator=_json_object),
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AnswerT = TypeVar("AnswerT")
 
 _EARLY = 30.0  # seconds before its end at which a token is replaced
-_DEFAULT_LIFE = 300.0  # seconds of a token whose answer does not give its life
+_DEFAULT_LIFE = 300.0  # seconds of a token whose response does not give its life
 
 
 class RequestCredentials:
@@ -90,10 +90,10 @@ class ClientCredentials(RequestCredentials):
         else:
             headers["Authorization"] = basic(quote_plus(self._id), quote_plus(self._secret))
         where = f"The token request to {self._scrub.url(self._url)}"
-        answer = attempt(where, self._scrub, lambda: self._client.post(self._url, data=form, headers=headers))
-        raise_for_status(where, answer.status_code, answer.headers, self._scrub.text(answer.text))
+        response = attempt(where, self._scrub, lambda: self._client.post(self._url, data=form, headers=headers))
+        raise_for_status(where, response.status_code, response.headers, self._scrub.text(response.text))
         try:
-            found = answer.json()
+            found = response.json()
             self._token = str(found["access_token"])
             life = float(found.get("expires_in", _DEFAULT_LIFE))
         except (ValueError, TypeError, KeyError) as error:
@@ -107,7 +107,7 @@ def basic(user: str, password: str) -> str:
 
 
 def attempt(what: str, scrub: MessageScrubber, call: Callable[[], AnswerT]) -> AnswerT:
-    """The answer of a request; TemporaryError, without secrets, for errors of the network."""
+    """The response of a request; TemporaryError, without secrets, for errors of the network."""
     import httpx
 
     try:

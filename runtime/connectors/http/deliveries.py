@@ -61,7 +61,6 @@ class RecordRequest(NamedTuple):
     parts: Sequence[bytes | None]
 
     def half(self, first: bool) -> RecordRequest:
-        """The request for the first or second half of the records."""
         middle = len(self.records) // 2
         part = slice(None, middle) if first else slice(middle, None)
         return self._replace(records=self.records[part], parts=self.parts[part])

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAME_METHOD = frozenset({307, 308})
 _MOST_REDIRECTS = 5
-_LARGEST_ANSWER = 256 * 1024 * 1024  # bytes
+_LARGEST_RESPONSE = 256 * 1024 * 1024  # bytes
 
 
 class HttpReply(NamedTuple):
-    """An answer; `links` has the URLs of the Link header by relation."""
+    """A response; `links` has the URLs of the Link header by relation."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,19 +61,19 @@ class HttpEndpoint:
     def send(
         self, method: str, url: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> HttpReply:
-        """The answer to a request. Raises EndpointError for other answers than 2xx and 304."""
+        """The response to a request. Raises EndpointError for other responses than 2xx and 304."""
         where = f"{method} {self._scrub.url(url)}"
         renewed = False
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = attempt(where, self._scrub, lambda: self._send(method, url, content, headers or {}))  # noqa: B023 - called at once
-            status = answer.status
+            response = attempt(where, self._scrub, lambda: self._send(method, url, content, headers or {}))  # noqa: B023 - called at once
+            status = response.status
             follows = status in (_SAME_METHOD if content is not None or method != "GET" else _REDIRECTS)
-            if follows and (location := answer.headers.get("location")):
+            if follows and (location := response.headers.get("location")):
                 url = self._redirected(where, url, location)
             elif status == 401 and not renewed and self._is_own(url) and self._credentials.renew():
                 renewed = True
             else:
-                return self._checked(where, answer)
+                return self._checked(where, response)
         raise EndpointError(f"{where} was redirected more than {_MOST_REDIRECTS} times")
 
     def without_secrets(self, url: str) -> str:
@@ -92,13 +92,13 @@ class HttpEndpoint:
             own = {**self._headers, **self._credentials.headers()}
             url = with_parameters(self.without_secrets(url), self._credentials.parameters())
         request = self._client.build_request(method, url, content=content, headers={**headers, **own})
-        answer = self._client.send(request, stream=True)
+        response = self._client.send(request, stream=True)
         try:
-            content = _limited(answer)
+            content = _limited(response)
         finally:
-            answer.close()
-        links = {name: str(link["url"]) for name, link in answer.links.items() if name and "url" in link}
-        return HttpReply(answer.status_code, answer.headers, content, links)
+            response.close()
+        links = {name: str(link["url"]) for name, link in response.links.items() if name and "url" in link}
+        return HttpReply(response.status_code, response.headers, content, links)
 
     def _redirected(self, where: str, url: str, location: str) -> str:
         target = urljoin(url, location)
@@ -107,21 +107,21 @@ class HttpEndpoint:
             raise EndpointError(f"{where} was redirected from https to {scheme or 'an invalid URL'}")
         return target
 
-    def _checked(self, where: str, answer: HttpReply) -> HttpReply:
-        if answer.status != 304:
-            text = answer.content[:10_000].decode("utf-8", "replace")
+    def _checked(self, where: str, response: HttpReply) -> HttpReply:
+        if response.status != 304:
+            text = response.content[:10_000].decode("utf-8", "replace")
             text = MessageScrubber(self._credentials.secrets()).text(self._scrub.text(text))
-            raise_for_status(where, answer.status, answer.headers, text)
-        return answer
+            raise_for_status(where, response.status, response.headers, text)
+        return response
 
 
-def _limited(answer: httpx.Response) -> bytes:
+def _limited(response: httpx.Response) -> bytes:
     size = 0
     pieces = []
-    for piece in answer.iter_bytes():
+    for piece in response.iter_bytes():
         size += len(piece)
-        if size > _LARGEST_ANSWER:
-            raise EndpointError(f"The answer is larger than {_LARGEST_ANSWER >> 20} MiB")
+        if size > _LARGEST_RESPONSE:
+            raise EndpointError(f"The response is larger than {_LARGEST_RESPONSE >> 20} MiB")
         pieces.append(piece)
     return b"".join(pieces)
 

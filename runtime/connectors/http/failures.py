@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 
 from runtime.api.errors import ConnectError
 
-_SNIPPET = 300  # characters of an answer in a message
+_SNIPPET = 300  # characters of a response in a message
 _LONGEST_WAIT = 3600.0  # seconds of a Retry-After
 TEMPORARY = frozenset({408, 425, 429})
 _FATAL = frozenset({401, 407})
@@ -86,7 +86,7 @@ class MessageScrubber:
 
 
 def raise_for_status(request: str, status: int, headers: Mapping[str, str], text: str) -> None:
-    """Raises the EndpointError of a status that is not 2xx. `request` and `text` (of the answer) hold no secrets."""
+    """Raises the EndpointError of a status that is not 2xx. `request` and `text` (of the response) hold no secrets."""
     if 200 <= status < 300:
         return
     snippet = " ".join(text.split())[:_SNIPPET]

@@ -83,17 +83,17 @@ class Pagination:
         return with_parameters(self._url.fill(lambda _: cursor), parameters)
 
     def page_of(self, reply: HttpReply, url: str, page: PageToken) -> JsonPage:
-        """The page in an answer. ConnectError if it does not have the configured form."""
+        """The page in a response. ConnectError if it does not have the configured form."""
         if not reply.content.strip():
             return JsonPage([], None)
         try:
             document = orjson.loads(reply.content)
         except orjson.JSONDecodeError as error:
-            raise ConnectError(f"The answer is not valid JSON: {error}") from None
+            raise ConnectError(f"The response is not valid JSON: {error}") from None
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
         if following is not None and following == page:
-            raise ConnectError("The answer names its own page as the next one")
+            raise ConnectError("The response names its own page as the next one")
         return JsonPage(records, following)
 
     def is_token(self, value: object) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.config.types import Password
 from runtime.api.errors import ConfigError
 from runtime.config.url_secrets import secrets_in_url
@@ -66,145 +66,79 @@ class _Choices:
         return True
 
 
-def choice_key(name: str, values: tuple[str, ...], default: str, doc: str, group: str, order: int) -> ConfigKey:
+def choice_key(name: str, values: tuple[str, ...], default: str, doc: str) -> ConfigKey:
     """A key with a fixed set of values."""
-    return ConfigKey(
-        name,
-        ConfigType.STRING,
-        default,
-        Importance.MEDIUM,
-        doc,
-        validators.one_of(*values),
-        group,
-        order,
-        Width.SHORT,
-        _title(name),
-        recommender=_Choices(*values),
-    )
+    return ConfigKey(name, ConfigType.STRING, default, Importance.MEDIUM, doc, validators.one_of(*values),
+                     width=Width.SHORT, display_name=title(name), recommender=_Choices(*values))  # fmt: skip
 
 
-def number_key(name: str, default: int, lowest: int, doc: str, group: str, order: int) -> ConfigKey:
+def number_key(name: str, default: int, lowest: int, doc: str) -> ConfigKey:
     """A whole number."""
-    return ConfigKey(
-        name,
-        ConfigType.INT,
-        default,
-        Importance.LOW,
-        doc,
-        validators.at_least(lowest),
-        group,
-        order,
-        Width.SHORT,
-        _title(name),
-    )
+    return ConfigKey(name, ConfigType.INT, default, Importance.LOW, doc, validators.at_least(lowest),
+                     width=Width.SHORT, display_name=title(name))  # fmt: skip
 
 
-def text_key(name: str, doc: str, group: str, order: int, check: Callable[[str, Any], None] | None = None) -> ConfigKey:
+def text_key(name: str, doc: str, check: Callable[[str, Any], None] | None = None) -> ConfigKey:
     """An optional text."""
-    validator = None if check is None else validators.optional(check)
-    return ConfigKey(
-        name, ConfigType.STRING, None, Importance.MEDIUM, doc, validator, group, order, Width.MEDIUM, _title(name)
-    )
+    return ConfigKey(name, ConfigType.STRING, None, Importance.MEDIUM, doc, check and validators.optional(check),
+                     width=Width.MEDIUM, display_name=title(name))  # fmt: skip
 
 
-def _title(name: str) -> str:
+def title(name: str) -> str:
+    """The display name of a key."""
     return name.removeprefix("http.").replace(".", " ").capitalize()
 
 
-def _auth_key(order: int, name: str, kind: ConfigType, default: Any, doc: str) -> ConfigKey:
+def _auth_key(name: str, kind: ConfigType, default: Any, doc: str) -> ConfigKey:
     validator = validators.one_of(*_CHOICES[name]) if name in _CHOICES else None
-    return ConfigKey(
-        name,
-        kind,
-        default,
-        Importance.MEDIUM,
-        doc,
-        validator,
-        "Authentication",
-        order,
-        Width.MEDIUM,
-        _title(name),
-        recommender=_VisibleWith(),
-    )
+    return ConfigKey(name, kind, default, Importance.MEDIUM, doc, validator, width=Width.MEDIUM,
+                     display_name=title(name), recommender=_VisibleWith())  # fmt: skip
 
 
 def connection_keys() -> tuple[ConfigKey, ...]:
     """Authentication, TLS, timeouts and retries."""
     text, secret = ConfigType.STRING, ConfigType.PASSWORD
     return (
-        ConfigKey(
-            AUTH,
-            text,
-            "none",
-            Importance.HIGH,
-            "How requests are authenticated: " + ", ".join(AUTH_TYPES) + ". Credentials are sent only to the scheme, "
-            "host and port of `http.url`, also after redirects.",
-            validators.one_of(*AUTH_TYPES),
-            "Authentication",
-            1,
-            Width.SHORT,
-            _title(AUTH),
-            dependents=tuple(name for names in _NEEDED.values() for name in names),
-            recommender=_Choices(*AUTH_TYPES),
+        *grouped("Authentication", 1,
+            ConfigKey(AUTH, text, "none", Importance.HIGH,
+                 "How requests are authenticated: " + ", ".join(AUTH_TYPES) + ". Credentials are sent only to the "
+                 "scheme, host and port of `http.url`, also after redirects.",
+                 validators.one_of(*AUTH_TYPES), width=Width.SHORT, display_name=title(AUTH),
+                 dependents=tuple(name for names in _NEEDED.values() for name in names),
+                 recommender=_Choices(*AUTH_TYPES)),
+            _auth_key("http.auth.username", text, None, "User name for basic authentication."),
+            _auth_key("http.auth.password", secret, None, "Password for basic authentication."),
+            _auth_key("http.auth.token", secret, None, "Bearer token."),
+            _auth_key("http.auth.api.key", secret, None, "API key."),
+            _auth_key("http.auth.api.key.name", text, "X-API-Key", "Header or query parameter of the API key."),
+            _auth_key("http.auth.api.key.in", text, "header", "Where the API key is sent: header or query."),
+            _auth_key("http.oauth2.token.url", text, None, "URL that issues tokens for client credentials "
+                 "(OAuth 2.0)."),
+            _auth_key("http.oauth2.client.id", text, None, "Client id for the token request."),
+            _auth_key("http.oauth2.client.secret", secret, None, "Client secret for the token request."),
+            _auth_key("http.oauth2.scope", text, None, "Scope for the token request."),
+            _auth_key("http.oauth2.client.auth", text, "header", "Where the client secret is sent: header or body."),
         ),
-        _auth_key(2, "http.auth.username", text, None, "User name for basic authentication."),
-        _auth_key(3, "http.auth.password", secret, None, "Password for basic authentication."),
-        _auth_key(4, "http.auth.token", secret, None, "Bearer token."),
-        _auth_key(5, "http.auth.api.key", secret, None, "API key."),
-        _auth_key(6, "http.auth.api.key.name", text, "X-API-Key", "Header or query parameter of the API key."),
-        _auth_key(7, "http.auth.api.key.in", text, "header", "Where the API key is sent: header or query."),
-        _auth_key(8, "http.oauth2.token.url", text, None, "URL that issues tokens for client credentials (OAuth 2.0)."),
-        _auth_key(9, "http.oauth2.client.id", text, None, "Client id for the token request."),
-        _auth_key(10, "http.oauth2.client.secret", secret, None, "Client secret for the token request."),
-        _auth_key(11, "http.oauth2.scope", text, None, "Scope for the token request."),
-        _auth_key(12, "http.oauth2.client.auth", text, "header", "Where the client secret is sent: header or body."),
-        text_key("http.ssl.ca.file", "PEM file of the certificate authorities to trust.", "TLS", 1, _readable),
-        text_key("http.ssl.certificate.file", "PEM file of the client certificate.", "TLS", 2, _readable),
-        text_key("http.ssl.key.file", "PEM file of the client's key, if it is separate.", "TLS", 3, _readable),
-        ConfigKey(
-            "http.ssl.key.password",
-            secret,
-            None,
-            Importance.MEDIUM,
-            "Password of the client's key.",
-            None,
-            "TLS",
-            4,
-            Width.MEDIUM,
-            "Ssl key password",
+        *grouped("TLS", 1,
+            text_key("http.ssl.ca.file", "PEM file of the certificate authorities to trust.", _readable),
+            text_key("http.ssl.certificate.file", "PEM file of the client certificate.", _readable),
+            text_key("http.ssl.key.file", "PEM file of the client's key, if it is separate.", _readable),
+            ConfigKey("http.ssl.key.password", secret, None, Importance.MEDIUM, "Password of the client's key.",
+                 width=Width.MEDIUM, display_name="Ssl key password"),
+            ConfigKey("http.ssl.verify", ConfigType.BOOLEAN, True, Importance.LOW, "Whether the server's certificate "
+                 "is verified. Only for tests: without it anyone may read the requests.", width=Width.SHORT,
+                 display_name="Ssl verify"),
         ),
-        ConfigKey(
-            "http.ssl.verify",
-            ConfigType.BOOLEAN,
-            True,
-            Importance.LOW,
-            "Whether the server's certificate is verified. Only for tests: without it anyone may read the requests.",
-            None,
-            "TLS",
-            5,
-            Width.SHORT,
-            "Ssl verify",
+        *grouped("Requests", 10,
+            number_key("http.connect.timeout.ms", 10_000, 1, "Time limit for connecting."),
+            number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the answer."),
+            number_key("http.retries", 10, -1, "How often a request is repeated after an error of the network, 408, "
+                 "425, 429 or 5xx; -1 for no limit."),
+            number_key("http.retry.backoff.ms", 500, 1, "Delay before the first repetition, doubled each time. A "
+                 "longer Retry-After of the endpoint is respected."),
+            number_key("http.retry.backoff.max.ms", 60_000, 1, "Longest delay between repetitions."),
         ),
-        number_key("http.connect.timeout.ms", 10_000, 1, "Time limit for connecting.", "Requests", 10),
-        number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the answer.", "Requests", 11),
-        number_key(
-            "http.retries",
-            10,
-            -1,
-            "How often a request is repeated after an error of the network, 408, 425, 429 or 5xx; -1 for no limit.",
-            "Requests",
-            12,
-        ),
-        number_key(
-            "http.retry.backoff.ms",
-            500,
-            1,
-            "Delay before the first repetition, doubled each time. A longer Retry-After of the endpoint is respected.",
-            "Requests",
-            13,
-        ),
-        number_key("http.retry.backoff.max.ms", 60_000, 1, "Longest delay between repetitions.", "Requests", 14),
-    )
+    )  # fmt: skip
 
 
 def _readable(name: str, value: Any) -> None:

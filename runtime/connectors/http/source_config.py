@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.errors import ConfigError
-from runtime.connectors.config_keys import topic_key
+from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.http.json_values import check_pointer
 from runtime.connectors.http.pages import PaginationKind
 from runtime.connectors.http.settings import (
@@ -41,74 +41,33 @@ def _check_url(name: str, value: Any) -> None:
     TextTemplate(value).check(name, (CURSOR_NAME,))
 
 
-def _text(name: str, default: str, doc: str, group: str, order: int) -> ConfigKey:
-    return ConfigKey(
-        name,
-        ConfigType.STRING,
-        default,
-        Importance.MEDIUM,
-        doc,
-        check_pointer,
-        group,
-        order,
-        Width.MEDIUM,
-        name.removeprefix("http.").replace(".", " ").capitalize(),
-    )
-
-
 SOURCE_KEYS = ConfigDef(
-    ConfigKey(
-        URL,
-        ConfigType.STRING,
-        importance=Importance.HIGH,
-        doc="URL of the JSON API. `${cursor}` is the cursor. Keys `http.parameter.<name>` add query parameters.",
-        validator=_check_url,
-        group="Records",
-        order_in_group=1,
-        width=Width.LONG,
-        display_name="Url",
+    *grouped("Records", 1,
+        ConfigKey(URL, ConfigType.STRING, importance=Importance.HIGH, doc="URL of the JSON API. `${cursor}` is the "
+             "cursor. Keys `http.parameter.<name>` add query parameters.", validator=_check_url, width=Width.LONG,
+             display_name="Url"),
+        TOPIC_KEY,
+        number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll."),
+        ConfigKey(RECORDS, ConfigType.STRING, "", Importance.MEDIUM, "JSON pointer to the records in an answer; empty: "
+             "the answer itself.", check_pointer, width=Width.MEDIUM, display_name="Records pointer"),
+        text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", check_pointer),
+        text_key(CURSOR, "JSON pointer to a field of the last record that the next poll continues from, as "
+             "`${cursor}`. Without it, each poll reads all records.", check_pointer),
+        text_key(CURSOR_INITIAL, "The cursor of the first poll. Without it, parameters with `${cursor}` are omitted "
+             "from that poll."),
     ),
-    topic_key("Records", 2),
-    number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll.", "Records", 3),
-    _text(RECORDS, "", "JSON pointer to the records in an answer; empty: the answer itself.", "Records", 4),
-    text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", "Records", 5, check_pointer),
-    text_key(
-        CURSOR,
-        "JSON pointer to a field of the last record that the next poll continues from, as `${cursor}`. Without it, "
-        "each poll reads all records.",
-        "Records",
-        6,
-        check_pointer,
+    *grouped("Pagination", 1,
+        choice_key(PAGINATION, tuple(PaginationKind), PaginationKind.NONE, "How further pages are requested: `link` "
+             "follows the Link header, `next-url` a URL in the answer; `token` sends a value of the answer as a "
+             "parameter; `page` and `offset` count pages and records."),
+        text_key(NEXT, "JSON pointer to the next URL or token in an answer.", check_pointer),
+        text_key(PARAMETER, "Query parameter for page, offset or token; by default its name."),
+        number_key(FIRST, 1, 0, "Number of the first page with `page`."),
+        number_key(SIZE, 0, 0, "Records of a full page; one with fewer is the last. 0: an empty page is the last."),
+        text_key(SIZE_PARAMETER, "Query parameter for the size of a page; not sent by default."),
     ),
-    text_key(
-        CURSOR_INITIAL,
-        "The cursor of the first poll. Without it, parameters with `${cursor}` are omitted from that poll.",
-        "Records",
-        7,
-    ),
-    choice_key(
-        PAGINATION,
-        tuple(PaginationKind),
-        PaginationKind.NONE,
-        "How further pages are requested: `link` follows the Link header, `next-url` a URL in the answer; `token` "
-        "sends a value of the answer as a parameter; `page` and `offset` count pages and records.",
-        "Pagination",
-        1,
-    ),
-    text_key(NEXT, "JSON pointer to the next URL or token in an answer.", "Pagination", 2, check_pointer),
-    text_key(PARAMETER, "Query parameter for page, offset or token; by default its name.", "Pagination", 3),
-    number_key(FIRST, 1, 0, "Number of the first page with `page`.", "Pagination", 4),
-    number_key(
-        SIZE,
-        0,
-        0,
-        "Records of a full page; one with fewer is the last. 0: an empty page is the last.",
-        "Pagination",
-        5,
-    ),
-    text_key(SIZE_PARAMETER, "Query parameter for the size of a page; not sent by default.", "Pagination", 6),
     *connection_keys(),
-)
+)  # fmt: skip
 
 
 def source_values(config: Mapping[str, str]) -> list[ConfigValue]:

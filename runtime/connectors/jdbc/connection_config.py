@@ -5,12 +5,23 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.types import Password, invalid
 from runtime.api.config.validators import at_least, one_of_ignoring_case
+from runtime.api.errors import ConfigError
+
+
+def require_sqlalchemy() -> None:
+    """Raises ConfigError if SQLAlchemy is missing."""
+    if find_spec("sqlalchemy") is None:
+        raise ConfigError(
+            "The JDBC connectors need SQLAlchemy: run pip install 'headrace[runtime]' in the worker's environment"
+        )
+
 
 URL, USER, PASSWORD = "connection.url", "connection.user", "connection.password"
 ATTEMPTS, BACKOFF = "connection.attempts", "connection.backoff.ms"
@@ -64,111 +75,26 @@ def zone_of(name: str) -> dt.tzinfo:
     return dt.UTC if name.upper() in ("UTC", "ETC/UTC", "Z") else ZoneInfo(name)
 
 
-def key(
-    name: str,
-    type_: ConfigType,
-    default: Any,
-    importance: Importance,
-    doc: str,
-    group: str,
-    order: int,
-    display: str,
-    validator: Any = None,
-    width: Width = Width.MEDIUM,
-    recommender: Recommender | None = None,
-    dependents: tuple[str, ...] = (),
-) -> ConfigKey:
-    """A key with these values of ConfigKey, in the order of their use here."""
-    return ConfigKey(
-        name, type_, default, importance, doc, validator, group, order, width, display, dependents, recommender
-    )
-
-
 def connection_keys(*dependents: str) -> tuple[ConfigKey, ...]:
     """The keys about the connection; `dependents` are keys whose recommended values depend on the database."""
     return (
-        ConfigKey(
-            URL,
-            ConfigType.STRING,
-            importance=Importance.HIGH,
-            doc="URL of the database: jdbc:postgresql://host:port/database, jdbc:sqlite:/path/file.db, or a URL of "
-            "SQLAlchemy such as postgresql+psycopg://host/database. Set the password with connection.password.",
-            validator=connection_url,
-            group=GROUP,
-            order_in_group=1,
-            width=Width.LONG,
-            display_name="Database URL",
-            dependents=dependents,
+        *grouped(GROUP, 1,
+            ConfigKey(URL, ConfigType.STRING, importance=Importance.HIGH, doc="URL of the database: "
+                 "jdbc:postgresql://host:port/database, jdbc:sqlite:/path/file.db, or a URL of SQLAlchemy such as "
+                 "postgresql+psycopg://host/database. Set the password with connection.password.",
+                 validator=connection_url, width=Width.LONG, display_name="Database URL", dependents=dependents),
+            ConfigKey(USER, ConfigType.STRING, None, Importance.HIGH, "User name for the database.", width=Width.MEDIUM,
+                 display_name="User"),
+            ConfigKey(PASSWORD, ConfigType.PASSWORD, None, Importance.HIGH, "Password of the user.", width=Width.MEDIUM,
+                 display_name="Password"),
+            ConfigKey(ATTEMPTS, ConfigType.INT, 3, Importance.LOW, "Number of attempts to connect before a connector "
+                 "or task fails at its start.", at_least(1), width=Width.SHORT, display_name="Connection attempts"),
+            ConfigKey(BACKOFF, ConfigType.LONG, 10_000, Importance.LOW, "Milliseconds between two attempts to connect.",
+                 at_least(0), width=Width.SHORT, display_name="Connection back-off (ms)"),
+            ConfigKey(QUOTE, ConfigType.STRING, "ALWAYS", Importance.MEDIUM, "When names of tables and columns are "
+                 "quoted: ALWAYS, which keeps their case, or NEVER, with which the database folds their case.",
+                 one_of_ignoring_case("ALWAYS", "NEVER"), width=Width.SHORT, display_name="Quote identifiers"),
+            ConfigKey(TIME_ZONE, ConfigType.STRING, "UTC", Importance.MEDIUM, "Time zone of timestamps in columns that "
+                 "have no time zone.", time_zone, width=Width.MEDIUM, display_name="Time zone of the database"),
         ),
-        ConfigKey(
-            USER,
-            ConfigType.STRING,
-            None,
-            Importance.HIGH,
-            "User name for the database.",
-            group=GROUP,
-            order_in_group=2,
-            width=Width.MEDIUM,
-            display_name="User",
-        ),
-        ConfigKey(
-            PASSWORD,
-            ConfigType.PASSWORD,
-            None,
-            Importance.HIGH,
-            "Password of the user.",
-            group=GROUP,
-            order_in_group=3,
-            width=Width.MEDIUM,
-            display_name="Password",
-        ),
-        ConfigKey(
-            ATTEMPTS,
-            ConfigType.INT,
-            3,
-            Importance.LOW,
-            "Number of attempts to connect before a connector or task fails at its start.",
-            at_least(1),
-            GROUP,
-            4,
-            Width.SHORT,
-            "Connection attempts",
-        ),
-        ConfigKey(
-            BACKOFF,
-            ConfigType.LONG,
-            10_000,
-            Importance.LOW,
-            "Milliseconds between two attempts to connect.",
-            at_least(0),
-            GROUP,
-            5,
-            Width.SHORT,
-            "Connection back-off (ms)",
-        ),
-        ConfigKey(
-            QUOTE,
-            ConfigType.STRING,
-            "ALWAYS",
-            Importance.MEDIUM,
-            "When names of tables and columns are quoted: ALWAYS, which keeps their case, or NEVER, with which the "
-            "database folds their case.",
-            one_of_ignoring_case("ALWAYS", "NEVER"),
-            GROUP,
-            6,
-            Width.SHORT,
-            "Quote identifiers",
-        ),
-        ConfigKey(
-            TIME_ZONE,
-            ConfigType.STRING,
-            "UTC",
-            Importance.MEDIUM,
-            "Time zone of timestamps in columns that have no time zone.",
-            time_zone,
-            GROUP,
-            7,
-            Width.MEDIUM,
-            "Time zone of the database",
-        ),
-    )
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width, grouped
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of_ignoring_case
 from runtime.connectors.jdbc.connection_config import (
@@ -16,11 +16,9 @@ from runtime.connectors.jdbc.connection_config import (
     TIME_ZONE,
     ConnectionSettings,
     connection_keys,
-    key,
     non_blank,
     zone_of,
 )
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 INSERT_MODE, BATCH_SIZE, DELETE = "insert.mode", "batch.size", "delete.enabled"
 TABLE_FORMAT, PK_MODE, PK_FIELDS = "table.name.format", "pk.mode", "pk.fields"
@@ -81,7 +79,6 @@ class SinkSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SinkSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        refuse_conflicts(parsed, conflicts)
         rows = RowSettings(
             parsed[TABLE_FORMAT],
             KeyMode(parsed[PK_MODE].lower()),
@@ -106,7 +103,7 @@ class SinkSettings:
 
 
 def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
     problems: dict[str, str] = {}
     if INSERT_MODE not in parsed or PK_MODE not in parsed:
         return problems
@@ -138,39 +135,51 @@ def sink_keys(choices: Recommender) -> tuple[ConfigKey, ...]:
     short, long = Width.SHORT, Width.LONG
     return (
         *connection_keys(),
-        key(INSERT_MODE, text, "insert", high, "How rows are written: insert adds them, upsert also replaces the "
-             "columns of rows with the same primary key, update only does the latter. Records that are delivered "
-             "again after a failure are added again by insert; upsert with pk.mode=kafka keeps each of them once.",
-             _WRITES, 1, "Insert mode", one_of_ignoring_case(*InsertMode), short, choices, (PK_MODE,)),
-        key(DELETE, flag, "false", medium, "Whether a record with a null value deletes the row of its key; needs "
-             "pk.mode=record_key. Otherwise such a record is an error.", _WRITES, 2, "Delete rows", None, short,
-             choices),
-        key(BATCH_SIZE, ConfigType.INT, 10_000, medium, "Maximum number of rows in a statement. All rows that the "
-             "worker delivers together are written in one transaction.", _WRITES, 3, "Rows per statement",
-             at_least(1), short),
-        key(TABLE_FORMAT, text, "${topic}", medium, "The name of a topic's table, with or without its schema; "
-             "${topic} is the name of the topic.", _MAPPING, 1, "Table name", non_blank, long),
-        key(PK_MODE, text, "none", high, "Where the primary key comes from: none, kafka (topic, partition and "
-             "offset of the record), record_key or record_value.", _MAPPING, 2, "Primary key mode",
-             one_of_ignoring_case(*KeyMode), Width.MEDIUM, choices, (PK_FIELDS, DELETE)),
-        key(PK_FIELDS, names, "", medium, "Fields of the primary key, or the name of the column for a key that is "
-             "not a struct. By default all fields of the struct.", _MAPPING, 3, "Primary key fields", _distinct, long,
-             choices),
-        key(INCLUDE, names, "", medium, "Fields of the value to write; by default all. Those of the primary key are "
-             "always written.", _MAPPING, 4, "Fields", _distinct, long),
-        key(WHITELIST, names, "", low, "Another name of fields.include.list.", _MAPPING, 5, "Fields (old name)",
-             _distinct, long),
-        key(DATE_ZONE, text, "DB_TIMEZONE", low, "Whether dates of timestamps that are written to DATE columns are "
-             "those in db.timezone (DB_TIMEZONE) or in UTC (UTC).", _MAPPING, 6, "Time zone of dates",
-             one_of_ignoring_case("DB_TIMEZONE", "UTC"), short, choices),
-        key(DEFAULTS, flag, "true", medium, "Whether a null is replaced by the default of its field.", _MAPPING, 7,
-             "Replace null with default", None, short),
-        key(CREATE, flag, "false", medium, "Whether a missing table is created from the schemas of the first "
-             "records.", _TABLES, 1, "Create tables", None, short),
-        key(EVOLVE, flag, "false", medium, "Whether missing columns are added to a table. New fields must be optional "
-             "or have a default.", _TABLES, 2, "Add columns", None, short),
-        key(RETRIES, ConfigType.INT, 10, medium, "How often a batch is written again in a row after a failure that "
-             "may pass, such as a lost connection or a deadlock.", _RETRIES, 1, "Retries", at_least(0), short),
-        key(RETRY_BACKOFF, ConfigType.INT, 3000, medium, "Milliseconds before a batch is written again.", _RETRIES,
-             2, "Retry back-off (ms)", at_least(0), short),
+        *grouped(_WRITES, 1,
+            ConfigKey(INSERT_MODE, text, "insert", high, "How rows are written: insert adds them, upsert also replaces "
+                 "the columns of rows with the same primary key, update only does the latter. Records that are "
+                 "delivered again after a failure are added again by insert; upsert with pk.mode=kafka keeps each of "
+                 "them once.", one_of_ignoring_case(*InsertMode), width=short, display_name="Insert mode",
+                 dependents=(PK_MODE,), recommender=choices),
+            ConfigKey(DELETE, flag, "false", medium, "Whether a record with a null value deletes the row of its key; "
+                 "needs pk.mode=record_key. Otherwise such a record is an error.", width=short,
+                 display_name="Delete rows", recommender=choices),
+            ConfigKey(BATCH_SIZE, ConfigType.INT, 10_000, medium, "Maximum number of rows in a statement. All rows "
+                 "that the worker delivers together are written in one transaction.", at_least(1), width=short,
+                 display_name="Rows per statement"),
+        ),
+        *grouped(_MAPPING, 1,
+            ConfigKey(TABLE_FORMAT, text, "${topic}", medium, "The name of a topic's table, with or without its "
+                 "schema; ${topic} is the name of the topic.", non_blank, width=long, display_name="Table name"),
+            ConfigKey(PK_MODE, text, "none", high, "Where the primary key comes from: none, kafka (topic, partition "
+                 "and offset of the record), record_key or record_value.", one_of_ignoring_case(*KeyMode),
+                 width=Width.MEDIUM, display_name="Primary key mode", dependents=(PK_FIELDS, DELETE),
+                 recommender=choices),
+            ConfigKey(PK_FIELDS, names, "", medium, "Fields of the primary key, or the name of the column for a key "
+                 "that is not a struct. By default all fields of the struct.", _distinct, width=long,
+                 display_name="Primary key fields", recommender=choices),
+            ConfigKey(INCLUDE, names, "", medium, "Fields of the value to write; by default all. Those of the primary "
+                 "key are always written.", _distinct, width=long, display_name="Fields"),
+            ConfigKey(WHITELIST, names, "", low, "Another name of fields.include.list.", _distinct, width=long,
+                 display_name="Fields (old name)"),
+            ConfigKey(DATE_ZONE, text, "DB_TIMEZONE", low, "Whether dates of timestamps that are written to DATE "
+                 "columns are those in db.timezone (DB_TIMEZONE) or in UTC (UTC).",
+                 one_of_ignoring_case("DB_TIMEZONE", "UTC"), width=short, display_name="Time zone of dates",
+                 recommender=choices),
+            ConfigKey(DEFAULTS, flag, "true", medium, "Whether a null is replaced by the default of its field.",
+                 width=short, display_name="Replace null with default"),
+        ),
+        *grouped(_TABLES, 1,
+            ConfigKey(CREATE, flag, "false", medium, "Whether a missing table is created from the schemas of the first "
+                 "records.", width=short, display_name="Create tables"),
+            ConfigKey(EVOLVE, flag, "false", medium, "Whether missing columns are added to a table. New fields must be "
+                 "optional or have a default.", width=short, display_name="Add columns"),
+        ),
+        *grouped(_RETRIES, 1,
+            ConfigKey(RETRIES, ConfigType.INT, 10, medium, "How often a batch is written again in a row after a "
+                 "failure that may pass, such as a lost connection or a deadlock.", at_least(0), width=short,
+                 display_name="Retries"),
+            ConfigKey(RETRY_BACKOFF, ConfigType.INT, 3000, medium, "Milliseconds before a batch is written again.",
+                 at_least(0), width=short, display_name="Retry back-off (ms)"),
+        ),
     )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from runtime.api.config.definition import ConfigDef, ConfigValue
-from runtime.api.connector import SinkConnector
-from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.config.definition import ConfigDef
+from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import SinkTask
-from runtime.connectors.jdbc.requirements import require_sqlalchemy
+from runtime.connectors.checked_config import GroupSinkConnector
+from runtime.connectors.jdbc.connection_config import require_sqlalchemy
 from runtime.connectors.jdbc.sink_config import (
     DATE_ZONE,
     DELETE,
@@ -23,7 +23,6 @@ from runtime.connectors.jdbc.sink_config import (
     conflicts,
     sink_keys,
 )
-from runtime.connectors.key_conflicts import with_conflicts
 
 if TYPE_CHECKING:
     from runtime.connectors.jdbc.sink.writes import SinkWrites
@@ -84,24 +83,13 @@ class SinkChoices:
         return keys == KeyMode.RECORD_KEY if name == DELETE else True
 
 
-class JdbcSinkConnector(SinkConnector):
+class JdbcSinkConnector(GroupSinkConnector):
     """All tasks write with the same configuration."""
 
     java_name = "headrace.JdbcSinkConnector"
     task_class = JdbcSinkTask
-    config_def = ConfigDef(*sink_keys(SinkChoices()))
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return with_conflicts(super().validate(config), conflicts)
+    config_def = ConfigDef(*sink_keys(SinkChoices()), conflicts=conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         require_sqlalchemy()
-        SinkSettings.of(config, self.config_def)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
-
-    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Always True: the sink has no offsets outside its consumer group."""
-        return True
+        super().start(config)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Recommender, Width, grouped
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of
 from runtime.api.errors import ConfigError
@@ -17,12 +17,10 @@ from runtime.connectors.jdbc.connection_config import (
     TIME_ZONE,
     ConnectionSettings,
     connection_keys,
-    key,
     zone_of,
 )
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
 from runtime.connectors.jdbc.tables import TableFilter, parse_table
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 MODE, INCREMENTING, TIMESTAMPS = "mode", "incrementing.column.name", "timestamp.column.name"
 DELAY, INITIAL, NON_NULL = "timestamp.delay.interval.ms", "timestamp.initial", "validate.non.null"
@@ -68,7 +66,6 @@ class SourceSettings:
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SourceSettings:
         """The settings of a configuration; ConfigError if it is not valid."""
         parsed = definition.parse(config)
-        refuse_conflicts(parsed, conflicts)
         return cls(
             connection=ConnectionSettings.of(parsed),
             mode=Mode(parsed[MODE]),
@@ -96,7 +93,7 @@ class SourceSettings:
 
 
 def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
+    """The errors of keys that do not fit each other (ConfigDef)."""
     problems: dict[str, str] = {}
     mode = Mode(parsed[MODE]) if parsed.get(MODE) else None
     if mode is not None and mode.incrementing and not parsed.get(INCREMENTING):
@@ -141,57 +138,68 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
     text, names, whole = ConfigType.STRING, ConfigType.LIST, ConfigType.LONG
     return (
         *connection_keys(WHITELIST, BLACKLIST),
-        key(WHITELIST, names, "", medium, "Names of the tables to read, such as orders or sales.orders.", _TABLES, 1,
-             "Tables", _names, Width.LONG, tables),
-        key(BLACKLIST, names, "", medium, "Names of tables not to read.", _TABLES, 2, "Excluded tables", _names,
-             Width.LONG, tables),
-        key(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or without "
-             "the schema; a name must match completely.", _TABLES, 3, "Table patterns", _expressions, Width.LONG),
-        key(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.", _TABLES, 4,
-             "Excluded table patterns", _expressions, Width.LONG),
-        key(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
-             "PARTITIONED TABLE, MATERIALIZED VIEW and FOREIGN TABLE.", _TABLES, 5, "Table types"),
-        key(SCHEMA_PATTERN, text, None, medium, "Pattern for the schemas whose tables are read; % matches any text, "
-             "_ any character. By default all schemas but the system's.", _TABLES, 6, "Schema pattern"),
-        key(CATALOG_PATTERN, text, None, low, "Pattern for the name of the database. No table is read if it does "
-             "not match.", _TABLES, 7, "Catalog pattern"),
-        key(TABLE_POLL_INTERVAL, whole, 60_000, low, "Milliseconds between two checks for new and dropped tables.",
-             _TABLES, 8, "Interval of table checks (ms)", at_least(1), Width.SHORT),
-        key(MODE, text, "bulk", high, "How new rows are found: bulk reads all rows each time, incrementing those "
-             "with a larger number, timestamp those changed later, timestamp+incrementing uses both.", _MODE, 1,
-             "Mode", one_of(*Mode), Width.MEDIUM, choices, (INCREMENTING, TIMESTAMPS, NON_NULL)),
-        key(INCREMENTING, text, "", medium, "Column whose value grows with each new row.", _MODE, 2,
-             "Incrementing column", None, Width.MEDIUM, columns),
-        key(TIMESTAMPS, names, "", medium, "Columns with the time of the last change of a row. With several, the "
-             "first that is not null counts.", _MODE, 3, "Timestamp columns", None, Width.MEDIUM, columns),
-        key(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with timestamps: "
-             "milliseconds since 1970, or -1 for the current time. By default all rows are read.", _MODE, 4,
-             "First timestamp (ms)", None, Width.MEDIUM, columns),
-        key(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
-             "transactions with earlier timestamps can commit.", _MODE, 5, "Delay (ms)", at_least(0), Width.SHORT,
-             columns),
-        key(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may be "
-             "null. Rows in which they are null are never read.", _MODE, 6, "Require NOT NULL", None, Width.SHORT,
-             columns),
-        key(QUERY, text, "", medium, "A SELECT statement to read instead of tables. In modes with columns these "
-             "must be part of its result; conditions for them are added around the statement.", _MODE, 7, "Query",
-             None, Width.LONG),
-        key(SUFFIX, text, "", low, "Text for the end of each statement, such as FOR SHARE.", _MODE, 8,
-             "Query suffix", None, Width.MEDIUM),
-        key(QUERY_ATTEMPTS, ConfigType.INT, -1, low, "How often a statement is tried again in a row after a failure "
-             "that may pass, such as a lost connection. -1: without limit.", _MODE, 9, "Query retries",
-             at_least(-1), Width.SHORT),
-        key(TOPIC_PREFIX, text, "", high, "Text before a table's name in the name of its topic; the whole name of "
-             "the topic for a query.", _OUTPUT, 1, "Topic prefix", None, Width.MEDIUM),
-        key(POLL_INTERVAL, whole, 5000, high, "Milliseconds between two statements for a table.", _OUTPUT, 2,
-             "Poll interval (ms)", at_least(1), Width.SHORT),
-        key(MAX_ROWS, ConfigType.INT, 5000, low, "Maximum number of rows in a batch.", _OUTPUT, 3, "Rows per batch",
-             at_least(1), Width.SHORT),
-        key(NUMERIC, text, "none", low, "Fields for NUMERIC columns: none keeps Decimal, precision_only uses "
-             "integers for columns without fraction, best_fit also FLOAT64 for up to 18 digits, "
-             "best_fit_eager_double FLOAT64 for every column with a fraction.", _OUTPUT, 4, "Numeric mapping",
-             one_of(*NumericMapping), Width.SHORT, choices),
-        key(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has milliseconds; "
-             "the others keep microseconds, as a number or text.", _OUTPUT, 5, "Timestamp granularity",
-             one_of(*Granularity), Width.MEDIUM, choices),
+        *grouped(_TABLES, 1,
+            ConfigKey(WHITELIST, names, "", medium, "Names of the tables to read, such as orders or sales.orders.",
+                 _names, width=Width.LONG, display_name="Tables", recommender=tables),
+            ConfigKey(BLACKLIST, names, "", medium, "Names of tables not to read.", _names, width=Width.LONG,
+                 display_name="Excluded tables", recommender=tables),
+            ConfigKey(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or "
+                 "without the schema; a name must match completely.", _expressions, width=Width.LONG,
+                 display_name="Table patterns"),
+            ConfigKey(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.",
+                 _expressions, width=Width.LONG, display_name="Excluded table patterns"),
+            ConfigKey(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
+                 "PARTITIONED TABLE, MATERIALIZED VIEW and FOREIGN TABLE.", width=Width.MEDIUM,
+                 display_name="Table types"),
+            ConfigKey(SCHEMA_PATTERN, text, None, medium, "Pattern for the schemas whose tables are read; % matches "
+                 "any text, _ any character. By default all schemas but the system's.", width=Width.MEDIUM,
+                 display_name="Schema pattern"),
+            ConfigKey(CATALOG_PATTERN, text, None, low, "Pattern for the name of the database. No table is read if it "
+                 "does not match.", width=Width.MEDIUM, display_name="Catalog pattern"),
+            ConfigKey(TABLE_POLL_INTERVAL, whole, 60_000, low, "Milliseconds between two checks for new and dropped "
+                 "tables.", at_least(1), width=Width.SHORT, display_name="Interval of table checks (ms)"),
+        ),
+        *grouped(_MODE, 1,
+            ConfigKey(MODE, text, "bulk", high, "How new rows are found: bulk reads all rows each time, incrementing "
+                 "those with a larger number, timestamp those changed later, timestamp+incrementing uses both.",
+                 one_of(*Mode), width=Width.MEDIUM, display_name="Mode",
+                 dependents=(INCREMENTING, TIMESTAMPS, NON_NULL), recommender=choices),
+            ConfigKey(INCREMENTING, text, "", medium, "Column whose value grows with each new row.", width=Width.MEDIUM,
+                 display_name="Incrementing column", recommender=columns),
+            ConfigKey(TIMESTAMPS, names, "", medium, "Columns with the time of the last change of a row. With several, "
+                 "the first that is not null counts.", width=Width.MEDIUM, display_name="Timestamp columns",
+                 recommender=columns),
+            ConfigKey(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with "
+                 "timestamps: milliseconds since 1970, or -1 for the current time. By default all rows are read.",
+                 width=Width.MEDIUM, display_name="First timestamp (ms)", recommender=columns),
+            ConfigKey(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
+                 "transactions with earlier timestamps can commit.", at_least(0), width=Width.SHORT,
+                 display_name="Delay (ms)", recommender=columns),
+            ConfigKey(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may "
+                 "be null. Rows in which they are null are never read.", width=Width.SHORT,
+                 display_name="Require NOT NULL", recommender=columns),
+            ConfigKey(QUERY, text, "", medium, "A SELECT statement to read instead of tables. In modes with columns "
+                 "these must be part of its result; conditions for them are added around the statement.",
+                 width=Width.LONG, display_name="Query"),
+            ConfigKey(SUFFIX, text, "", low, "Text for the end of each statement, such as FOR SHARE.",
+                 width=Width.MEDIUM, display_name="Query suffix"),
+            ConfigKey(QUERY_ATTEMPTS, ConfigType.INT, -1, low, "How often a statement is tried again in a row after a "
+                 "failure that may pass, such as a lost connection. -1: without limit.", at_least(-1),
+                 width=Width.SHORT, display_name="Query retries"),
+        ),
+        *grouped(_OUTPUT, 1,
+            ConfigKey(TOPIC_PREFIX, text, "", high, "Text before a table's name in the name of its topic; the whole "
+                 "name of the topic for a query.", width=Width.MEDIUM, display_name="Topic prefix"),
+            ConfigKey(POLL_INTERVAL, whole, 5000, high, "Milliseconds between two statements for a table.", at_least(1),
+                 width=Width.SHORT, display_name="Poll interval (ms)"),
+            ConfigKey(MAX_ROWS, ConfigType.INT, 5000, low, "Maximum number of rows in a batch.", at_least(1),
+                 width=Width.SHORT, display_name="Rows per batch"),
+            ConfigKey(NUMERIC, text, "none", low, "Fields for NUMERIC columns: none keeps Decimal, precision_only uses "
+                 "integers for columns without fraction, best_fit also FLOAT64 for up to 18 digits, "
+                 "best_fit_eager_double FLOAT64 for every column with a fraction.", one_of(*NumericMapping),
+                 width=Width.SHORT, display_name="Numeric mapping", recommender=choices),
+            ConfigKey(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has "
+                 "milliseconds; the others keep microseconds, as a number or text.", one_of(*Granularity),
+                 width=Width.MEDIUM, display_name="Timestamp granularity", recommender=choices),
+        ),
     )  # fmt: skip

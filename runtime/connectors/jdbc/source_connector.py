@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from runtime.api.config.definition import ConfigDef, ConfigValue
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
+from runtime.api.config.definition import ConfigDef
+from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.grouping import group_partitions
 from runtime.api.task import Offset, Partition, SourceTask
-from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings
+from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings, require_sqlalchemy
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
-from runtime.connectors.jdbc.requirements import require_sqlalchemy
 from runtime.connectors.jdbc.source_config import (
     CATALOG_PATTERN,
     GRANULARITY,
@@ -27,7 +25,6 @@ from runtime.connectors.jdbc.source_config import (
     conflicts,
     source_keys,
 )
-from runtime.connectors.key_conflicts import with_conflicts
 
 if TYPE_CHECKING:
     from runtime.connectors.jdbc.source.task import SourceReads
@@ -122,11 +119,8 @@ class JdbcSourceConnector(SourceConnector):
 
     java_name = "headrace.JdbcSourceConnector"
     task_class = JdbcSourceTask
-    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), SourceChoices()))
+    config_def = ConfigDef(*source_keys(TableNames(), ModeColumns(), SourceChoices()), conflicts=conflicts)
     _monitor: TableMonitor | None = None
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return with_conflicts(super().validate(config), conflicts)
 
     def start(self, config: Mapping[str, str]) -> None:
         require_sqlalchemy()

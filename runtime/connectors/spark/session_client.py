@@ -30,7 +30,7 @@ UPLOAD = "upload"
 """The `op` of a request that is followed by the bytes of a file."""
 
 DOWNLOAD = "download"
-"""The `op` of a request for a file that the last answer has named; its bytes follow the answer."""
+"""The `op` of a request for a file that the last response has named; its bytes follow the response."""
 
 _CHUNK = 1 << 20
 _FIRST_DELAY, _MAX_DELAY = 0.5, 30.0  # seconds between two attempts
@@ -100,7 +100,7 @@ class SessionClient:
         self._lock = threading.Lock()
         self._connection: SessionConnection | None = None
         self._closed = False
-        self._downloads: list[Path] = []  # of the last answer with files
+        self._downloads: list[Path] = []  # of the last response with files
 
     def send(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
         """The result of the request that `make` returns, which is called in the client's thread; SparkRequestError if
@@ -122,24 +122,24 @@ class SessionClient:
             if _remote:
                 for file in request.get("files", ()):
                     self._upload(connection, Path(file))
-            answer = self._answer(connection, request)
-            if _remote and isinstance(answer, dict) and isinstance(answer.get("files"), list):
+            response = self._response(connection, request)
+            if _remote and isinstance(response, dict) and isinstance(response.get("files"), list):
                 self._forget_downloads()
-                answer["files"] = [self._download(connection, file) for file in answer["files"]]
-            return answer
+                response["files"] = [self._download(connection, file) for file in response["files"]]
+            return response
         except OSError as error:
             self._disconnect()
             raise SessionLostError(f"The connection to the Spark session failed: {error}") from error
 
-    def _answer(self, connection: SessionConnection, request: Mapping[str, Any]) -> Any:
+    def _response(self, connection: SessionConnection, request: Mapping[str, Any]) -> Any:
         connection.sendall(frames.encode(request))
-        answer = frames.read(connection.stream)
-        if answer is None:
+        response = frames.read(connection.stream)
+        if response is None:
             self._disconnect()
             raise SessionLostError("The driver has closed the connection to the Spark session")
-        if (failure := answer[0].get("error")) is not None:
-            raise SparkRequestError(failure, answer[0]["kind"])
-        return answer[0]["result"]
+        if (failure := response[0].get("error")) is not None:
+            raise SparkRequestError(failure, response[0]["kind"])
+        return response[0]["result"]
 
     def _upload(self, connection: SessionConnection, file: Path) -> None:
         """Send a file of rows, whose bytes follow the request."""
@@ -152,7 +152,7 @@ class SessionClient:
 
     def _download(self, connection: SessionConnection, file: str) -> str:
         """Get a file of rows from the driver's machine."""
-        size = self._answer(connection, {"op": DOWNLOAD, "file": file})["size"]
+        size = self._response(connection, {"op": DOWNLOAD, "file": file})["size"]
         handle, name = tempfile.mkstemp(suffix=".parquet", dir=os.environ.get(ROWS))
         self._downloads.append(Path(name))
         with os.fdopen(handle, "wb") as copy:

@@ -8,10 +8,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
-from runtime.connectors.verifiable.lines import log_line, task_number
+
+
+def log_line(logger: logging.Logger, data: Mapping[str, Any]) -> None:
+    """Logs the data as a message that is one JSON object; values that JSON lacks become text."""
+    logger.info("%s", orjson.dumps(data, default=str).decode())
+
+
+def task_number(config: Mapping[str, str]) -> int:
+    """The number of the task, which the connector sets as `id`."""
+    return int(config.get("id", "0"))
+
 
 _log = logging.getLogger("org.apache.kafka.connect.tools.VerifiableSinkTask")
 

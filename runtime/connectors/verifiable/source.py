@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, struct_schema
 from runtime.api.task import SourceTask
-from runtime.connectors.config_keys import topic_key
+from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
-from runtime.connectors.verifiable.lines import log_line, task_number
+from runtime.connectors.verifiable.sink import log_line, task_number
 
 TOPIC, THROUGHPUT, COMPLETE = "topic", "throughput", "complete.record.data"
 ID, SEQNO = "id", "seqno"
@@ -97,29 +97,13 @@ class VerifiableSourceConnector(NumberedSourceConnector):
     own_offsets = _OFFSETS  # {"seqno": 999} in {"id": 0}: continue with 1000
     task_class = VerifiableSourceTask
     config_def = ConfigDef(
-        topic_key("Records", 1),
-        ConfigKey(
-            THROUGHPUT,
-            ConfigType.LONG,
-            -1,
-            Importance.HIGH,
-            "Records per second of each task; -1 for as many as possible, 0 for none.",
-            validators.at_least(-1),
-            "Records",
-            2,
-            Width.SHORT,
-            "Throughput",
+        *grouped("Records", 1,
+            TOPIC_KEY,
+            ConfigKey(THROUGHPUT, ConfigType.LONG, -1, Importance.HIGH, "Records per second of each task; -1 for as "
+                 "many as possible, 0 for none.", validators.at_least(-1), width=Width.SHORT,
+                 display_name="Throughput"),
+            ConfigKey(COMPLETE, ConfigType.BOOLEAN, False, Importance.LOW, "Whether the value is a struct with name, "
+                 "task, topic, time_ms and seqno, instead of the number alone.", width=Width.SHORT,
+                 display_name="Complete record data"),
         ),
-        ConfigKey(
-            COMPLETE,
-            ConfigType.BOOLEAN,
-            False,
-            Importance.LOW,
-            "Whether the value is a struct with name, task, topic, time_ms and seqno, instead of the number alone.",
-            None,
-            "Records",
-            3,
-            Width.SHORT,
-            "Complete record data",
-        ),
-    )
+    )  # fmt: skip

@@ -51,12 +51,8 @@ class AvroConverter(Converter):
     java_name = "io.confluent.connect.avro.AvroConverter"
     config_def = ConfigDef(
         CONVERTER_TYPE,
-        ConfigKey(
-            "schema.registry.url",
-            ConfigType.LIST,
-            doc="URLs of schema registries, tried in order.",
-            validator=_installed,
-        ),
+        ConfigKey("schema.registry.url", ConfigType.LIST, doc="URLs of schema registries, tried in order.",
+             validator=_installed),
         _optional("auto.register.schemas", ConfigType.BOOLEAN, True, "Whether to register new schemas."),
         _optional(
             "use.latest.version", ConfigType.BOOLEAN, False, "Whether to write with the subject's latest schema."
@@ -79,7 +75,7 @@ class AvroConverter(Converter):
         _optional("schemas.cache.config", ConfigType.INT, 1000, "Ignored: all schemas in use are cached."),
         _optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether to write and read connect.* properties."),
         _optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether to write enums as Avro enums."),
-    )
+    )  # fmt: skip
 
     def configure(self, config: Mapping[str, str], is_key: bool = False) -> None:
         if find_spec("fastavro") is None:

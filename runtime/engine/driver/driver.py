@@ -24,13 +24,13 @@ from typing import Any
 
 from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
+from runtime.engine.driver.class_path import PACKAGES, with_packages
 from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of, is_first_run
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
-from runtime.engine.driver.packages import PACKAGES, with_packages
 from runtime.engine.driver.session.operations import SessionOperations
 from runtime.engine.driver.session.server import SessionServer
 from runtime.engine.driver.session.source.streams import SourceStreams

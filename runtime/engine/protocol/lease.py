@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from runtime.engine.protocol.lease_cell import LeaseCell, cell_path, stack_of
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from runtime.system.lease_clock import lease_time
 
 DUMP_SIGNAL = signal.SIGUSR1

@@ -18,7 +18,7 @@ from runtime.java.host.host import JavaHost
 from runtime.java.host.process import JvmEnd
 from runtime.java.host.watch import HostWatch
 from runtime.java.plugins.shared_host import share
-from runtime.system.memory import resident
+from runtime.system.processes import resident
 
 if TYPE_CHECKING:
     from runtime.java.host.process import JvmSettings

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from runtime.engine.protocol.messages import AliveMessage, FromSlot, LogMessage
-from runtime.system.memory import resident
+from runtime.system.processes import resident
 
 MAX_LOG_LINES = 1000
 MAX_LOG_CHARS = 64 * 1024

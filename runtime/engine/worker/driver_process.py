@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
-from runtime.logs.output import OutputLines
+from runtime.logs.formats import OutputLines
 from runtime.model.executor_size import ExecutorSize
 
 Report = Callable[[FromDriver], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,106 @@ from dataclasses import dataclass, field
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.system.scheduling import Delay
+
+CORE_WAIT = 10.0
+"""Seconds for which a slot waits for a core before that is reported: executors may be starting."""
+
+_REMEDY = "Add executors or cores (spark.cores.max, spark.dynamicAllocation.enabled), or lower headrace.slots"
+
+
+class CoreWaits:
+    """Event loop only. `report` gets each task that waits with such a slot, once, with the reason; None when it no
+    longer waits for a core."""
+
+    def __init__(
+        self, roster: Roster, master: str, clock: Callable[[], float], report: Callable[[TaskRun, str | None], None]
+    ) -> None:
+        self._roster, self._master, self._clock, self._report = roster, master, clock, report
+        self._since: dict[int, float] = {}
+        self._logged: set[int] = set()
+        self._tasks: list[TaskRun] = []  # that have been reported
+
+    @property
+    def slots(self) -> Sequence[int]:
+        """The slots that have waited for CORE_WAIT."""
+        now, links = self._clock(), self._roster.links
+        wanted = [slot for slot in self._since if slot not in links and self._roster.extras.is_wanted(slot)]
+        return sorted(slot for slot in wanted if now - self._since[slot] >= CORE_WAIT)
+
+    def changed(self, waiting: Sequence[int]) -> Sequence[int]:
+        """Spark has no core for these slots, and for no others. Returns the slots that had not been waiting before."""
+        new, now = sorted({*waiting} - {*self._since}), self._clock()
+        self._since = {slot: self._since.get(slot, now) for slot in waiting}
+        return new
+
+    def check(self) -> None:
+        """Log slots that have waited for long, and report their tasks."""
+        slots = self.slots
+        if new := [slot for slot in slots if slot not in self._logged]:
+            text = "Slot(s) %s wait for a core: no executor of %s has a free one. %s"
+            _log.warning(text, _list(new), self._master, _REMEDY)
+        self._logged = {*slots}
+        tasks = self._roster.waiting_for(slots) if slots else []
+        known, current = {id(task) for task in self._tasks}, {id(task) for task in tasks}
+        for task in self._tasks:
+            if id(task) not in current and task.waiting and self._roster.tasks.get(task.spec.id) is task:
+                self._report(task, None)
+        reason = f"Waiting for a core: slot(s) {_list(slots)} have none on {self._master}. {_REMEDY}"
+        for task in tasks:
+            if id(task) not in known:
+                self._report(task, reason)
+        self._tasks = tasks
+
+
+def _list(slots: Sequence[int]) -> str:
+    return ", ".join(map(str, slots))
+
+
+# Slots on other machines whose connections are lost: their tasks wait until their processes have certainly ended.
+#
+# A lost connection proves nothing about a process on another machine: a network may fail, and a process may be stopped
+# and continue. It has ended when Spark says so, or when its lease has ended.
+Lose = Callable[[SlotLink, str], None]
+
+
+class LostLinks:
+    """Event loop only."""
+
+    def __init__(self, clock: Callable[[], float], lose: Lose) -> None:
+        """`lose` is called with each link, and the reason of its loss, when its tasks may start elsewhere."""
+        self._clock, self._lose = clock, lose
+        self._held: dict[SlotLink, tuple[str, asyncio.TimerHandle]] = {}
+        self._none_left = asyncio.Event()
+        self._none_left.set()
+
+    def hold(self, link: SlotLink, reason: str) -> float:
+        """Wait for the end of a slot's process. Returns the longest time in seconds; 0: its tasks are free already."""
+        seconds = link.free_from - self._clock()
+        if seconds <= 0:
+            self._lose(link, reason)
+            return 0.0
+        self._held[link] = reason, asyncio.get_running_loop().call_later(seconds, self._release, link)
+        self._none_left.clear()
+        return seconds
+
+    def ended(self, generation: int, slot: int, attempt: int) -> None:
+        """Spark has reported the end of a slot's process. One that was cut off has ended with its lease: no task is at
+        fault."""
+        for link in [held for held in self._held if held.is_attempt(generation, slot, attempt)]:
+            link.process_ended = link.hung_up
+            self._release(link)
+
+    async def none_left(self) -> None:
+        """Wait until the processes of all lost slots have ended."""
+        await self._none_left.wait()
+
+    def _release(self, link: SlotLink) -> None:
+        reason, timer = self._held.pop(link)
+        timer.cancel()
+        if not self._held:
+            self._none_left.set()
+        self._lose(link, reason)
+
 
 _log = logging.getLogger(__name__)
 

@@ -24,13 +24,11 @@ from runtime.engine.protocol.messages import ExecutorsMessage, FromSlot, SlotEnd
 from runtime.engine.protocol.remote import RemoteAccess
 from runtime.engine.protocol.settings import EngineSettings, session_socket
 from runtime.engine.worker.archives import WorkerArchives
-from runtime.engine.worker.core_waits import CoreWaits
 from runtime.engine.worker.driver_keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
-from runtime.engine.worker.lost_links import LostLinks
 from runtime.engine.worker.remote_server import RemoteServer
 from runtime.engine.worker.server import SlotServer
-from runtime.engine.worker.slot_watch import SlotWatch
+from runtime.engine.worker.slot_watch import CoreWaits, LostLinks, SlotWatch
 from runtime.engine.worker.worker_folder import make_folder, socket_path
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec

@@ -34,7 +34,6 @@ class PasswordKeys:
         self._by_class: dict[str, Mapping[str, bool]] = {}
 
     async def of(self, config: Mapping[str, str]) -> set[str]:
-        """The keys of this configuration that hold passwords."""
         defined: dict[str, bool] = {}
         for prefix, cls in _plugins(config):
             defined |= {prefix + key: secret for key, secret in (await self._defined(cls)).items()}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
-from runtime.config.executor_size import PREFIX, executor_size_of
 from runtime.config.providers import has_variables
+from runtime.config.spark_cluster import PREFIX, executor_size_of
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo

@@ -40,11 +40,9 @@ class Instance:
 
     @classmethod
     def of(cls, stored: StoredConnector, *, failed: bool = False, at_rest: bool = False, pending: bool = False) -> Self:
-        """An instance of this connector with its stored configuration."""
         return cls(stored.start_config, stored.created, failed=failed, at_rest=at_rest, pending=pending)
 
     def is_of(self, stored: StoredConnector) -> bool:
-        """Whether the instance is one of this connector with its stored configuration."""
         return (self.config, self.created) == (stored.start_config, stored.created)
 
     @property

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from runtime.api.errors import ConfigError, ConnectError
+from runtime.config.providers import Providers
+from runtime.config.rate_limits import PREFIX, rate_limit_of
 from runtime.config.worker_config import WorkerConfig
 from runtime.engine.port import Engine, StartRefused
 from runtime.herder.configs import task_specs
-from runtime.herder.configs.rates import connector_limit
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
@@ -28,6 +29,25 @@ from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.storage.configs import StoredConnector
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.statuses import StatusStore
+
+_log = logging.getLogger(__name__)
+
+
+def connector_limit(
+    stored: StoredConnector | None, providers: Providers, otherwise: RateLimit = UNLIMITED
+) -> RateLimit:
+    """The rate limit of all tasks of a connector together; `otherwise` if a config provider does not have a valid
+    value."""
+    own = {} if stored is None else {key: text for key, text in stored.config.items() if key.startswith(PREFIX)}
+    if stored is None or not own:
+        return UNLIMITED
+    try:
+        return rate_limit_of(providers.resolve(own).config)
+    except ConfigError as e:
+        kept = "without a rate limit" if otherwise == UNLIMITED else "with its last valid rate limit"
+        _log.warning("%s runs %s: %s", stored.name, kept, e)
+        return otherwise
+
 
 log = logging.getLogger(__name__)
 

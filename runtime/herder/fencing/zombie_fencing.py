@@ -11,8 +11,10 @@ from typing import Any
 
 from runtime.config.exactly_once import task_transactional_id
 from runtime.config.worker_config import WorkerConfig
+from runtime.engine.port import StartRefused
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.connector_locks import ConnectorLocks
+from runtime.herder.control.tasks import FencingFailed
 from runtime.herder.errors import BadRequest, Conflict, HerderError
 from runtime.herder.herder import Herder
 from runtime.kafka.clients.settings import client_config
@@ -20,6 +22,41 @@ from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 from runtime.kafka.fencing import fence
 from runtime.model.states import ConnectorType
 from runtime.storage.configs import ConfigStore, StoredConnector, TaskConfigsChanged
+
+
+class TaskFencing:
+    """Implements SourceFencing. Event loop only."""
+
+    def __init__(
+        self, worker: WorkerConfig, configs: ConfigStore, at_leader: Callable[[str], Awaitable[None]],
+        send: Fence = fence,
+    ) -> None:  # fmt: skip
+        """`at_leader` lets the group's leader fence the tasks that ran with earlier task configs of a connector."""
+        self._worker, self._configs, self._at_leader, self._send = worker, configs, at_leader, send
+
+    async def before_start(self, name: str, config: Mapping[str, str], tasks: Collection[int]) -> None:
+        try:
+            if self._configs.pending_fencing(name):
+                await self._at_leader(name)
+            settings = client_config(self._worker.originals, "producer", config).settings
+            await self._send(settings, [task_transactional_id(self._worker.group_id, name, task) for task in tasks])
+        except BrokerUnavailable:
+            raise
+        except HerderError as e:
+            if e.status not in (HerderError.status, BadRequest.status):
+                raise
+            raise FencingFailed(str(e)) from None
+        except KafkaProblem as e:  # also an invalid client setting
+            raise FencingFailed(str(e)) from None
+
+    async def check_current(self, name: str, generation: int) -> None:
+        await self._configs.read_to_end()  # this worker may have been suspended
+        stored = self._configs.connector(name)
+        if stored is None or stored.generation != generation:
+            raise StartRefused("the connector has other task configs by now")
+        if self._configs.pending_fencing(name):
+            raise StartRefused("earlier tasks of the connector have to be fenced first")
+
 
 log = logging.getLogger(__name__)
 

@@ -180,7 +180,6 @@ class WorkerGroup:
         return frozenset((*self._owned.get(connector, ()), *self._stopping.get(connector, ())))
 
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
-        """Whether this is another worker in the group that has this task."""
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
         return any(Unit(connector, task) in worker.units for worker in others)
 

@@ -8,12 +8,14 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
+import runtime
 from runtime.config.foreign_plugins import ClientPolicy, MonitoredPolicy
 from runtime.engine.port import Engine
 from runtime.herder.errors import NotFound
 from runtime.herder.herder import Herder
-from runtime.herder.monitoring.metric_families import Labels, MetricFamilies
 from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.meter_board import FALLBACKS, PluginMetric, TaskMeter
@@ -23,6 +25,105 @@ from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
+
+
+class ClusterStatus(Protocol):
+    """The connection to the Kafka cluster."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster id; empty until the cluster has answered."""
+
+    @property
+    def error(self) -> str:
+        """The reason why the cluster cannot be reached; empty while the cluster answers."""
+
+
+class MembershipStatus(Protocol):
+    """The worker's membership in its group."""
+
+    @property
+    def trouble(self) -> str:
+        """The reason why the membership is not confirmed; empty while it is confirmed."""
+
+
+@dataclass(slots=True)
+class WorkerHealth:
+    """`ready` once the worker serves requests; until then, `waiting_for` names the missing part."""
+
+    cluster: ClusterStatus
+    ready: bool = False
+    waiting_for: str = "Kafka"
+    membership: MembershipStatus | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """The reason why the worker is not ready or not healthy; None if the worker is ready and healthy."""
+        if self.cluster.error:
+            return self.cluster.error
+        trouble = self.membership.trouble if self.membership is not None else ""
+        if self.ready:
+            return trouble or None
+        return f"waiting for {self.waiting_for}{f': {trouble}' if trouble else ''}"
+
+    @property
+    def root(self) -> dict[str, str | None]:
+        """GET /."""
+        commit = f"headrace-{runtime.__version__}"
+        return {
+            "version": runtime.CONNECT_VERSION,
+            "commit": commit,
+            "kafka_cluster_id": self.cluster.cluster_id or None,
+        }
+
+
+Labels = Mapping[str, object]
+
+PREFIX = "kafka_connect_"
+"""Prefix of Apache's metrics, as a JMX exporter names them; Headrace's own metrics start with `headrace_`."""
+
+
+class MetricFamilies:
+    """Collects samples, in any order."""
+
+    def __init__(self) -> None:
+        self._heads: dict[str, str] = {}
+        self._samples: dict[str, list[str]] = {}
+
+    def gauge(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
+        """Add a value that rises and falls; None adds nothing."""
+        self._add(name, "gauge", labels, value, help_text)
+
+    def counter(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
+        """Add a value that only rises until the worker ends; None adds nothing."""
+        self._add(name, "counter", labels, value, help_text)
+
+    def text(self) -> str:
+        """All families, in the order of their first samples."""
+        return "".join(self._heads[name] + "".join(self._samples[name]) for name in self._heads)
+
+    def _add(self, short: str, kind: str, labels: Labels, value: float | None, help_text: str) -> None:
+        if value is None:
+            return
+        name = short if short.startswith("headrace_") else PREFIX + short
+        if name not in self._heads:
+            self._heads[name] = f"# HELP {name} {_help(help_text)}\n# TYPE {name} {kind}\n"
+            self._samples[name] = []
+        inner = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items())
+        self._samples[name].append(f"{name}{{{inner}}} {_number(value)}\n" if inner else f"{name} {_number(value)}\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:.3f}"
+
+
+def _help(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
 
 CACHE_SECONDS = 1.0
 """Seconds for which the same text is returned to all requests."""
@@ -46,7 +147,6 @@ class Metrics:
         self._making: asyncio.Task[str] | None = None
 
     async def text(self) -> str:
-        """All metrics."""
         if self._making is None or (self._making.done() and time.monotonic() - self._made > CACHE_SECONDS):
             self._making = asyncio.create_task(self._make())
         return await asyncio.shield(self._making)

@@ -49,7 +49,6 @@ class TaskErrors:
         return _newest(error for run in self.runs.values() for error in run.last)
 
     def report(self, epoch: int, run: _Run) -> None:
-        """Replace the report of the run with this epoch."""
         self.runs[epoch] = run
         if len(self.runs) > _RUNS:
             oldest = sorted(self.runs)[:2]

@@ -106,7 +106,6 @@ class JavaSinkTask(StartedPlugin, SinkTask):
         return None
 
     def _consumer_call(self, name: str, argument: Any) -> Any:
-        """A call of SinkConsumer."""
         group = getattr(self.context, "group", None)
         if group is None:
             raise ConnectError(f"{name} needs the consumer of a worker's sink task")

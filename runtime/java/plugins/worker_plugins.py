@@ -55,7 +55,6 @@ class _Configured:
             raise ConfigError(f"Java plugins cannot run: {error}") from error
 
     def _instance(self) -> PluginObject:
-        """The configured instance."""
         with self._lock:
             if self._made is None or not self._host.holds(self._made):
                 made = self._host.create(self._kind, self._plugin, self._kind)

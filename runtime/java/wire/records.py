@@ -73,7 +73,6 @@ def in_order(parts: Sequence[list[Any]], group_of: Sequence[int]) -> list[Any]:
 
 
 def source_records(group: RecordColumns) -> list[SourceRecord]:
-    """The records of a group, one by one."""
     return [
         SourceRecord(
             source, offset, topic, value, group.values.schema, key, group.keys.schema, partition, time, headers
@@ -121,7 +120,6 @@ def write_sink(frame: FrameWriter, records: Sequence[SinkRecord]) -> None:
 
 
 def write_source(frame: FrameWriter, records: Sequence[SourceRecord]) -> None:
-    """Source records."""
     for part in _parts(frame, records):
         _write_part(frame, part)
         frame.column([record.source_partition for record in part])

@@ -87,7 +87,7 @@ def _is_refusal(error: KafkaError) -> bool:
 
 
 def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
-    """Why all brokers refuse a client with these settings (of librdkafka); None if one accepts it, or does not answer
+    """Why all brokers refuse a client with these settings (of librdkafka); None if one accepts it, or does not respond
     within `timeout` seconds. Other clients than librdkafka report a refusal as a time-out. Blocks."""
     from confluent_kafka import KafkaException
 

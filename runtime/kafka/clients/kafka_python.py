@@ -43,7 +43,7 @@ class KafkaGroup:
 def ask(
     settings: Mapping[str, Any], group: str, request: Callable[[Any], _T], timeout: float, operation: str = "READ"
 ) -> _T | None:
-    """The answer to a request to the admin client; None if the group does not exist. `operation`: the right on the
+    """The response to a request to the admin client; None if the group does not exist. `operation`: the right on the
     group that the request needs.
 
     Repeats the request while the group's coordinator is unknown or loading (about a second on a new cluster); all
@@ -147,10 +147,10 @@ def delete_offsets(group: str, partitions: Sequence[TopicPartition]) -> Callable
         from kafka import TopicPartition as At
         from kafka import errors
 
-        answers = admin.delete_group_offsets(group, [At(topic, number) for topic, number in partitions])
-        if errors.GroupSubscribedToTopicError in answers.values():
+        responses = admin.delete_group_offsets(group, [At(topic, number) for topic, number in partitions])
+        if errors.GroupSubscribedToTopicError in responses.values():
             raise errors.NonEmptyGroupError(group)
-        _raise_refused({at: e for at, e in answers.items() if e is not errors.UnknownTopicOrPartitionError})
+        _raise_refused({at: e for at, e in responses.items() if e is not errors.UnknownTopicOrPartitionError})
 
     return request
 
@@ -161,19 +161,19 @@ def delete(group: str) -> Callable[[Any], None]:
     def request(admin: Any) -> None:
         from kafka import errors
 
-        answer = admin.delete_groups([group])[group]
-        if answer != "OK":
-            raise getattr(errors, answer)(group)
+        response = admin.delete_groups([group])[group]
+        if response != "OK":
+            raise getattr(errors, response)(group)
 
     return request
 
 
-def _raise_refused(answers: Mapping[Any, Any]) -> None:
+def _raise_refused(responses: Mapping[Any, Any]) -> None:
     """Raise an error of the whole group unchanged, so that the request is repeated or the error reported. Raise
     errors of partitions as OffsetsRefused."""
     from kafka import errors
 
-    refused = {at: e for at, e in answers.items() if e is not errors.NoError}
+    refused = {at: e for at, e in responses.items() if e is not errors.NoError}
     for e in refused.values():
         of_group = e in (errors.UnknownMemberIdError, errors.GroupAuthorizationFailedError)
         if of_group or "Coordinator" in e.__name__:
@@ -198,11 +198,11 @@ def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, KafkaGroup]
             by_node: dict[int, list[str]] = {}
             for group, node in (await admin._find_coordinator_ids(list(groups))).items():
                 by_node.setdefault(node, []).append(group)
-            answers = [
+            responses = [
                 await admin._manager.send(DescribeGroupsRequest(groups=asked), node_id=node)
                 for node, asked in by_node.items()
             ]
-            return [found for answer in answers for found in answer.groups]
+            return [found for response in responses for found in response.groups]
 
         described = {}
         for found in admin._manager.run(send):

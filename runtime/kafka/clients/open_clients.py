@@ -7,6 +7,7 @@ owner, or, when its owner is gone, by a thread of this module. `tui/kafka_client
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import queue
 import sys
@@ -18,8 +19,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
+
+_TIMEOUT = 1.0  # seconds for each connection
+
+
+def connect(producer: Any, topic: str) -> None:
+    """Wait for the producer's connections to a bootstrap server and to the broker behind it. Without them librdkafka
+    repeats its first request only after half a second. `topic` is any topic that may be described. Blocks."""
+    from confluent_kafka import KafkaException
+
+    with contextlib.suppress(KafkaException):  # the next request fails for the same reason
+        for _ in range(2):
+            producer.list_topics(topic, timeout=_TIMEOUT)
+
+
+def missing_right(error: KafkaError) -> str:
+    """The right on the transactional id whose absence caused TRANSACTIONAL_ID_AUTHORIZATION_FAILED: looking up the
+    coordinator needs DESCRIBE, which WRITE includes."""
+    return "DESCRIBE" if "coordinator" in error.str() else "WRITE"
+
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +70,7 @@ def close(client: Any) -> None:
     """Close a client that no other thread uses. A second call does nothing.
 
     A producer discards its unsent records, and the thread of this module frees it as soon as nothing refers to it: its
-    own close() would wait without limit for a coordinator that does not answer."""
+    own close() would wait without limit for a coordinator that does not respond."""
     if isinstance(threading.current_thread(), threading._DummyThread):  # of librdkafka: the collector ended a generator
         close_later(client)
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.kafka.clients import security
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
-from runtime.kafka.clients.tls import client_context
+from runtime.kafka.clients.security import client_context
 from runtime.kafka.errors import ClientConfigError
 
 PRODUCER_FIXED: Mapping[str, Any] = {

@@ -18,8 +18,7 @@ from typing import Any
 from runtime.kafka.clients.kafka_python import ask, describe, evict
 from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
-from runtime.kafka.group.lease_proof import MembershipProof
-from runtime.kafka.group.ownership import Ownership, Unit
+from runtime.kafka.group.ownership import MembershipProof, Ownership, Unit
 from runtime.kafka.group.protocol import (
     GROUP_TYPE,
     AssignmentError,

@@ -19,7 +19,7 @@ _Key = tuple[str, bool]  # a topic, and whether its uncommitted end is requested
 
 
 class EndOffsets:
-    """Requests the end offsets of topics, for many callers at once, until Kafka answers. Event loop only.
+    """Requests the end offsets of topics, for many callers at once, until Kafka responds. Event loop only.
 
     `partitions` are those of all topics. `refused` is called when Kafka refuses a request. Every call raises
     TimeoutError after `timeout` seconds."""
@@ -70,8 +70,8 @@ class EndOffsets:
             level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
             asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
             requests[uncommitted] = admin.list_offsets(asked, isolation_level=level, request_timeout=self._timeout)
-        for uncommitted, answers in requests.items():
-            for tp, future in answers.items():
+        for uncommitted, responses in requests.items():
+            for tp, future in responses.items():
                 end = (await asyncio.wrap_future(future)).offset
                 ends[tp.topic, uncommitted][tp.topic, tp.partition] = end
         return ends

@@ -282,7 +282,7 @@ class TopicLog:
         return self._logs._send(self.spec.topic, key, value)
 
     async def read_to_end(self, awaited: Awaited | None = None) -> None:
-        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not answer.
+        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not respond.
 
         Records in and behind open transactions are applied when the transactions have ended. With `awaited` the call
         waits for open transactions that contain such records (TransactionOpen after MAX_WAIT seconds), and applies

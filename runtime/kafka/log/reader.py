@@ -209,7 +209,7 @@ class Reader:
             self._suspect.set()
 
     def _assign(self, consumer: Any) -> None:
-        """Assign all partitions as soon as Kafka answers."""
+        """Assign all partitions as soon as Kafka responds."""
         from confluent_kafka import KafkaException, TopicPartition
 
         while not self._closing.is_set():

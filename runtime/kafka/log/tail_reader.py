@@ -59,7 +59,7 @@ class TailReader:
         """Apply all records below these offsets (high watermarks) that are committed or written without a transaction.
         Waits for the end of open transactions that contain awaited records; other open transactions are ignored.
 
-        TransactionOpen after `max_wait` seconds, BrokerUnavailable if Kafka does not answer."""
+        TransactionOpen after `max_wait` seconds, BrokerUnavailable if Kafka does not respond."""
         self._forget_finished()
         if await self._reached(ends, 0 if self._tails.keys() >= self._left(ends).keys() else _COMMIT_TIME):
             return

@@ -19,7 +19,7 @@ _TIMEOUT = 10.0
 
 
 class TopicWatch:
-    """Requests the topics' ids periodically, without waiting for the answer. One thread."""
+    """Requests the topics' ids periodically, without waiting for the response. One thread."""
 
     def __init__(
         self, admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec],
@@ -29,7 +29,7 @@ class TopicWatch:
         self._admin, self._settings, self._clock, self._every = admin, settings, clock, every
         self._topics = [spec.topic for spec in specs]
         self._ids: dict[str, str] = {}
-        self._missing: set[str] = set()  # in the last answer
+        self._missing: set[str] = set()  # in the last response
         self._pending: dict[str, Future[Any]] = {}
         self._next = 0.0
         self.lost = ""  # the reason why a topic was lost; permanent
@@ -41,7 +41,7 @@ class TopicWatch:
         return len(self._ids) == len(self._topics)
 
     def check(self) -> None:
-        """Process the last answer, and send the next request when it is due."""
+        """Process the last response, and send the next request when it is due."""
         if self._pending and all(future.done() for future in self._pending.values()):
             requests, self._pending = self._pending, {}
             self.denied = ""

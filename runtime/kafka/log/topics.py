@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.kafka.denials import denial, is_denial, principal
-from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMissing, StorageTopicError, is_transient
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request
@@ -34,7 +33,7 @@ def ensure_topics(
     """Create missing topics and check the others (`existing`: partition counts by name). Returns whether any was
     created.
 
-    StorageTopicError if a topic cannot be used, BrokerUnavailable if Kafka does not answer. Blocks: for the reader's
+    StorageTopicError if a topic cannot be used, BrokerUnavailable if Kafka does not respond. Blocks: for the reader's
     thread."""
     missing = [s for s in specs if s.topic not in existing]
     present = [s for s in specs if s.topic in existing]

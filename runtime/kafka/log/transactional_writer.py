@@ -13,10 +13,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import open_clients
-from runtime.kafka.clients.transactional import connect, missing_right
+from runtime.kafka.clients.open_clients import connect, missing_right
 from runtime.kafka.denials import is_denial, not_authorized
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced, is_transient
 
 Records = Sequence[tuple[bytes, "bytes | None"]]
 
@@ -66,7 +65,7 @@ class TransactionalWriter:
     async def start(self, topic: str) -> None:
         """Fence all earlier producers with this transactional id. `topic` is any topic that may be described.
 
-        BrokerUnavailable if Kafka does not answer, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
+        BrokerUnavailable if Kafka does not respond, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
         refuses."""
         await self._in_turn(lambda: self._start(topic), restarts=True)
 

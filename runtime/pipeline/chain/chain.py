@@ -195,7 +195,6 @@ def _index(records: list[Record], record: Record) -> int:
 
 
 def _merged(outcome: ChainResult, records: list[Record], subset: list[Record], results: Results) -> list[Record]:
-    """All records, with those of the subset replaced by their results."""
     result_of: dict[int, Record | None] = {}
     for old, new in zip(subset, results, strict=False):
         result_of[id(old)] = new

@@ -17,7 +17,7 @@ _CONVERTERS = ("key_converter", "value_converter", "header_converter")
 
 
 def preview(request: Mapping[str, Any], at: At) -> dict[str, Any]:
-    """The answer of a preview. `request` holds the `spec` to try, the current spec as `now` (None: no comparison),
+    """The response of a preview. `request` holds the `spec` to try, the current spec as `now` (None: no comparison),
     `samples`, and whether samples of a source were `produced` (bytes of a topic) or are given as data. Raises the
     exceptions of plugins during configure()."""
     spec = spec_from_json(request["spec"])
@@ -27,8 +27,8 @@ def preview(request: Mapping[str, Any], at: At) -> dict[str, Any]:
     warnings: list[str] = []
     if request["now"] is not None:
         warnings += _compared(traces, request, at)
-    answer = {"summary": _summary(traces), "stages": tracer.stages(), "records": traces}
-    return {**answer, "warnings": warnings + tracer.close()}
+    response = {"summary": _summary(traces), "stages": tracer.stages(), "records": traces}
+    return {**response, "warnings": warnings + tracer.close()}
 
 
 def _all(tracer: Tracer, request: Mapping[str, Any]) -> list[Shown]:

@@ -15,8 +15,7 @@ from runtime.pipeline.preview.render import bytes_json, changes, plain, record_j
 from runtime.pipeline.preview.samples import SampleMessage
 from runtime.pipeline.sink.convert_sink import message_place
 from runtime.pipeline.sink.dead_letters import context_headers, dead_letter_topic
-from runtime.pipeline.task.failure import Failure, Stage
-from runtime.pipeline.task.trace import java_name, message_of
+from runtime.pipeline.task.failure import Failure, Stage, java_name, message_of
 from runtime.pipeline.tolerance import Policy, plugin_name
 
 At = Callable[[str], None]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.produce.acks import Acks
     from runtime.pipeline.produce.producers import SlotProducer
     from runtime.pipeline.produce.queue_share import Share
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 
 class Skippable(Protocol):
@@ -69,7 +69,7 @@ class Sender:
         self,
         producer: SlotProducer,
         share: Share,
-        control: Control,
+        control: TaskControl,
         stop_timeout: float,
         refused: Callable[[KafkaError], None],
         meanwhile: Callable[[], None],

@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.clients.transactional import connect, missing_right
+from runtime.kafka.clients.open_clients import admin_client, connect, missing_right
 from runtime.kafka.denials import denial, is_denial, with_write_topic
-from runtime.kafka.write_rights import without_write
 from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import send_failure
@@ -25,7 +24,31 @@ from runtime.pipeline.task.control import StoppedError
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
+
+_TIMEOUT = 5.0  # seconds
+
+
+def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
+    """Those of the topics that the principal may not write; all of them if Kafka does not respond. `settings` are a
+    producer's. Blocks."""
+    from confluent_kafka import KafkaException, TopicCollection
+    from confluent_kafka.admin._acl import AclOperation
+
+    denied = []
+    with admin_client({k: v for k, v in settings.items() if not k.startswith("transaction")}) as admin:
+        asked = admin.describe_topics(
+            TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
+        )
+        for topic, response in asked.items():
+            try:
+                allowed = response.result().authorized_operations or []
+            except KafkaException:  # also without DESCRIBE, which WRITE includes
+                allowed = []
+            if AclOperation.WRITE not in allowed:
+                denied.append(topic)
+    return sorted(denied or topics)
+
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +63,7 @@ class Transactions:
     def __init__(
         self,
         settings: Mapping[str, Any],
-        control: Control,
+        control: TaskControl,
         stop_timeout: float,
         purpose: Purpose = Purpose.TRANSACTIONS,
         each_reported: bool = False,

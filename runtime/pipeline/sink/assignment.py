@@ -13,8 +13,8 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import starting_offsets
-from runtime.pipeline.sink.topic_ids import TopicIds, slot_topic_ids
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
+from runtime.pipeline.task.failure import RevokedError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
     from runtime.pipeline.sink.sink_context import SinkContext
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class PartitionAssignment:
         spec: TaskSpec,
         task: SinkTask,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         consumer: Consumer,
         context: SinkContext,
     ) -> None:
@@ -77,7 +77,7 @@ class PartitionAssignment:
 
     def commit(self) -> None:
         """Flush, then commit the offsets that the task allows: of all partitions as soon as one offset has changed, as
-        Connect does. After a RetriableError the task rewinds to the committed offsets. The answer arrives later in
+        Connect does. After a RetriableError the task rewinds to the committed offsets. The response arrives later in
         on_commit(), since the broker may be unavailable for long."""
         self._context.collect_put()
         if self._committing:
@@ -112,7 +112,7 @@ class PartitionAssignment:
         return {**committed, **moved}
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
-        """The group's answer to a commit."""
+        """The group's response to a commit."""
         self._committing = False
         self._control.meter.committed(error is None and not any(p.error for p in partitions))
         stored: Positions = {}
@@ -148,7 +148,7 @@ class PartitionAssignment:
 
     def ask_for_ends(self) -> None:
         """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled
-        task does rarely. Waits for a limited time if the brokers do not answer."""
+        task does rarely. Waits for a limited time if the brokers do not respond."""
         from confluent_kafka import KafkaException
 
         for tp in list(self._context.positions):
@@ -247,7 +247,7 @@ class PartitionAssignment:
             self._committing = pending
 
     def _await_commit(self, deadline: float) -> None:
-        """Poll for the answer to a commit; other messages are discarded."""
+        """Poll for the response to a commit; other messages are discarded."""
         while self._committing and time.monotonic() < deadline:
             self._consumer.poll(0.05)
         if self._committing:

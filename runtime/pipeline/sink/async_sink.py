@@ -12,13 +12,13 @@ from runtime.pipeline.task.async_adapter import AsyncAdapter
 from runtime.pipeline.task.event_loop import TaskLoop
 
 if TYPE_CHECKING:
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 
 class AsyncSinkAdapter(SinkTask, AsyncAdapter):
     """An async sink task as the worker sees it."""
 
-    def __init__(self, plugin: Any, control: Control, name: str) -> None:
+    def __init__(self, plugin: Any, control: TaskControl, name: str) -> None:
         self.plugin, self._loop = plugin, TaskLoop(control, name)
         vars(self).update(takes_batches=plugin.takes_batches)
 
@@ -69,7 +69,6 @@ class AsyncSinkContext:
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """The assigned partitions."""
         return self._context.assignment
 
 

@@ -14,11 +14,39 @@ from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
-from runtime.pipeline.sink.fetch_budget import MAX_SHARE
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
     from confluent_kafka import TopicPartition as KafkaPartition
+
+_SLOT = 256 * 1024  # KiB for all consumers of a slot
+MAX_SHARE, _MIN_SHARE = 32 * 1024, 1024  # KiB for one consumer: enough for full speed, and the least that works
+
+
+class FetchBudget:
+    """Each consumer takes an eighth of the free memory, so that hundreds of consumers still work. Thread-safe.
+
+    A client cannot change its share later, so memory of stopped consumers is available to new ones only."""
+
+    def __init__(self, total: int = _SLOT) -> None:
+        self._left = total
+        self._lock = threading.Lock()
+
+    def take(self) -> int:
+        """Take a share; returns its size in KiB."""
+        with self._lock:
+            share = max(_MIN_SHARE, min(MAX_SHARE, self._left // 8))
+            self._left -= share
+            return share
+
+    def give_back(self, share: int) -> None:
+        """Return a share of `share` KiB."""
+        with self._lock:
+            self._left += share
+
+
+slot_budget = FetchBudget()
+
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +57,7 @@ _DEFAULTS: dict[str, Any] = {
     # By default the client stops fetching for a whole second whenever its small queue is full.
     "queued.min.messages": 100_000,
     "fetch.queue.backoff.ms": 10,
-    "fetch.wait.max.ms": 500,  # the broker answers immediately if messages are available
+    "fetch.wait.max.ms": 500,  # the broker responds immediately if messages are available
     "enable.partition.eof": True,  # the end of a partition may be behind the marker of a transaction, see Events.ends
 }
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
-from runtime.kafka.transient import is_transient
+from runtime.kafka.errors import is_transient
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import described
 from runtime.pipeline.produce.send import Sender, size_of
-from runtime.pipeline.task.trace import java_name, message_of, trace_of
+from runtime.pipeline.task.failure import java_name, message_of, trace_of
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.produce.acks import Delivery, InFlight
     from runtime.pipeline.produce.producers import SlotProducer
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
     from runtime.pipeline.task.error_counts import Counts
     from runtime.pipeline.task.failure import Failure
 
@@ -57,7 +57,7 @@ class PendingLetter:
         return self._letters.answered(self._batch)
 
     def result(self, timeout: float | None = None) -> None:
-        """Wait for the answer. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
+        """Wait for the response. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
         self._letters.await_answer(self._batch, timeout)
 
 
@@ -70,7 +70,7 @@ class DeadLetters:
     record is not committed.
     """
 
-    def __init__(self, spec: TaskSpec, producer: SlotProducer, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, producer: SlotProducer, control: TaskControl) -> None:
         self._spec, self._producer, self._control = spec, producer, control
         config = spec.settings
         self._topic = dead_letter_topic(config)
@@ -113,7 +113,7 @@ class DeadLetters:
         return None
 
     def report(self, failure: Failure) -> PendingLetter:
-        """Send the failed record; its offset is committed only after Kafka's answer. check() raises any error."""
+        """Send the failed record; its offset is committed only after Kafka's response. check() raises any error."""
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}

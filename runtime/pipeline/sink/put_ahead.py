@@ -6,17 +6,96 @@ rebalance, a pause and the end of the task, the worker waits for it.
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import SinkRecord
 from runtime.pipeline.sink.convert_sink import Positions
-from runtime.pipeline.sink.put_thread import PutThread
 
 if TYPE_CHECKING:
+    from runtime.api.data.record import SinkRecord
     from runtime.api.task import SinkTask
+    from runtime.pipeline.sink.sink_context import SinkContext
+
+
+class EmptyPuts:
+    """Measures the time since the last put(). Called on the task's thread."""
+
+    def __init__(self, task: SinkTask, context: SinkContext, clock: Callable[[], float] = time.monotonic) -> None:
+        self._task, self._context, self._clock = task, context, clock
+        self._last = clock()
+        self._requested: float | None = None  # when the task wants to be called
+
+    def called(self) -> None:
+        """put() has returned."""
+        self._last, self._requested = self._clock(), None
+
+    def due(self, next_commit: float, paused: bool = False) -> bool:
+        """Whether put() must be called, even without records. A task without partitions, or whose connector is paused,
+        is called only if it wants all empty puts of Connect."""
+        if not self._task.empty_puts and (paused or not self._context.positions):
+            return False
+        at = self._next(next_commit)
+        return at is not None and self._clock() >= at
+
+    def wait(self, longest: float, next_commit: float) -> float:
+        """Seconds until put() must be called, at most `longest`."""
+        at = self._next(next_commit)
+        return longest if at is None else max(0.0, min(longest, at - self._clock()))
+
+    def _next(self, next_commit: float) -> float | None:
+        timeout = self._context.take_timeout()
+        if timeout is not None:
+            self._requested = self._clock() + timeout
+        idle = None if self._task.idle_put is None else self._last + self._task.idle_put
+        times = (self._requested, idle, next_commit if self._task.empty_puts else None)
+        return min((at for at in times if at is not None), default=None)
+
+
+class PutThread:
+    """A RemoteSinkTask."""
+
+    def __init__(self, task: SinkTask) -> None:
+        self._task = task
+        self._executor = ThreadPoolExecutor(1, "put", self._started)
+        self._thread: int | None = None
+        self._running: Future[None] | None = None
+
+    def prepare_put(self, records: Sequence[SinkRecord]) -> Sequence[SinkRecord]:
+        """The records as the task takes them."""
+        if isinstance(records, SinkBatch) and not self._task.takes_batches:
+            return records.records
+        return records
+
+    def begin_put(self, prepared: Sequence[SinkRecord]) -> None:
+        self._running = self._executor.submit(copy_context().run, self._task.put, prepared)
+
+    def end_put(self) -> None:
+        """Wait for put(). Raises its error."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.result()
+
+    def stack(self) -> str:
+        """Where put() is, as in tracebacks. On any thread."""
+        frame = sys._current_frames().get(self._thread or 0)
+        return "" if frame is None else "".join(traceback.format_stack(frame))
+
+    def close(self) -> None:
+        """Wait for a put that is under way, and end the thread: the task's stop() is not called during put()."""
+        self._executor.shutdown()
+
+    def _started(self) -> None:
+        self._thread = threading.get_ident()
+
 
 _ALONE = 100  # batches that wait for the one before after a batch was given back
 
@@ -77,12 +156,10 @@ class PutAhead:
         return self._batch is not None
 
     def prepare(self, batch: FetchedBatch) -> None:
-        """Prepares the put of a batch."""
         if self._task is not None:
             batch.prepared = self._task.prepare_put(batch.records)
 
     def begin(self, batch: FetchedBatch) -> None:
-        """Begins the put of a batch."""
         assert self._task is not None and self._batch is None
         batch.started = time.monotonic()
         self._task.begin_put(batch.prepared)

@@ -13,7 +13,7 @@ from runtime.api.data.record import Headers, SinkRecord
 if TYPE_CHECKING:
     from runtime.api.converter import Converter
     from runtime.pipeline.load import Converters
-    from runtime.pipeline.task.fallbacks import Fallbacks
+    from runtime.pipeline.tolerance import Fallbacks
 
 T = TypeVar("T")
 

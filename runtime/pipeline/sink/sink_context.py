@@ -36,7 +36,6 @@ class SinkContext:
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """The assigned partitions."""
         return frozenset(self.positions)
 
     def position(self, partition: TopicPartition) -> int:

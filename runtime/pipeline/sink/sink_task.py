@@ -26,14 +26,12 @@ from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
-from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within
+from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within, slot_budget
 from runtime.pipeline.sink.consumer_group import ConsumerGroup
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
-from runtime.pipeline.sink.empty_puts import EmptyPuts
 from runtime.pipeline.sink.errant import ErrantRecords
-from runtime.pipeline.sink.fetch_budget import slot_budget
-from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
+from runtime.pipeline.sink.put_ahead import EmptyPuts, FetchedBatch, PutAhead
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.task.control import StoppedError
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
     from runtime.api.task import SinkTask
     from runtime.model.task_spec import TaskSpec
     from runtime.pipeline.port import SlotHost
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +60,7 @@ _FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 5.0  # seconds between two attempts 
 class SinkWorker:
     """Runs a sink task on the calling thread until it is stopped."""
 
-    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, task: SinkTask, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._context = task.context = SinkContext(spec.config)
         self._empty_puts = EmptyPuts(task, self._context)

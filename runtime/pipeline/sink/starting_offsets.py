@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
     from confluent_kafka import TopicPartition as KafkaPartition
 
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
 def starting_offsets(
-    consumer: Consumer, partitions: list[KafkaPartition], reset: str, control: Control
+    consumer: Consumer, partitions: list[KafkaPartition], reset: str, control: TaskControl
 ) -> list[KafkaPartition]:
     """The partitions at their committed offsets, or at those that `reset` (auto.offset.reset) selects. Repeats the
     request while the coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile."""

@@ -60,7 +60,7 @@ class Subscription:
         existing = self._matching() if self._pattern else self._existing_named()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
-                self._subscribe(set())  # no answer: the client finds the topics when the broker answers
+                self._subscribe(set())  # no response: the client finds the topics when the broker responds
             return
         self._subscribe(existing)
 
@@ -75,7 +75,7 @@ class Subscription:
             self._consumer.unsubscribe()
 
     def _matching(self) -> set[str] | None:
-        """The topics that match the pattern; None if the cluster does not answer."""
+        """The topics that match the pattern; None if the cluster does not respond."""
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL if self._existing is None else age)
         if names is None or names is self._seen:
@@ -85,7 +85,7 @@ class Subscription:
         return {topic for topic in names if topic not in INTERNAL_TOPICS and matches(topic)}
 
     def _existing_named(self) -> set[str] | None:
-        """The named topics that exist; None if the cluster does not answer. All topics are listed once; later requests
+        """The named topics that exist; None if the cluster does not respond. All topics are listed once; later requests
         are for missing topics only."""
         if self._existing is not None:
             return self._existing | self._requested(self._named - self._existing)
@@ -104,10 +104,10 @@ class Subscription:
         found = set()
         for topic in missing:
             try:
-                answer = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
+                response = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
             except KafkaException as error:
                 _log.debug("Metadata of topic %s could not be read: %s", topic, error.args[0].str())
                 break
-            if answer is not None and answer.error is None:
+            if response is not None and response.error is None:
                 found.add(topic)
         return found

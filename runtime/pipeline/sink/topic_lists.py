@@ -1,4 +1,4 @@
-"""The names of a cluster's topics, fetched once for all sinks of a slot with the same brokers and user."""
+"""The names and ids of a cluster's topics, fetched once for all sinks of a slot with the same brokers and user."""
 
 from __future__ import annotations
 
@@ -6,16 +6,93 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from runtime.kafka.clients.open_clients import KeptAdmin
+from runtime.model.task_errors import TaskLostError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
 
+# The ids of the topics of a task that commits records long after it has read them.
+#
+# A topic that was deleted and created again has another id, and its offsets mean other records: an offset of the
+# deleted topic, committed for the new one, would skip as many of its records.
+Ask = Callable[[Collection[str]], Mapping[str, str]]
+"""Returns the ids of those topics that exist and are known; empty if the cluster does not respond."""
+
+
+class TopicIds:
+    """The ids that the topics had when their partitions were assigned."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._ids: dict[str, str] = {}
+
+    def assigned(self, topics: Collection[str]) -> None:
+        """Partitions of these topics are going to be read."""
+        new = set(topics) - self._ids.keys()
+        if new:
+            self._ids.update(self._ask(new))
+
+    def keep(self, topics: Collection[str]) -> None:
+        """Only partitions of these topics are left."""
+        self._ids = {topic: found for topic, found in self._ids.items() if topic in topics}
+
+    def may_commit(self, topics: Collection[str]) -> bool:
+        """Whether offsets of these topics mean the records that were read; False if this is not known now.
+        TaskLostError if a topic was created again."""
+        found = self._ask(topics)
+        for topic in sorted(topics):
+            if topic not in found:
+                _log.warning("The id of topic %s is unknown; its offsets will be committed later", topic)
+                return False
+            if self._ids.setdefault(topic, found[topic]) != found[topic]:
+                raise TaskLostError(
+                    f"topic {topic} was deleted and created again; records of the deleted topic that are not committed "
+                    "yet are dropped, and the new topic is read from its start"
+                )
+        return True
+
+
+class TopicIdRequests:
+    """Requests to the brokers, with one client for all tasks of a slot with the same brokers and user. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, KeptAdmin] = {}
+
+    def asker(self, settings: Mapping[str, Any]) -> Ask:
+        """A function that requests ids with the settings of a client."""
+        return lambda topics: self._request(settings, topics)
+
+    def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
+        from confluent_kafka import KafkaException, TopicCollection
+
+        found = {}
+        with self._client(settings).use() as admin:
+            asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+            for topic, response in asked.items():
+                try:
+                    found[topic] = str(response.result().topic_id)
+                except KafkaException as error:  # the topic does not exist, or the cluster does not respond
+                    _log.debug("No id of topic %s: %s", topic, error.args[0].str())
+        return found
+
+    def _client(self, settings: Mapping[str, Any]) -> KeptAdmin:
+        name, own = identity(settings)
+        with self._lock:
+            return self._clients.setdefault(name, KeptAdmin(own))
+
+
+slot_topic_ids = TopicIdRequests()
+
+
 _log = logging.getLogger(__name__)
 
-_TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not answer
+_TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not respond
 _AFTER_FAILURE = 1.0  # seconds until the next request
 _IDENTITY = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 
@@ -29,7 +106,7 @@ class _List:
 
 
 class TopicLists:
-    """Thread-safe. On a large cluster an answer takes megabytes, so a hundred sinks must share one request."""
+    """Thread-safe. On a large cluster a response takes megabytes, so a hundred sinks must share one request."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -37,7 +114,7 @@ class TopicLists:
         self._lists: dict[str, _List] = {}
 
     def names(self, consumer: Consumer, settings: Mapping[str, Any], age: float) -> frozenset[str] | None:
-        """The names of all topics, at most `age` seconds old; None if the cluster does not answer. Returns the same
+        """The names of all topics, at most `age` seconds old; None if the cluster does not respond. Returns the same
         object until the next request."""
         oldest = self._clock() - age
         found = self._list(settings)

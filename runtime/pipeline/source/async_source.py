@@ -15,7 +15,7 @@ from runtime.pipeline.task.event_loop import Call, TaskLoop
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
     from runtime.api.task import TransactionContext
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _SLICE = 0.1  # seconds of one wait for a blocked event loop
 class AsyncSourceAdapter(SourceTask, AsyncAdapter):
     """An async source task as the worker sees it: poll() returns None while the plugin's poll() is pending."""
 
-    def __init__(self, plugin: Any, control: Control, name: str) -> None:
+    def __init__(self, plugin: Any, control: TaskControl, name: str) -> None:
         self.plugin, self._control, self._loop = plugin, control, TaskLoop(control, name)
         vars(self).update(reuses_records=plugin.reuses_records, timestamps_are_now=plugin.timestamps_are_now)
         self._pending: Call | None = None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import queue
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.produce.acks import Acks, InFlight
+from runtime.kafka.formats import compact
+from runtime.pipeline.produce.acks import Acks, InFlight, OffsetsByKey
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
-from runtime.pipeline.source.kept_offsets import WorkerKeptOffsets
 from runtime.pipeline.source.record_reports import RecordReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetWriter
 from runtime.pipeline.task.async_adapter import implements
@@ -27,8 +28,49 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
     from runtime.pipeline.tolerance import Tolerance
+
+
+class WorkerKeptOffsets:
+    """Same interface as OffsetWriter, without a topic: once the worker has answered, the commit is durable."""
+
+    def __init__(self, host: SlotHost, spec: TaskSpec) -> None:
+        self._host, self._spec = host, spec
+        self._responses: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._writing: OffsetsByKey = {}
+        self._error: str | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a commit is pending."""
+        return bool(self._writing)
+
+    def write(self, offsets: OffsetsByKey) -> None:
+        """Start a commit; only while none is pending."""
+        records = [(k.decode(), None if o is None else compact(o).decode()) for k, o in offsets.items()]
+        self._writing = offsets
+        self._host.offsets(self._spec, records, self._responses.put)
+
+    def finished(self) -> bool:
+        """Whether the commit has been stored; True once per commit."""
+        try:
+            self._error = self._responses.get_nowait()
+        except queue.Empty:
+            return False
+        if self._error is not None:
+            return False
+        self._writing = {}
+        return True
+
+    def failed(self) -> OffsetsByKey:
+        """The offsets of a commit that the worker could not store, once; empty otherwise."""
+        if self._error is None:
+            return {}
+        _log.error("Offsets could not be stored, retrying: %s", self._error)
+        offsets, self._writing, self._error = self._writing, {}, None
+        return offsets
+
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +82,7 @@ class AtLeastOnceDelivery:
         self,
         spec: TaskSpec,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         conversion: SourceConversion,
         tolerance: Tolerance,
         requests: CommitRequests,

@@ -16,12 +16,11 @@ from runtime.pipeline.produce.send import Sender, content_of, send_failure, size
 from runtime.pipeline.produce.transactions import Transactions
 from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.record_reports import TransactionReports, send_run
-from runtime.pipeline.source.shared_transactions import SharedTransactions
 from runtime.pipeline.source.source_offsets import OffsetsCopy
-from runtime.pipeline.source.transaction_requests import End, TransactionRequests
+from runtime.pipeline.source.transaction_requests import End, SharedTransactions, TransactionRequests
 from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.control import StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.source.commit_requests import CommitRequests
     from runtime.pipeline.source.convert_source import SourceConversion
     from runtime.pipeline.source.message_batch import MessageBatch
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ class ExactlyOnceDelivery:
         self,
         spec: TaskSpec,
         host: SlotHost,
-        control: Control,
+        control: TaskControl,
         conversion: SourceConversion,
         requests: CommitRequests,
         task: SourceTask,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runtime.pipeline.produce.send import Sender
     from runtime.pipeline.source.async_source import AsyncSourceAdapter
     from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ Report = tuple["SourceRecord", RecordMetadata | None]
 class RecordReports:
     """Collects reports on any thread, and passes them to the task on the task's thread."""
 
-    def __init__(self, task: SourceTask, control: Control) -> None:
+    def __init__(self, task: SourceTask, control: TaskControl) -> None:
         self._task, self._control = task, control
         self._reports: deque[Report] = deque()
         self.add = self._reports.append
@@ -67,7 +67,7 @@ class RecordReports:
 class TransactionReports(RecordReports):
     """As RecordReports, for records that are sent in transactions: passed on when the transaction is committed."""
 
-    def __init__(self, task: SourceTask, control: Control) -> None:
+    def __init__(self, task: SourceTask, control: TaskControl) -> None:
         super().__init__(task, control)
         self._open: list[SourceRecord] = []  # of the open transaction
 
@@ -103,7 +103,6 @@ class RecordDelivery:
 
     @property
     def batch(self) -> InFlight:
-        """The batch of the record."""
         return self._delivery.batch
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:

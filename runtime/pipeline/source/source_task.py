@@ -3,31 +3,106 @@
 from __future__ import annotations
 
 import logging
+import queue
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from runtime.api.errors import RetriableError
+from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import Offset, OffsetReader, Partition, SourceTask, TransactionContext
+from runtime.kafka.formats import canonical
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.source.commit_requests import CommitRequests
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
-from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from runtime.pipeline.source.start_confirmation import confirm_start
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
 
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
-    from runtime.model.task_spec import TaskSpec
-    from runtime.pipeline.port import SlotHost
+    from runtime.model.task_spec import SourceOffset, TaskSpec
+    from runtime.pipeline.port import OffsetsRead, SlotHost, StartAnswer
     from runtime.pipeline.source.delivery import SourceDelivery
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.source.source_offsets import CommittedOffsets
+    from runtime.pipeline.task.control import TaskControl
+
+
+def confirm_start(spec: TaskSpec, host: SlotHost, control: TaskControl) -> Sequence[SourceOffset]:
+    """The committed offsets, when the worker has confirmed the start. The worker responds when it has read the config
+    topic to its end; while it is suspended, the task waits, at most until the slot's lease expires.
+
+    TaskLostError if the task must not start, ConnectError if it never can."""
+    responses: queue.SimpleQueue[StartAnswer] = queue.SimpleQueue()
+    host.confirm_start(spec, responses.put)
+    while True:
+        control.check()
+        if control.stopping:
+            raise StoppedError
+        try:
+            response = responses.get(timeout=_CHECK_INTERVAL)
+        except queue.Empty:
+            continue
+        if isinstance(response, Exception):
+            raise response
+        return response
+
+
+_REQUEST = 1000  # partitions in a request to the worker
+_CHECK_INTERVAL = 0.1  # seconds between two checks whether the task is being stopped
+_MAX_WAIT = 900.0  # seconds: Kafka's limit for the duration of a transaction, for whose end the worker waits
+
+
+class LiveOffsets:
+    """The OffsetReader of a task. Thread-safe.
+
+    The worker has read the offsets immediately before it has started the task, after everything that earlier runs may
+    have left behind had been fenced, so that start() needs no further request. Later reads are answered by the worker,
+    which reads the offsets topic."""
+
+    def __init__(self, spec: TaskSpec, host: SlotHost, control: TaskControl, at_start: CommittedOffsets) -> None:
+        self._spec, self._host, self._control, self._at_start = spec, host, control, at_start
+        self.live = False
+        """Whether start() has returned."""
+
+    def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The committed offset of a partition; None without one."""
+        return self.offsets([partition])[0]
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any] | None]:
+        """The committed offsets of several partitions. ConnectError if they cannot be read, DataError if a partition is
+        not JSON."""
+        if not self.live:
+            return [self._at_start.offset(partition) for partition in partitions]
+        names = [canonical(partition) for partition in partitions]
+        found: list[Mapping[str, Any] | None] = []
+        for start in range(0, len(names), _REQUEST):
+            found += self._read(names[start : start + _REQUEST])
+        return found
+
+    def _read(self, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
+        responses: queue.SimpleQueue[OffsetsRead] = queue.SimpleQueue()
+        self._host.read_offsets(self._spec, partitions, responses.put)
+        found = self._response(responses)
+        if isinstance(found, str):
+            raise ConnectError(f"The committed offsets could not be read: {found}")
+        return found
+
+    def _response(self, responses: queue.SimpleQueue[OffsetsRead]) -> OffsetsRead:
+        give_up = time.monotonic() + _MAX_WAIT
+        while True:
+            try:
+                return responses.get(timeout=_CHECK_INTERVAL)
+            except queue.Empty:
+                pass
+            if self._control.stopping:
+                give_up = min(give_up, time.monotonic() + self._spec.flush_timeout)
+            if self._control.revoked or time.monotonic() > give_up:
+                return "the worker has not answered" if not self._control.stopping else "the task is being stopped"
+
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +125,7 @@ class SourceContext:
 class SourceWorker:
     """Runs a source task on the calling thread until it is stopped."""
 
-    def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: Control) -> None:
+    def __init__(self, spec: TaskSpec, task: SourceTask, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._task, self._host, self._control = spec, task, host, control
         self._committed = committed = CommittedOffsets(spec.connector, spec.offsets)
         tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)

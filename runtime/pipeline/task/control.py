@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.task.meter import Meter
 from runtime.pipeline.task.throttle import Throttle, throttle_of
 
@@ -32,7 +32,7 @@ class PluginCall:
     stack: Callable[[], str] | None = None  # of a plugin that does not run on the task's own thread
 
 
-class Control:
+class TaskControl:
     """Stop, pause and revoke: set on any thread, checked by the task's thread between batches."""
 
     def __init__(self, paused: bool, check_lease: Callable[[], None], throttle: Throttle | None = None) -> None:

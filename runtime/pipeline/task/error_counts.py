@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from runtime.pipeline.task.trace import java_name, message_of
+from runtime.pipeline.task.failure import java_name, message_of
 
 if TYPE_CHECKING:
     from runtime.pipeline.task.failure import Failure

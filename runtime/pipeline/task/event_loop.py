@@ -19,7 +19,7 @@ from runtime.api.errors import ConnectError
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
-    from runtime.pipeline.task.control import Control
+    from runtime.pipeline.task.control import TaskControl
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Call:
 class TaskLoop:
     """Runs the methods of a plugin. The loop is created with the first call, and runs until close()."""
 
-    def __init__(self, control: Control, name: str) -> None:
+    def __init__(self, control: TaskControl, name: str) -> None:
         """A stop of the task cancels calls with `cancel_on_stop`; a revoked task cancels all."""
         self._control, self._name = control, name
         self._context = contextvars.copy_context()  # log lines of coroutines carry the task's name

@@ -7,18 +7,53 @@ of the configuration.
 
 from __future__ import annotations
 
+import datetime as dt
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.converter import Converter, HeaderConverter
+from runtime.api.data.logical import TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.record import SinkRecord
-from runtime.api.data.schema import Schema
+from runtime.api.data.schema import (
+    BOOLEAN_SCHEMA,
+    BYTES_SCHEMA,
+    FLOAT64_SCHEMA,
+    INT64_SCHEMA,
+    OPTIONAL_STRING_SCHEMA,
+    STRING_SCHEMA,
+    Schema,
+    struct_schema,
+)
 from runtime.api.transformation import Predicate, Transformation
+
+_ORDER = struct_schema({"id": INT64_SCHEMA, "text": OPTIONAL_STRING_SCHEMA, "at": TIMESTAMP_SCHEMA})
+
+VALUES: Sequence[tuple[Schema | None, Any]] = (
+    (None, None),
+    (OPTIONAL_STRING_SCHEMA, None),
+    (STRING_SCHEMA, "text"),
+    (STRING_SCHEMA, ""),
+    (INT64_SCHEMA, 1),
+    (FLOAT64_SCHEMA, 1.5),
+    (BOOLEAN_SCHEMA, True),
+    (BYTES_SCHEMA, b"\x00\xff"),
+    (decimal_schema(2), Decimal("1.25")),
+    (_ORDER, {"id": 1, "text": None, "at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)}),
+    (_ORDER, {"id": 2, "text": "b", "at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC)}),
+    (None, "text"),
+    (None, 1),
+    (None, [1, "a", None]),
+    (None, {"id": 1, "nested": {"list": [1, 2], "map": {"a": 1}}, "missing": None}),
+    (None, {}),
+)
+"""Schema and value of each."""
+
 
 Config = Mapping[str, str]
 Environment = Callable[[Path], AbstractContextManager[Config]]

@@ -10,10 +10,9 @@ from runtime.api.converter import Converter
 from runtime.api.data.columns import ValueBatch, batch_method
 from runtime.api.data.schema import Schema
 from runtime.api.errors import DataError
-from runtime.plugin_kit.conformance.case import ConverterCase, HeaderConverterCase
+from runtime.plugin_kit.conformance.case import VALUES, ConverterCase, HeaderConverterCase
 from runtime.plugin_kit.conformance.checks_definition import configured
 from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped
-from runtime.plugin_kit.conformance.sample_values import VALUES
 
 _MALFORMED = (b"", b"\x00", b"\xff\xfe", b"{", b'{"schema": 1}', b"\x00\x00\x00\x00\x01", b"\xc3\x28" * 40)
 

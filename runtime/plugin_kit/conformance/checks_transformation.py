@@ -14,10 +14,9 @@ from runtime.api.data.schema import STRING_SCHEMA, Schema
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.transformation import KeyOrValueTransformation, Predicate, RecordPart, Transformation
 from runtime.pipeline.preview.samples import SampleMessage
-from runtime.plugin_kit.conformance.case import PredicateCase, TransformationCase
+from runtime.plugin_kit.conformance.case import VALUES, PredicateCase, TransformationCase
 from runtime.plugin_kit.conformance.checks_definition import configured
 from runtime.plugin_kit.conformance.outcome import CheckFailed, CheckSkipped
-from runtime.plugin_kit.conformance.sample_values import VALUES
 
 _TIME = 1_700_000_000_000
 _BATCH = 3  # records of a batch

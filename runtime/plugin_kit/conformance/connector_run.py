@@ -11,7 +11,7 @@ from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import Offset
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.call_thread import CallThread
 from runtime.plugin_kit.conformance.case import Config
@@ -81,7 +81,7 @@ class SourceRun:
     ) -> None:
         self._config, self._thread = config, CallThread()
         task = self._thread.call("The task's constructor", connector.task_class)
-        self.task = as_source(task, Control(False, lambda: None), connector.__name__)
+        self.task = as_source(task, TaskControl(False, lambda: None), connector.__name__)
         self.task.context = KitSourceContext(config, KitOffsets(offsets), lambda: None)
         self.longest_poll = 0.0
 
@@ -141,7 +141,7 @@ class SinkRun:
         self.topic = topic_of(config)
         self.partition = TopicPartition(self.topic, 0)
         task = self._thread.call("The task's constructor", connector.task_class)
-        self.task = as_sink(task, Control(False, lambda: None), connector.__name__)
+        self.task = as_sink(task, TaskControl(False, lambda: None), connector.__name__)
         self.task.context = KitSinkContext(config, frozenset([self.partition]), reporter)
         self._next = 0
 

@@ -23,8 +23,8 @@ from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.sink.sink_task import SinkWorker
 from runtime.pipeline.source.source_task import SourceWorker
-from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task.control import TaskControl
+from runtime.pipeline.task.failure import trace_of
 from runtime.pipeline.task_forms import as_sink, as_source
 from runtime.plugin_kit.conformance.marks import mark
 
@@ -118,7 +118,7 @@ def slowed_sink(task: Any) -> None:
 
 def run_task(spec: TaskSpec, records: int) -> int:
     """Runs the task of this specification to its end; returns the exit code of the process."""
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     signal.signal(signal.SIGTERM, lambda *_: control.stop())
     errors: list[BaseException] = []
 
@@ -137,7 +137,7 @@ def run_task(spec: TaskSpec, records: int) -> int:
     return len(errors)
 
 
-def _run(spec: TaskSpec, control: Control, records: int) -> None:
+def _run(spec: TaskSpec, control: TaskControl, records: int) -> None:
     task = load_task(spec)
     if spec.type == ConnectorType.SOURCE:
         source = as_source(task, control, str(spec.id))

@@ -13,8 +13,8 @@ from runtime.pipeline.load import load_converter, load_converters, load_steps
 from runtime.pipeline.preview.samples import SampleMessage
 from runtime.pipeline.preview.trace import Tracer
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
-from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.trace import message_of
+from runtime.pipeline.task.control import TaskControl
+from runtime.pipeline.task.failure import message_of
 from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.plugin_kit.conformance.connector_run import SinkRun, SourceRun, task_configs
 from runtime.plugin_kit.conformance.contexts import KitReporter
@@ -101,7 +101,7 @@ def _run_sink(request: TrialRequest, connector: type[SinkConnector], screen: Scr
     spec = request.spec()
     policy = Policy.of(spec.settings)
     reporter = KitReporter() if policy.log or spec.settings.get("errors.deadletterqueue.topic.name") else None
-    tolerance = Tolerance(policy, str(spec.id), Control(False, lambda: None))
+    tolerance = Tolerance(policy, str(spec.id), TaskControl(False, lambda: None))
     chain = Chain(load_steps(spec), tolerance, sink_place)
     conversion = SinkConversion(load_converters(spec), chain, tolerance)
     to_bytes = load_converter(spec.value_converter, False, spec).from_connect

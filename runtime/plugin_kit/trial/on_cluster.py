@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.connector import SinkConnector
 from runtime.embedded.cluster import EmbeddedCluster
 from runtime.embedded.errors import EmbeddedError
-from runtime.embedded.paths import plugins_folder, state_folder
+from runtime.embedded.state import plugins_folder, state_folder
 from runtime.pipeline.load import load_converter, load_converters
 from runtime.pipeline.preview.render import record_json
 from runtime.pipeline.preview.samples import SampleMessage, produced_record

@@ -12,7 +12,7 @@ from runtime.plugin_kit.errors import KitError
 
 _TIMEOUT = 90.0
 _CONFLICT = 409
-_RETRIES = 20.0  # seconds; 409 is the answer during a rebalance
+_RETRIES = 20.0  # seconds; 409 is the response during a rebalance
 
 
 class EmbeddedRest:
@@ -32,13 +32,13 @@ class EmbeddedRest:
 
     def status(self, name: str) -> dict[str, Any]:
         """State of connector and tasks; empty if there is no status yet."""
-        code, answer = self._request("GET", f"/connectors/{quote(name, '')}/status")
-        return answer if code == 200 else {}
+        code, response = self._request("GET", f"/connectors/{quote(name, '')}/status")
+        return response if code == 200 else {}
 
     def topics(self, name: str) -> list[str]:
         """The topics to which a connector has written so far."""
-        code, answer = self._request("GET", f"/connectors/{quote(name, '')}/topics")
-        return list(answer[name]["topics"]) if code == 200 else []
+        code, response = self._request("GET", f"/connectors/{quote(name, '')}/topics")
+        return list(response[name]["topics"]) if code == 200 else []
 
     def stop(self, name: str) -> None:
         """Stops a connector, so that its offsets can be reset."""
@@ -56,11 +56,11 @@ class EmbeddedRest:
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         until = time.monotonic() + _RETRIES
         while True:
-            code, answer = self._request(method, path, body)
+            code, response = self._request(method, path, body)
             if code < 400:
-                return answer
+                return response
             if code != _CONFLICT or time.monotonic() > until:
-                reason = answer.get("message", answer) if isinstance(answer, dict) else answer
+                reason = response.get("message", response) if isinstance(response, dict) else response
                 raise KitError(f"the embedded worker refuses {method} {path}: {reason}")
             time.sleep(0.3)
 
@@ -69,9 +69,9 @@ class EmbeddedRest:
         try:
             data = None if body is None else json.dumps(body)
             connection.request(method, path, data, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            content = answer.read()
-            return answer.status, json.loads(content) if content else None
+            response = connection.getresponse()
+            content = response.read()
+            return response.status, json.loads(content) if content else None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise KitError(f"the embedded worker does not answer {method} {path}: {error}") from None
         finally:

@@ -33,7 +33,6 @@ class RouterError(Exception):
 
 
 def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer with a compact JSON body."""
     return Response(dumps(body), status, headers, media_type=JSON)
 
 

@@ -178,7 +178,6 @@ class Connections:
                 del self._by_address[connection.address]
 
     def request_started(self, connection: AcceptedConnection) -> None:
-        """A request has started."""
         connection.since = time.monotonic()
         self._idle.pop(connection.key, None)
 

@@ -17,7 +17,7 @@ from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converter, load_steps
 from runtime.pipeline.source.convert_source import as_batch, source_place
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.spark.columns import DataFrameColumns, columns_for
@@ -33,7 +33,7 @@ class RowConversion:
     """The transformations of a source task, and the columns of its records. Errors of single records are handled as
     `errors.tolerance` says."""
 
-    def __init__(self, spec: TaskSpec, control: Control, converted: tuple[bool, bool]) -> None:
+    def __init__(self, spec: TaskSpec, control: TaskControl, converted: tuple[bool, bool]) -> None:
         """`converted`: whether keys, and whether values, have a converter."""
         self._tolerance = Tolerance(Policy.of(spec.settings), str(spec.id), control)
         self._chain = Chain(load_steps(spec), self._tolerance, source_place)

@@ -18,7 +18,7 @@ from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.options import Columns
 from runtime.spark.position import StreamPosition
 from runtime.spark.source.chunk import PolledChunk
-from runtime.spark.source.repetition import Repetition
+from runtime.spark.source.replayed_batch import ReplayedBatch
 from runtime.spark.source.source_run import SourceTaskRun, progress_of
 
 _log = logging.getLogger(__name__)
@@ -31,11 +31,11 @@ class Feed:
     """The tasks of a source connector, from a position on. Its methods belong to the thread of the reader."""
 
     def __init__(
-        self, connector: SparkConnector, columns: Columns, target: Any, repetition: Repetition | None = None
+        self, connector: SparkConnector, columns: Columns, target: Any, replayed: ReplayedBatch | None = None
     ) -> None:
-        """`target` is the Arrow schema of the rows; `repetition` a batch that is read again first."""
+        """`target` is the Arrow schema of the rows; `replayed` a batch that is read again first."""
         self._connector, self._columns, self._target = connector, columns, target
-        self._repetition = repetition
+        self._replayed = replayed
         self._limit = connector.options.buffer_bytes
         self._changed = threading.Condition()  # guards all below
         self._queue: deque[PolledChunk] = deque()
@@ -91,20 +91,20 @@ class Feed:
             return bool(self._queue)
 
     @property
-    def repetition(self) -> Repetition | None:
+    def replayed(self) -> ReplayedBatch | None:
         """The batch that is read again; None from its end on."""
-        return self._repetition
+        return self._replayed
 
     @property
     def idle(self) -> float:
         """Seconds for which all tasks have waited since they read records; 0 before they have started."""
         return min((reader.idle for reader in self._tasks), default=0.0)
 
-    def repeat(self, repetition: Repetition) -> list[PolledChunk]:
+    def repeat(self, replayed: ReplayedBatch) -> list[PolledChunk]:
         """The chunks of a batch that is read again; those behind it stay in the queue. Raises the error of a task, or
         ConnectError if the connector does not deliver the same records."""
         found: list[PolledChunk] = []
-        while not repetition.complete(found):
+        while not replayed.complete(found):
             with self._changed:
                 self._changed.wait_for(lambda: self._has_repeated or self._error is not None, _SLICE)
                 taken = [chunk for chunk in self._queue if chunk.repeated]
@@ -113,9 +113,9 @@ class Feed:
                 if self._error is not None and not taken:
                     raise self._error
             found += taken
-            repetition.check(self.idle, self._size)
+            replayed.check(self.idle, self._size)
         with self._changed:
-            self._repetition = None
+            self._replayed = None
         return found
 
     @property
@@ -130,7 +130,7 @@ class Feed:
     def add(self, chunk: PolledChunk) -> None:
         """Called on the threads of tasks; waits while the queue is full."""
         with self._changed:
-            self._changed.wait_for(lambda: self._size < self._limit or self._repetition or self._stopping)
+            self._changed.wait_for(lambda: self._size < self._limit or self._replayed or self._stopping)
             self._queue.append(chunk)
             self._size += chunk.size
             self._changed.notify_all()
@@ -158,7 +158,7 @@ class TaskReader:
         self.number = task.number
         self._feed, self._connector, self._task, self._position = feed, connector, task, position
         self._columns, self._target = columns, target
-        self._repetition = feed.repetition
+        self._replayed = feed.replayed
         self._run: SourceTaskRun | None = None
         self._committed: deque[Sequence[SourceRecord]] = deque()
         self.thread = threading.Thread(target=self._read, name=f"{connector.name}-{task.number}", daemon=True)
@@ -202,14 +202,14 @@ class TaskReader:
             if not len(records) and not added:
                 run.rest()
                 continue
-            repetition = self._repetition
-            parts = [(records, False)] if repetition is None else repetition.parts(records)
+            replayed = self._replayed
+            parts = [(records, False)] if replayed is None else replayed.parts(records)
             for part, repeated in parts:
                 if len(part):
                     kept = part if run.reports_records else ()
                     self._feed.add(PolledChunk(self.number, progress_of(part), rows.of(part), kept, repeated))
             if added:
-                repeated = repetition is not None and repetition.has_ends(added)
+                repeated = replayed is not None and replayed.has_ends(added)
                 self._feed.add(PolledChunk(self.number, added, [], (), repeated))
 
     def _report(self, run: SourceTaskRun, records: Sequence[SourceRecord]) -> None:

@@ -16,7 +16,7 @@ from runtime.kafka.formats import canonical
 from runtime.pipeline.load import load_task
 from runtime.pipeline.source.source_task import SourceContext
 from runtime.pipeline.task.async_adapter import implements
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task_forms import as_source
 from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.position import PartitionProgress, StreamPosition
@@ -52,7 +52,7 @@ class SourceTaskRun:
 
     def __init__(self, connector: SparkConnector, task: PlannedTask, position: StreamPosition) -> None:
         spec = connector.spec(task)
-        self.control = Control(False, lambda: None)
+        self.control = TaskControl(False, lambda: None)
         self._config = spec.config
         self._task = as_source(load_task(spec), self.control, str(spec.id))
         self._added: dict[str, PartitionProgress] = {}
@@ -70,7 +70,6 @@ class SourceTaskRun:
         source."""
 
     def start(self) -> None:
-        """Start the task."""
         self._task.start(self._config)
 
     def poll(self) -> Sequence[SourceRecord]:
@@ -107,7 +106,6 @@ class SourceTaskRun:
         self.control.stop()
 
     def stop(self) -> None:
-        """Stop the task."""
         try:
             self._task.stop()
         finally:

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import math
 import re
+import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,40 @@ from runtime.api.data.java_text import float_text, iso_text, single_value, widen
 from runtime.api.data.logical import DATE, millis, time_millis
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
-from runtime.transforms.fields.java_numbers import low_bits, nearest_single
+
+_BIG_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_LAST_BITS = 64
+
+
+def big_decimal(text: str) -> Decimal | None:
+    """The result of `new BigDecimal(text)`; None if the text is not a number."""
+    if _BIG_DECIMAL.fullmatch(text) is None:
+        return None
+    number = Decimal(text)
+    return number if abs(int(number.as_tuple().exponent)) < 1 << 31 else None
+
+
+def low_bits(number: Decimal) -> int:
+    """An integer with the same lowest 64 bits as the truncated number, without expanding a large exponent."""
+    if number.adjusted() < 0 or int(number.as_tuple().exponent) >= _LAST_BITS:  # a multiple of 2^64
+        return 0
+    return int(number)
+
+
+def nearest_single(value: int | Decimal) -> float:
+    """The nearest 32-bit float. Rounding to a double first would round a number close to the midpoint of two floats as
+    the midpoint."""
+    try:
+        double = float(value)
+        [near] = struct.unpack(">f", struct.pack(">f", double))
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    if near == double or double == value:
+        return float(near)
+    neighbour = math.nextafter(double, math.inf if value > double else -math.inf)
+    [odd] = [number for number in (double, neighbour) if struct.pack(">d", number)[-1] & 1]
+    return float(struct.unpack(">f", struct.pack(">f", odd))[0])
+
 
 _INTEGER = re.compile(r"[+-]?\d+\Z")  # digits of any script, as in Java, within the first 65,536 characters
 _MAX_DIGITS = 400  # a number with more, without leading zeros, is out of range

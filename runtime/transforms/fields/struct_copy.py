@@ -50,7 +50,6 @@ class StructCopy:
 
 
 def fill_nulls(column: Column, default: Any) -> Column:
-    """The column with its nulls replaced with a default."""
     if default is None:
         return column
     if type(column) is ConstantColumn:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.connectors.datagen.source import DatagenSourceConnector
-from runtime.connectors.datagen.templates import TEMPLATES
+from runtime.connectors.datagen.source import TEMPLATES, DatagenSourceConnector
 from runtime.plugin_kit import Case, SourceCase
 
 CASES: list[Case] = [

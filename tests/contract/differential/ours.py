@@ -18,7 +18,7 @@ from runtime.api.data.validate import validate_value
 from runtime.api.java_compat.regex import java_regex
 from runtime.pipeline.chain.column_steps import apply_to_batches, batch_step
 from runtime.pipeline.chain.step import ChainStep
-from runtime.pipeline.task.trace import java_name, message_of
+from runtime.pipeline.task.failure import java_name, message_of
 from runtime.plugins.registry import load
 from tests.contract.differential.encoding import (
     Json,

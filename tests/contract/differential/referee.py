@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.java.connect_jars import connect_jars
@@ -55,7 +55,7 @@ def running(cases: Sequence[dict[str, Any]]) -> Iterator[Referee]:
 
 def _command() -> list[str]:
     java = find_java()
-    sets = (jars.fetch("broker", coordinates.BROKER, java), connect_jars())
+    sets = (jars.fetch("broker", broker.BROKER, java), connect_jars())
     class_path = [*map(str, _janino()), *(f"{folder}/*" for folder in sets)]
     return [
         *(str(java.program), "-Xmx256m", "-Xss4m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),

@@ -24,7 +24,7 @@ from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.sink.convert_sink import sink_place
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Policy, Tolerance
 from runtime.transforms.bundled import TRANSFORMATIONS
@@ -298,7 +298,7 @@ def _run(tolerance: str, values: list[str], java_only: bool = True) -> tuple[lis
         header.configure({"header": "h", "value.literal": "x"})
         steps.insert(2, ChainStep(header))
     reports = _Reports()
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     policy = Policy(tolerate_all=tolerance == "all", retry_timeout=5.0)
     chain = Chain(steps, Tolerance(policy, "c-0", control, reports), sink_place)
     records = []
@@ -347,7 +347,7 @@ def test_a_predicate_that_raises_fails_its_transformation() -> None:
     predicate = JavaPredicate(shared_host(), probe("OrderPredicate"))
     predicate.configure({})
     reports = _Reports()
-    tolerance = Tolerance(Policy(tolerate_all=True), "c-0", Control(False, lambda: None), reports)
+    tolerance = Tolerance(Policy(tolerate_all=True), "c-0", TaskControl(False, lambda: None), reports)
     chain = Chain([ChainStep(_step("a"), predicate)], tolerance, lambda record: (record, ""))
     outcome = chain.run([_record("1"), _record("p:DataException"), _record("2")])
     tolerance.release([])

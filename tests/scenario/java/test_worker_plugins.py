@@ -14,8 +14,8 @@ import pytest
 from runtime.api.errors import ConfigError
 from runtime.herder.configs.override_policy import KEY
 from runtime.java.host import watch
-from runtime.java.host.glue import compile_sources
 from runtime.java.host.host import JavaClass, JavaHost
+from runtime.java.host.install import compile_sources
 from runtime.java.host.process import JvmSettings
 from runtime.java.plugins.worker_plugins import JavaConfigProvider
 from runtime.worker.java_plugins import WorkerJava

@@ -40,7 +40,7 @@ from runtime.java.plugins.sink_task import JavaSinkTask
 from runtime.java.plugins.source_task import JavaSourceTask, ReportingJavaSourceTask
 from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.model.states import State
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.task.failure import trace_of
 from tests.support.broker import KafkaBroker
 from tests.support.java.host import FILE, own_host, probe, settings, shared_host, sink_record
 from tests.support.kafka.topics import count

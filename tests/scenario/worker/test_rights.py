@@ -25,12 +25,11 @@ from runtime.model.task_spec import TopicGroup
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Producers, SlotProducer
 from runtime.pipeline.produce.send import send_failure
-from runtime.pipeline.produce.topic_creation import TopicCreator
 from runtime.pipeline.sink.consumer import Events, make_consumer
 from runtime.pipeline.sink.dead_letters import DeadLetters
-from runtime.pipeline.task.control import Control
-from runtime.pipeline.task.failure import Failure, Stage
-from runtime.pipeline.task.trace import trace_of
+from runtime.pipeline.source.delivery import TopicCreator
+from runtime.pipeline.task.control import TaskControl
+from runtime.pipeline.task.failure import Failure, Stage, trace_of
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.offsets import OffsetStore
 from tests.support.broker import unique
@@ -259,7 +258,7 @@ def test_sources_need_create_for_their_topics(secured: SecuredBroker, caplog: py
     """Without the right, the topic has to exist, as with Apache's worker; the log names the right."""
     name, group = unique("new"), TopicGroup("default", [], [], 1, 1)
     creator = TopicCreator(
-        task_spec("source", "x:Y", {}, admin=settings(secured), topic_groups=[group]), Control(False, lambda: None)
+        task_spec("source", "x:Y", {}, admin=settings(secured), topic_groups=[group]), TaskControl(False, lambda: None)
     )
     caplog.set_level("INFO")
     creator.ensure(name)
@@ -277,7 +276,7 @@ def test_dead_letters_need_create_and_write(secured: SecuredBroker) -> None:
     spec = task_spec("sink", "x:Y", config, admin=settings(secured), producer=own)
 
     def letters() -> DeadLetters:
-        return DeadLetters(spec, SlotProducer(own), Control(False, lambda: None))
+        return DeadLetters(spec, SlotProducer(own), TaskControl(False, lambda: None))
 
     with pytest.raises(ConnectError) as refused:
         letters().ensure_topic()

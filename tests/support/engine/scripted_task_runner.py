@@ -16,7 +16,7 @@ from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
 from runtime.pipeline.task.control import PluginCall
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 
 
 class ScriptedRunner:

@@ -19,8 +19,7 @@ from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.control.tasks import TaskServices
-from runtime.herder.fencing.task_fencing import TaskFencing
-from runtime.herder.fencing.zombie_fencing import ZombieFencing
+from runtime.herder.fencing.zombie_fencing import TaskFencing, ZombieFencing
 from runtime.herder.group.group import SoleWorker
 from runtime.herder.herder import Herder, TopicTracking
 from runtime.herder.offsets.offset_change import OffsetChanges

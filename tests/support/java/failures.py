@@ -7,7 +7,7 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from tests.support.java.host import settings
 from tests.support.java.slots import APPENDING
 

@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from runtime.api.data.record import SinkRecord
-from runtime.java.host.glue import compile_sources
 from runtime.java.host.host import JavaClass, JavaHost
-from runtime.java.host.install import host_settings
+from runtime.java.host.install import compile_sources, host_settings
 from runtime.java.host.process import JvmSettings
 from runtime.java.jvm.java import find_java
 from runtime.java.plugins.sink_task import JavaSinkTask

@@ -6,7 +6,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from tests.support.java.host import settings
 
 SINK, SOURCE = "journal.JournalSink", "journal.JournalSource"

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from runtime.engine.port import SlotInfo, TaskStack
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from runtime.java.target import JavaTarget
 from runtime.model.states import ConnectorType, State, TaskId
 from runtime.model.task_spec import SourceOffset, TaskSpec

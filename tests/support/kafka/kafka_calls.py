@@ -22,11 +22,11 @@ from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.task import SinkTask, SourceTask
-from runtime.kafka import fencing, samples, write_rights
+from runtime.kafka import fencing, samples
 from runtime.kafka.clients import open_clients
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.group.lease_proof import MembershipProof
+from runtime.kafka.group.ownership import MembershipProof
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.log.log import TopicLogs
@@ -36,10 +36,11 @@ from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.kafka.positions import Positions
 from runtime.model.task_spec import TopicGroup
 from runtime.offsets_tool.cluster import OfflineCluster
-from runtime.pipeline.produce.topic_creation import TopicCreator
+from runtime.pipeline.produce import transactions
 from runtime.pipeline.runner import TaskRunner
-from runtime.pipeline.sink.topic_ids import TopicIdRequests
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.sink.topic_lists import TopicIdRequests
+from runtime.pipeline.source.delivery import TopicCreator
+from runtime.pipeline.task.control import TaskControl
 from tests.support.broker import unique
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
@@ -141,7 +142,7 @@ async def newest_records(place: Place) -> None:
 
 @call
 def rights(place: Place) -> None:
-    write_rights.without_write(place.settings, [place.topic])
+    transactions.without_write(place.settings, [place.topic])
 
 
 @blocking
@@ -208,7 +209,7 @@ async def transactional_writer(place: Place) -> None:
 @call
 def topic_creation(place: Place) -> None:
     spec = task_spec("source", "", {}, admin=place.settings, topic_groups=[TopicGroup("default", [], [], 1, 1, {})])
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     stop = threading.Timer(4 * place.timeout, control.stop)
     stop.start()
     TopicCreator(spec, control).ensure(unique("created"))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.java.install.errors import InstallError
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JvmError
@@ -23,7 +23,7 @@ from tests.support.servers import mariadb, postgres, s3_server
 
 def main() -> None:
     steps: tuple[Callable[[], object], ...] = (
-        lambda: jars.fetch("broker", coordinates.BROKER, find_java()),
+        lambda: jars.fetch("broker", broker.BROKER, find_java()),
         connect_jars,
         partial(plugin_path, *MAIN),
         s3_server.jar,

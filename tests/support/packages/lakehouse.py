@@ -39,7 +39,7 @@ def lake_recipe(section: str, folder: Path) -> LakeRecipe:
 _TOOL = """
 import json, sys
 from pyspark.sql import SparkSession
-from runtime.engine.driver.packages import with_packages
+from runtime.engine.driver.class_path import with_packages
 
 conf, statements = json.load(sys.stdin)
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",

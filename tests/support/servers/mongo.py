@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
-from runtime.java.host.glue import compile_sources
+from runtime.java.host.install import compile_sources
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.resolver import Repositories, resolve
 from runtime.java.jvm import jars
@@ -41,7 +41,7 @@ def mongo_server() -> Iterator[str]:
     """A running server; its connection string."""
     java = find_java()
     found = resolve(Coordinate.parse(_SERVER), Repositories(), sys.stderr)
-    class_path = [*found, *jars.fetch("broker", coordinates.BROKER, java).glob("slf4j-*.jar")]
+    class_path = [*found, *jars.fetch("broker", broker.BROKER, java).glob("slf4j-*.jar")]
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="headrace-mongo-") as folder:
         classes = compile_sources(java.program, class_path, {"Main.java": _MAIN}, Path(folder))

@@ -11,7 +11,7 @@ from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.runner import TaskRunner
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from tests.support.waiting import wait_until
 
 

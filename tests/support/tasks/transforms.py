@@ -8,7 +8,7 @@ from typing import Any
 from runtime.api.transformation import Predicate, Transformation
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.tolerance import Policy, Reporter, Tolerance
 from runtime.plugins.registry import load
 
@@ -29,7 +29,7 @@ def predicate(name: str, config: Mapping[str, str]) -> Predicate:
 
 
 def tolerance(reporter: Reporter | None = None, **policy: Any) -> Tolerance:
-    return Tolerance(Policy(**policy), "c-0", Control(False, lambda: None), reporter)
+    return Tolerance(Policy(**policy), "c-0", TaskControl(False, lambda: None), reporter)
 
 
 def chain(*steps: ChainStep, errors: Tolerance | None = None) -> Chain:

@@ -4,10 +4,61 @@ from __future__ import annotations
 
 import re
 
-from runtime.api.java_compat.regex import assertions, escapes
+from runtime.api.java_compat.regex import escapes, properties
 from runtime.api.java_compat.regex.classes import character_class, single
 from runtime.api.java_compat.regex.cursor import Cursor
 from runtime.api.java_compat.regex.quantifiers import Fragment, alternatives, quantified, sequence
+
+_LINE_ENDS = r"\n\r\x85\u2028\u2029"
+_NOT_WITHIN_CRLF = r"(?<!\r(?=\n))"
+_LETTERS = r"[\p{L}\p{Nd}_]"
+
+
+def assertion(letter: str, cursor: Cursor) -> str | None:
+    r"""The assertions \A, \G, \z, \Z, \b and \B; None for other escapes. Patterns are always matched from the
+    start of a text, so \G equals \A."""
+    if letter in "AG":
+        return r"\A"
+    if letter == "z":
+        return r"\Z"
+    if letter == "Z":
+        return line_end(cursor.flags, False)
+    return _boundary(letter, cursor) if letter in "bB" else None
+
+
+def line_start(flags: frozenset[str]) -> str:
+    """The start of the text, or of each line (flag m)."""
+    if "m" not in flags:
+        return r"\A"
+    if "d" in flags:
+        return r"(?:(?:\A|(?<=\n))(?!\Z))"
+    return rf"(?:(?:\A|(?<=[{_LINE_ENDS}])){_NOT_WITHIN_CRLF}(?!\Z))"
+
+
+def line_end(flags: frozenset[str], each: bool) -> str:
+    """The end of the text, or of each line."""
+    if "d" in flags:
+        return r"(?=\n|\Z)" if each else r"(?=\n?\Z)"
+    if each:
+        return rf"(?:{_NOT_WITHIN_CRLF}(?=[{_LINE_ENDS}]|\Z))"
+    return rf"(?:{_NOT_WITHIN_CRLF}(?=(?:\r\n|[{_LINE_ENDS}])?\Z))"
+
+
+def any_character(flags: frozenset[str]) -> str:
+    """The characters that a dot matches."""
+    if "s" in flags:
+        return r"[\x00-\U0010ffff]"
+    return r"[^\n]" if "d" in flags else f"[^{_LINE_ENDS}]"
+
+
+def _boundary(letter: str, cursor: Cursor) -> str:
+    if letter == "b" and cursor.peek() == "{" and cursor.raw(1) == "g":
+        raise cursor.error("Boundaries of grapheme clusters are not supported")
+    word = properties.WORD if "U" in cursor.flags else _LETTERS
+    if letter == "b":
+        return rf"(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"
+    return rf"(?:(?<={word})(?={word})|(?<!{word})(?!{word}))"
+
 
 _FLAGS = frozenset("imsduxU")
 
@@ -69,11 +120,11 @@ class PatternParser:
             return Fragment("", 0, 0)
         cursor.next()
         if char == "^":
-            return Fragment(assertions.line_start(cursor.flags), 0, 0, zero_width=True)
+            return Fragment(line_start(cursor.flags), 0, 0, zero_width=True)
         if char == "$":
-            return Fragment(assertions.line_end(cursor.flags, "m" in cursor.flags), 0, 0, zero_width=True)
+            return Fragment(line_end(cursor.flags, "m" in cursor.flags), 0, 0, zero_width=True)
         if char == ".":
-            return Fragment(assertions.any_character(cursor.flags), 1, 1)
+            return Fragment(any_character(cursor.flags), 1, 1)
         return Fragment(single(char, cursor), 1, 1)
 
     def _escape(self) -> Fragment:
@@ -101,7 +152,7 @@ class PatternParser:
             return Fragment(rf"(?:\r\n|[{escapes.VERTICAL}])", 1, 2)
         if letter == "X":
             return Fragment(r"\X", 1, 0, False)
-        found = assertions.assertion(letter, self._cursor)
+        found = assertion(letter, self._cursor)
         return None if found is None else Fragment(found, 0, 0, zero_width=True)
 
     def _reference(self, number: int) -> Fragment:

@@ -9,9 +9,9 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.connectors.files.folder_store import FolderStore
 from runtime.connectors.files.formats import FileFormat, extension
 from runtime.connectors.files.sink.content import ArrowContent, Content, LineContent
-from runtime.connectors.files.sink.cut import RotationRules
-from runtime.connectors.files.sink.cut_journal import CutJournal
 from runtime.connectors.files.sink.definition import FilesSinkSettings
+from runtime.connectors.files.sink.file_set import RotationRules
+from runtime.connectors.files.sink.file_set_journal import FileSetJournal
 from runtime.connectors.files.sink.file_writers import WriteSettings
 from runtime.connectors.files.sink.ownership import PartitionOwner
 from runtime.connectors.files.sink.partition_writer import PartitionWriter, WritingRules
@@ -32,9 +32,9 @@ class SinkParts:
     check_owned: Callable[[], None]
 
     def writer(self, tp: TopicPartition) -> PartitionWriter:
-        """A writer for a partition, which knows the cuts that the clock has ended earlier."""
+        """A writer for a partition, which knows the file sets that the clock has ended earlier."""
         owner = PartitionOwner(self.store, tp, self.check_owned)
-        journal = CutJournal(self.store, owner, self.connector, tp) if self.by_clock else None
+        journal = FileSetJournal(self.store, owner, self.connector, tp) if self.by_clock else None
         return PartitionWriter(tp, self.rules, self.uploads, owner, journal)
 
 

@@ -1,7 +1,7 @@
 """The content of files before they are written: which records fit, and their rows in memory or on disk.
 
-All files of a cut with the same topic have the same schema, which is merged from their records. Whether a record fits
-depends on the records before it in the cut, never on how they are divided into batches.
+All files of a file set with the same topic have the same schema, which is merged from their records. Whether a record
+fits depends on the records before it in the file set, never on how they are divided into batches.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RowBuffer(ABC):
 
 
 class Content(ABC):
-    """What the files of a cut with one topic have in common."""
+    """What the files of a file set with one topic have in common."""
 
     @abstractmethod
     def accept(self, values: ValueBatch) -> Accepted:
@@ -107,7 +107,6 @@ class LineContent(Content):
 
 
 def _json_default(value: Any) -> Any:
-    """The JSON of values that JSON has no type for."""
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):

@@ -8,11 +8,9 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, Importance
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.api.config.types import invalid
-from runtime.api.errors import ConfigError
 from runtime.api.java_compat.date_format import DatePattern
-from runtime.connectors.config_keys import grouped_key as _key
 from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression
 from runtime.connectors.files.location import FileLocation, location_keys
 
@@ -56,51 +54,84 @@ def _delimiter(name: str, value: Any) -> None:
 
 _POSITIVE = validators.optional(validators.at_least(1))
 
+
+def compression_problem(file_format: FileFormat, compression: str) -> str | None:
+    """The error if a format does not support a compression."""
+    known = COMPRESSIONS[file_format]
+    if compression in known:
+        return None
+    return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
+
+
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    errors: dict[str, str] = {}
+    if found.get(FORMAT) and found.get(COMPRESSION):
+        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
+        if problem is not None:
+            errors[COMPRESSION] = problem
+    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
+        errors["s3.secret.access.key"] = (
+            'Missing required configuration "s3.secret.access.key": the access key needs its secret'
+        )
+    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
+        errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
+    return errors
+
+
 CONFIG = ConfigDef(
     *location_keys(
         "Folder for the files: an absolute path or file:///path, s3://bucket/folder, gs://bucket/folder, "
         "abfs://container/folder, or a URL of another scheme that fsspec supports."
     ),
-    _key(FORMAT, ConfigType.STRING, "parquet", "Format of the files: parquet, json (a JSON document per line), csv or "
-         "avro.", _FORMAT, 0, importance=Importance.HIGH, validator=validators.one_of(*FileFormat),
-         dependents=(COMPRESSION,)),
-    _key(COMPRESSION, ConfigType.STRING, "", "Compression of the files. The default depends on the format: snappy for "
-         "parquet, deflate for avro, none for json and csv.", _FORMAT, 1, validator=known_compression,
-         recommender=_Compressions()),
-    _key(COMPATIBILITY, ConfigType.STRING, _MERGE, "What happens when the schema changes within a file: merge adds new "
-         "fields and widens numbers, and starts another file only for types that have no common type; none starts "
-         "another file for each change of the Connect schema.", _FORMAT, 2,
-         validator=validators.one_of(_MERGE, _NONE)),
-    _key("csv.delimiter", ConfigType.STRING, ",", "Character between the fields of CSV files.", _FORMAT, 3,
-         importance=Importance.LOW, validator=_delimiter),
-    _key("csv.header", ConfigType.BOOLEAN, True, "Whether CSV files start with the names of the fields.", _FORMAT, 4,
-         importance=Importance.LOW),
-    _key(FLUSH_SIZE, ConfigType.INT, 100_000, "Records of a topic partition after which its files are closed.",
-         _ROTATION, 0, importance=Importance.HIGH, validator=validators.at_least(1)),
-    _key(ROTATE_BYTES, ConfigType.LONG, None, "Bytes of keys and values, as stored in Kafka, of a topic partition "
-         "after which its files are closed.", _ROTATION, 1, validator=_POSITIVE),
-    _key(ROTATE_INTERVAL, ConfigType.LONG, None, "Files are closed before a record whose timestamp is at least this "
-         "many milliseconds later than that of the first record.", _ROTATION, 2, validator=_POSITIVE),
-    _key(ROTATE_SCHEDULE, ConfigType.LONG, None, "Files are closed this many milliseconds after their first record was "
-         "received, also if no more records arrive.", _ROTATION, 3, validator=_POSITIVE),
-    _key(PARTITION_FIELDS, ConfigType.LIST, "", "Fields whose values name folders, as in country=DE. A path of names "
-         "separated by dots leads to a nested field.", _PARTITIONING, 0),
-    _key(PATH_FORMAT, ConfigType.STRING, "", "Pattern, in the syntax of Java's SimpleDateFormat, of folders for the "
-         "time of records, such as 'year'=yyyy/'month'=MM/'day'=dd.", _PARTITIONING, 1, validator=_pattern),
-    _key(TIMESTAMP_FIELD, ConfigType.STRING, "", "Field with the time of a record, in milliseconds since 1970, as a "
-         "Timestamp or as text in ISO 8601. Without it, the time is the record's timestamp in Kafka.",
-         _PARTITIONING, 2),
-    _key(TIMEZONE, ConfigType.STRING, "UTC", "Time zone of the folders for the time.", _PARTITIONING, 3,
-         validator=_zone),
-    _key(ON_NULL, ConfigType.STRING, _IGNORE, "What happens with records whose value is null: ignore or fail.",
-         _WRITING, 0, validator=validators.one_of(_IGNORE, _FAIL)),
-    _key("buffer.bytes", ConfigType.LONG, 64 * 1024 * 1024, "Memory of a task for the records of open files. Beyond "
-         "it, records are kept in temporary files.", _WRITING, 1, importance=Importance.LOW,
-         validator=validators.at_least(0)),
-    _key("upload.threads", ConfigType.INT, 2, "Number of files that a task writes at the same time.", _WRITING, 2,
-         importance=Importance.LOW, validator=validators.between(1, 32)),
-    _key("upload.retries", ConfigType.INT, 5, "How often writing a file is tried again after an error.", _WRITING, 3,
-         importance=Importance.LOW, validator=validators.at_least(0)),
+    *grouped(_FORMAT, 0,
+        ConfigKey(FORMAT, ConfigType.STRING, "parquet", Importance.HIGH, "Format of the files: parquet, json (a JSON "
+             "document per line), csv or avro.", validators.one_of(*FileFormat), dependents=(COMPRESSION,)),
+        ConfigKey(COMPRESSION, ConfigType.STRING, "", Importance.MEDIUM, "Compression of the files. The default "
+             "depends on the format: snappy for parquet, deflate for avro, none for json and csv.", known_compression,
+             recommender=_Compressions()),
+        ConfigKey(COMPATIBILITY, ConfigType.STRING, _MERGE, Importance.MEDIUM, "What happens when the schema changes "
+             "within a file: merge adds new fields and widens numbers, and starts another file only for types that "
+             "have no common type; none starts another file for each change of the Connect schema.",
+             validators.one_of(_MERGE, _NONE)),
+        ConfigKey("csv.delimiter", ConfigType.STRING, ",", Importance.LOW, "Character between the fields of CSV files.",
+             _delimiter),
+        ConfigKey("csv.header", ConfigType.BOOLEAN, True, Importance.LOW, "Whether CSV files start with the names of "
+             "the fields."),
+    ),
+    *grouped(_ROTATION, 0,
+        ConfigKey(FLUSH_SIZE, ConfigType.INT, 100_000, Importance.HIGH, "Records of a topic partition after which its "
+             "files are closed.", validators.at_least(1)),
+        ConfigKey(ROTATE_BYTES, ConfigType.LONG, None, Importance.MEDIUM, "Bytes of keys and values, as stored in "
+             "Kafka, of a topic partition after which its files are closed.", _POSITIVE),
+        ConfigKey(ROTATE_INTERVAL, ConfigType.LONG, None, Importance.MEDIUM, "Files are closed before a record whose "
+             "timestamp is at least this many milliseconds later than that of the first record.", _POSITIVE),
+        ConfigKey(ROTATE_SCHEDULE, ConfigType.LONG, None, Importance.MEDIUM, "Files are closed this many milliseconds "
+             "after their first record was received, also if no more records arrive.", _POSITIVE),
+    ),
+    *grouped(_PARTITIONING, 0,
+        ConfigKey(PARTITION_FIELDS, ConfigType.LIST, "", Importance.MEDIUM, "Fields whose values name folders, as in "
+             "country=DE. A path of names separated by dots leads to a nested field."),
+        ConfigKey(PATH_FORMAT, ConfigType.STRING, "", Importance.MEDIUM, "Pattern, in the syntax of Java's "
+             "SimpleDateFormat, of folders for the time of records, such as 'year'=yyyy/'month'=MM/'day'=dd.",
+             _pattern),
+        ConfigKey(TIMESTAMP_FIELD, ConfigType.STRING, "", Importance.MEDIUM, "Field with the time of a record, in "
+             "milliseconds since 1970, as a Timestamp or as text in ISO 8601. Without it, the time is the record's "
+             "timestamp in Kafka."),
+        ConfigKey(TIMEZONE, ConfigType.STRING, "UTC", Importance.MEDIUM, "Time zone of the folders for the time.",
+             _zone),
+    ),
+    *grouped(_WRITING, 0,
+        ConfigKey(ON_NULL, ConfigType.STRING, _IGNORE, Importance.MEDIUM, "What happens with records whose value is "
+             "null: ignore or fail.", validators.one_of(_IGNORE, _FAIL)),
+        ConfigKey("buffer.bytes", ConfigType.LONG, 64 * 1024 * 1024, Importance.LOW, "Memory of a task for the records "
+             "of open files. Beyond it, records are kept in temporary files.", validators.at_least(0)),
+        ConfigKey("upload.threads", ConfigType.INT, 2, Importance.LOW, "Number of files that a task writes at the same "
+             "time.", validators.between(1, 32)),
+        ConfigKey("upload.retries", ConfigType.INT, 5, Importance.LOW, "How often writing a file is tried again after "
+             "an error.", validators.at_least(0)),
+    ),
+    conflicts=conflicts,
 )  # fmt: skip
 
 
@@ -133,8 +164,6 @@ class FilesSinkSettings:
         parsed = CONFIG.parse(config)
         file_format = FileFormat(parsed[FORMAT])
         compression = parsed[COMPRESSION] or COMPRESSIONS[file_format][0]
-        if problem := compression_problem(file_format, compression):
-            raise ConfigError(problem)
         schedule = parsed[ROTATE_SCHEDULE]
         return cls(
             FileLocation.of(parsed), file_format, compression, parsed[COMPATIBILITY] == _MERGE, parsed["csv.delimiter"],
@@ -143,27 +172,3 @@ class FilesSinkSettings:
             parsed[TIMESTAMP_FIELD] or "", parsed[TIMEZONE], parsed[ON_NULL] == _FAIL, parsed["buffer.bytes"],
             parsed["upload.threads"], parsed["upload.retries"],
         )  # fmt: skip
-
-
-def compression_problem(file_format: FileFormat, compression: str) -> str | None:
-    """The error if a format does not support a compression."""
-    known = COMPRESSIONS[file_format]
-    if compression in known:
-        return None
-    return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
-
-
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    errors: dict[str, str] = {}
-    if found.get(FORMAT) and found.get(COMPRESSION):
-        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
-        if problem is not None:
-            errors[COMPRESSION] = problem
-    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
-        errors["s3.secret.access.key"] = (
-            'Missing required configuration "s3.secret.access.key": the access key needs its secret'
-        )
-    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
-        errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
-    return errors

@@ -32,7 +32,6 @@ class WriteSettings:
 
 
 def file_filler(buffer: RowBuffer, settings: WriteSettings) -> Callable[[BinaryIO], None]:
-    """A function that writes the rows of a buffer to a file."""
     if isinstance(buffer, LineRows):
         return lambda out: _write_lines(buffer, settings, out)
     assert isinstance(buffer, ArrowRows)

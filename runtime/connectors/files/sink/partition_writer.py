@@ -1,4 +1,4 @@
-"""Writes the records of one topic partition: assigns them to cuts and files."""
+"""Writes the records of one topic partition: assigns them to file sets and files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import DataError
 from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.content import Accepted, Content
-from runtime.connectors.files.sink.cut import Cut, OpenFile, RotationRules
-from runtime.connectors.files.sink.cut_journal import CutJournal
+from runtime.connectors.files.sink.file_set import FileSet, OpenFile, RotationRules
+from runtime.connectors.files.sink.file_set_journal import FileSetJournal
 from runtime.connectors.files.sink.ownership import PartitionOwner
-from runtime.connectors.files.sink.partitioner import Partitioner
-from runtime.connectors.files.sink.record_time import record_times
-from runtime.connectors.files.sink.uploads import PendingCut, Uploads
+from runtime.connectors.files.sink.partitioner import Partitioner, record_times
+from runtime.connectors.files.sink.uploads import PendingFileSet, Uploads
 
 _OFFSET_DIGITS = 12
 
@@ -40,7 +39,7 @@ class WritingRules:
 
 
 class PartitionWriter:
-    """The open cut of a partition, and the closed cuts whose files are being written."""
+    """The open file set of a partition, and the closed file sets whose files are being written."""
 
     def __init__(
         self,
@@ -48,16 +47,16 @@ class PartitionWriter:
         rules: WritingRules,
         uploads: Uploads,
         owner: PartitionOwner,
-        journal: CutJournal | None,
+        journal: FileSetJournal | None,
     ) -> None:
-        """`journal` is None if the clock ends no cuts."""
+        """`journal` is None if the clock ends no file sets."""
         self._tp, self._rules, self._uploads, self._journal = tp, rules, uploads, journal
         self.owner = owner
         self._first: int | None = None  # offset from which this task has read
         self._next = 0  # offset after the last record
-        self._restart: int | None = None  # offset from which the records of a dropped cut are read again
-        self.cut: Cut | None = None
-        self.pending: deque[PendingCut] = deque()
+        self._restart: int | None = None  # offset from which the records of a dropped file set are read again
+        self.file_set: FileSet | None = None
+        self.pending: deque[PendingFileSet] = deque()
 
     @property
     def uncommitted(self) -> int | None:
@@ -67,28 +66,28 @@ class PartitionWriter:
             self.pending.popleft()
         if self.pending:
             return self.pending[0].start
-        return self._restart if self.cut is None else self.cut.start
+        return self._restart if self.file_set is None else self.file_set.start
 
     @property
     def memory(self) -> int:
         """Bytes of collected records in memory."""
-        return 0 if self.cut is None else sum(file.buffer.size for file in self.cut.files.values())
+        return 0 if self.file_set is None else sum(file.buffer.size for file in self.file_set.files.values())
 
     def follows(self, chunk: Chunk) -> bool:
-        """Whether records may be added: they start behind the last ones, or at or before the start of the open cut,
-        which is then dropped."""
+        """Whether records may be added: they start behind the last ones, or at or before the start of the open file
+        set, which is then dropped."""
         start = chunk.offset(0)
-        if self.cut is None or start >= self._next:
+        if self.file_set is None or start >= self._next:
             return True
-        if start > self.cut.start:
+        if start > self.file_set.start:
             return False
         self.discard()
         return True
 
     def restart(self) -> int:
-        """Drops the open cut. Returns its first offset, from which its records have to be read again."""
-        if self.cut is not None:
-            self._restart = self.cut.start
+        """Drops the open file set. Returns its first offset, from which its records have to be read again."""
+        if self.file_set is not None:
+            self._restart = self.file_set.start
             self.discard()
         assert self._restart is not None
         return self._restart
@@ -105,28 +104,28 @@ class PartitionWriter:
             done = self._add_some(chunk.part(done, len(chunk)), times[done:]) + done
 
     def close_cut(self, by_clock: bool = False) -> None:
-        """Ends the open cut and writes its files."""
-        cut, self.cut = self.cut, None
-        if cut is None:
+        """Ends the open file set and writes its files."""
+        file_set, self.file_set = self.file_set, None
+        if file_set is None:
             return
         if by_clock and self._journal is not None:
-            self._journal.add(cut.end, self._first or 0)
-        files = [self._uploads.submit(file, self.owner) for file in cut.files.values()]
-        self.pending.append(PendingCut(cut.start, cut.end, files))
+            self._journal.add(file_set.end, self._first or 0)
+        files = [self._uploads.submit(file, self.owner) for file in file_set.files.values()]
+        self.pending.append(PendingFileSet(file_set.start, file_set.end, files))
 
     def spill(self) -> None:
         """Moves the collected records to temporary files."""
-        for file in self.cut.files.values() if self.cut is not None else ():
+        for file in self.file_set.files.values() if self.file_set is not None else ():
             file.buffer.spill()
 
     def discard(self) -> None:
-        """Drops the open cut: its records are read again."""
-        if self.cut is not None:
-            self.cut.discard()
-            self.cut = None
+        """Drops the open file set: its records are read again."""
+        if self.file_set is not None:
+            self.file_set.discard()
+            self.file_set = None
 
     def _add_some(self, chunk: Chunk, times: Sequence[int | None]) -> int:
-        """Adds the first records to the open cut, or ends it. Returns how many records are done."""
+        """Adds the first records to the open file set, or ends it. Returns how many records are done."""
         rules = self._rules
         if rules.need_time and times[0] is None:
             rules.report(chunk.record(0), DataError(self._timeless()))
@@ -136,51 +135,51 @@ class PartitionWriter:
             self.close_cut()
             return 0
         part = chunk.part(0, room)
-        start = chunk.offset(0) if self.cut is None else self.cut.start
-        cut = self.cut or Cut(start, rules.clock(), times[0])
-        accepted = self._accepted(cut, part)
+        start = chunk.offset(0) if self.file_set is None else self.file_set.start
+        file_set = self.file_set or FileSet(start, rules.clock(), times[0])
+        accepted = self._accepted(file_set, part)
         if accepted.count:
-            self.cut = cut
-            self._add(cut, part.part(0, accepted.count), times[: accepted.count], accepted)
+            self.file_set = file_set
+            self._add(file_set, part.part(0, accepted.count), times[: accepted.count], accepted)
         if accepted.error is not None:
             rules.report(part.record(accepted.count), accepted.error)
             return accepted.count + 1
-        if accepted.count < room or rules.rotation.full(cut):
+        if accepted.count < room or rules.rotation.full(file_set):
             self.close_cut()
         return accepted.count
 
     def _room(self, chunk: Chunk, times: Sequence[int | None]) -> int:
-        room = self._rules.rotation.room(self.cut, chunk, times)
+        room = self._rules.rotation.room(self.file_set, chunk, times)
         if self._rules.need_time and None in times[:room]:
             room = min(room, times.index(None))
         if self._journal is not None:
-            start = chunk.offset(0) if self.cut is None else self.cut.start
+            start = chunk.offset(0) if self.file_set is None else self.file_set.start
             end = self._journal.next_end(start)
             if end is not None:
                 room = min(room, chunk.first_at(end))
         return room
 
-    def _accepted(self, cut: Cut, part: Chunk) -> Accepted:
-        content = cut.contents.get(part.topic)
+    def _accepted(self, file_set: FileSet, part: Chunk) -> Accepted:
+        content = file_set.contents.get(part.topic)
         if content is None:
-            content = cut.contents[part.topic] = self._rules.content()
+            content = file_set.contents[part.topic] = self._rules.content()
         return content.accept(part.values)
 
-    def _add(self, cut: Cut, part: Chunk, times: Sequence[int | None], accepted: Accepted) -> None:
+    def _add(self, file_set: FileSet, part: Chunk, times: Sequence[int | None], accepted: Accepted) -> None:
         rules, topic = self._rules, part.topic
-        content = cut.contents[topic]
+        content = file_set.contents[topic]
         for folder, places in rules.partitioner.divide(part, times):
-            file = cut.files.get((topic, folder))
+            file = file_set.files.get((topic, folder))
             if file is None:
                 path = self._path(topic, folder, part.offset(places[0]))
-                file = cut.files[(topic, folder)] = OpenFile(path, content.buffer())
+                file = file_set.files[(topic, folder)] = OpenFile(path, content.buffer())
             rows: Any = accepted.rows if len(places) == len(part) else content.take(accepted.rows, places)
             file.buffer.add(rows)
             file.records += len(places)
-        cut.records += len(part)
-        cut.end = part.offset(len(part) - 1) + 1
+        file_set.records += len(part)
+        file_set.end = part.offset(len(part) - 1) + 1
         if rules.rotation.size is not None:
-            cut.size += sum(part.sizes())
+            file_set.size += sum(part.sizes())
 
     def _path(self, topic: str, folder: str, offset: int) -> str:
         """The name depends on the partition and the offset of the file's first record alone."""

@@ -9,9 +9,47 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+from runtime.api.data.columns import Column, MixedBatchError, ValueBatch
+from runtime.api.data.logical import instant, millis
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.connectors.files.sink.chunk import Chunk
-from runtime.connectors.files.sink.record_time import field_column
+
+
+def record_times(chunk: Chunk, field: str) -> list[int | None]:
+    """Milliseconds since 1970 for each record; None if it has no valid time. `field` is empty for the timestamp."""
+    column = field_column(chunk.values, field) if field else chunk.timestamps()
+    return [_time(value) for value in column]
+
+
+def field_column(values: ValueBatch, path: str) -> Column:
+    """A field of the values, also a nested one (`a.b`); None where it is missing."""
+    first, *rest = path.split(".")
+    try:
+        column = values.columns.get(first)
+        found: Column = [None] * values.count if column is None else column
+    except MixedBatchError:
+        found = [_field(row, first) for row in values.rows]
+    for name in rest:
+        found = [_field(value, name) for value in found]
+    return found
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _time(value: Any) -> int | None:
+    if type(value) is int:
+        return value if value >= 0 else None
+    if isinstance(value, dt.datetime | dt.date):
+        return millis(instant(value))
+    if isinstance(value, str):
+        try:
+            return millis(instant(dt.datetime.fromisoformat(value)))
+        except ValueError:
+            return None
+    return None
+
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The folder of records that lack the field, as Hive and Spark name it."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runtime.connectors.files.sink.partition_writer import PartitionWriter
 
 _log = logging.getLogger(__name__)
-_MOST_PENDING = 4  # closed cuts per upload thread; put() waits beyond it
+_MOST_PENDING = 4  # closed file sets per upload thread; put() waits beyond it
 _COMMIT_WAIT = 0.2  # seconds for which pre_commit() waits for the last files
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for files of partitions that another task gets
 
@@ -112,7 +112,7 @@ class FilesSinkTask(SinkTask):
         reporter.report(record, described)
 
     def _rewind(self, tp: TopicPartition, writer: PartitionWriter) -> None:
-        """The worker has gone back to an offset within the open cut: read the cut again from its start."""
+        """The worker has gone back to an offset within the open file set: read the file set again from its start."""
         start = writer.restart()
         _log.warning("%s-%d was read again from within an open file; reading it from offset %d", *tp, start)
         self.context.seek({tp: start})
@@ -123,7 +123,7 @@ class FilesSinkTask(SinkTask):
         deadline = time.monotonic() + _COMMIT_WAIT
         for tp in partitions:
             writer = self._writers.get(tp)
-            if writer is not None and writer.cut is None:
+            if writer is not None and writer.file_set is None:
                 for pending in writer.pending:
                     pending.wait(max(deadline - time.monotonic(), 0))
 
@@ -135,20 +135,20 @@ class FilesSinkTask(SinkTask):
     def _limit_pending(self) -> None:
         """Waits if files are written more slowly than records arrive."""
         limit = _MOST_PENDING * self._settings.upload_threads
-        pending = [cut for writer in self._writers.values() for cut in writer.pending if not cut.done]
-        for cut in pending[: max(len(pending) - limit, 0)]:
-            cut.wait()
+        pending = [file_set for writer in self._writers.values() for file_set in writer.pending if not file_set.done]
+        for file_set in pending[: max(len(pending) - limit, 0)]:
+            file_set.wait()
 
     def _close_due(self) -> None:
-        """Ends the cuts whose time is over, and has put() called when the time of the next one is over."""
+        """Ends the file sets whose time is over, and has put() called when the time of the next one is over."""
         if self._settings.rotate_schedule is None:
             return
         now, interval = self._clock(), self._settings.rotate_schedule
         left: list[float] = []
         for writer in self._writers.values():
-            if writer.cut is None:
+            if writer.file_set is None:
                 continue
-            due = writer.cut.opened + interval - now
+            due = writer.file_set.opened + interval - now
             if due <= 0:
                 writer.close_cut(by_clock=True)
             else:

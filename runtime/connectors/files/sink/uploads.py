@@ -1,4 +1,4 @@
-"""Writes the files of closed cuts in threads of their own, with retries."""
+"""Writes the files of closed file sets in threads of their own, with retries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from runtime.connectors.files.folder_store import FileError
-from runtime.connectors.files.sink.cut import OpenFile
+from runtime.connectors.files.sink.file_set import OpenFile
 from runtime.connectors.files.sink.file_writers import WriteSettings, file_filler
 from runtime.connectors.files.sink.ownership import PartitionOwner
 
@@ -18,8 +18,8 @@ _FIRST_DELAY, _LONGEST_DELAY = 0.5, 30.0  # seconds between attempts
 
 
 @dataclass(frozen=True, slots=True)
-class PendingCut:
-    """A closed cut whose files are being written."""
+class PendingFileSet:
+    """A closed file set whose files are being written."""
 
     start: int
     end: int

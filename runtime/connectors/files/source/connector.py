@@ -4,41 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.api.config.definition import ConfigValue
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
+from runtime.connectors.checked_config import ExactSourceConnector
 from runtime.connectors.files.source.cursor import check_offset, check_partition
 from runtime.connectors.files.source.definition import (
     CONFIG,
     TASK_COUNT,
     TASK_NUMBER,
     FilesSourceSettings,
-    conflicts,
 )
 from runtime.connectors.files.source.task import FilesSourceTask
-from runtime.connectors.key_conflicts import with_conflicts
 
 
-class FilesSourceConnector(SourceConnector):
+class FilesSourceConnector(ExactSourceConnector):
     """Its tasks divide the files by a hash of their paths."""
 
     java_name = "headrace.FilesSourceConnector"
     task_class = FilesSourceTask
     config_def = CONFIG
 
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return with_conflicts(super().validate(config), conflicts)
-
-    def start(self, config: Mapping[str, str]) -> None:
-        FilesSourceSettings.of(config)
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [{**self._config, TASK_NUMBER: str(number), TASK_COUNT: str(max_tasks)} for number in range(max_tasks)]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        return ExactlyOnceSupport.SUPPORTED
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, Importance
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.api.config.types import invalid
-from runtime.connectors.config_keys import grouped_key as _key
-from runtime.connectors.config_keys import topic_key
+from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.files.formats import FileFormat
 from runtime.connectors.files.location import FileLocation, location_keys
-from runtime.connectors.key_conflicts import refuse_conflicts
 
 TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
 ORDER, FINISHED, ARCHIVE = "order", "finished.files", "archive.url"
@@ -40,44 +38,57 @@ def _delimiter(name: str, value: Any) -> None:
         raise invalid(name, value, "Must be one character")
 
 
+def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    problem = archive_problem(found)
+    return {} if problem is None else {ARCHIVE: problem}
+
+
 CONFIG = ConfigDef(
     *location_keys(
         "Folder of the files: an absolute path or file:///path, s3://bucket/folder, gs://bucket/folder, "
         "abfs://container/folder, or a URL of another scheme that fsspec supports. Nested folders are included."
     ),
-    topic_key(_RECORDS, 0),
-    _key(FORMAT, ConfigType.STRING, AUTO, "Format of the files: parquet, json (a JSON document per line), csv or avro. "
-         "With auto, the extension of each file tells, and files with other extensions are ignored.", _FILES, 0,
-         importance=Importance.HIGH, validator=validators.one_of(AUTO, *FileFormat)),
-    _key(PATTERN, ConfigType.STRING, "**", "Pattern of the paths of files below the folder: * stands for any "
-         "characters except a slash, ? for one of them, **/ for any folders.", _FILES, 1,
-         validator=validators.non_empty),
-    _key(ORDER, ConfigType.STRING, BY_NAME, "Order in which a task reads files that it has found: by their name or by "
-         "the time of their modification.", _FILES, 2, validator=validators.one_of(BY_NAME, BY_TIME)),
-    _key("poll.interval.ms", ConfigType.LONG, 5000, "Milliseconds between two listings of the folder, if all known "
-         "files have been read.", _FILES, 3, validator=validators.at_least(10)),
-    _key("minimum.age.ms", ConfigType.LONG, 0, "Files are read this many milliseconds after their last modification, "
-         "for writers that do not rename complete files.", _FILES, 4, validator=validators.at_least(0)),
-    _key("finished.after.ms", ConfigType.LONG, 60_000, "A file counts as finished when it has not been modified for "
-         "this many milliseconds: only then is a last line without a line break read, the file archived or deleted, or "
-         "reported as unreadable if it is incomplete. Objects in Amazon S3 and Google Cloud Storage are finished "
-         "when they appear.",
-         _FILES, 5, validator=validators.at_least(0)),
-    _key(FINISHED, ConfigType.STRING, LEAVE, "What happens with a file after the offset of its last record has been "
-         "committed and it is finished: leave, archive (moves it to archive.url) or delete.", _FILES, 6,
-         validator=validators.one_of(LEAVE, ARCHIVED, DELETE), dependents=(ARCHIVE,)),
-    _key(ARCHIVE, ConfigType.STRING, "", "Folder for archived files, in the same file system as url and not within it.",
-         _FILES, 7, recommender=_ArchiveApplies()),
-    _key(ON_ERROR, ConfigType.STRING, FAIL, "What happens with a file that cannot be read: fail stops the task, skip "
-         "logs the error and continues with the next file.", _FILES, 8, validator=validators.one_of(FAIL, SKIP)),
-    _key("batch.size", ConfigType.INT, 5000, "Most records of a batch.", _RECORDS, 1, importance=Importance.LOW,
-         validator=validators.between(1, 100_000)),
-    _key("csv.delimiter", ConfigType.STRING, ",", "Character between the fields of CSV files; a tab in .tsv files.",
-         _RECORDS, 2, importance=Importance.LOW, validator=_delimiter),
-    _key("csv.header", ConfigType.BOOLEAN, True, "Whether CSV files start with the names of the fields.", _RECORDS, 3,
-         importance=Importance.LOW),
-    _key("csv.columns", ConfigType.LIST, "", "Names of the fields of CSV files, instead of those in the header. "
-         "Without names and header: column1, column2, …", _RECORDS, 4, importance=Importance.LOW),
+    *grouped(_RECORDS, 0,
+        TOPIC_KEY,
+    ),
+    *grouped(_FILES, 0,
+        ConfigKey(FORMAT, ConfigType.STRING, AUTO, Importance.HIGH, "Format of the files: parquet, json (a JSON "
+             "document per line), csv or avro. With auto, the extension of each file tells, and files with other "
+             "extensions are ignored.", validators.one_of(AUTO, *FileFormat)),
+        ConfigKey(PATTERN, ConfigType.STRING, "**", Importance.MEDIUM, "Pattern of the paths of files below the "
+             "folder: * stands for any characters except a slash, ? for one of them, **/ for any folders.",
+             validators.non_empty),
+        ConfigKey(ORDER, ConfigType.STRING, BY_NAME, Importance.MEDIUM, "Order in which a task reads files that it has "
+             "found: by their name or by the time of their modification.", validators.one_of(BY_NAME, BY_TIME)),
+        ConfigKey("poll.interval.ms", ConfigType.LONG, 5000, Importance.MEDIUM, "Milliseconds between two listings of "
+             "the folder, if all known files have been read.", validators.at_least(10)),
+        ConfigKey("minimum.age.ms", ConfigType.LONG, 0, Importance.MEDIUM, "Files are read this many milliseconds "
+             "after their last modification, for writers that do not rename complete files.", validators.at_least(0)),
+        ConfigKey("finished.after.ms", ConfigType.LONG, 60_000, Importance.MEDIUM, "A file counts as finished when it "
+             "has not been modified for this many milliseconds: only then is a last line without a line break read, "
+             "the file archived or deleted, or reported as unreadable if it is incomplete. Objects in Amazon S3 and "
+             "Google Cloud Storage are finished when they appear.", validators.at_least(0)),
+        ConfigKey(FINISHED, ConfigType.STRING, LEAVE, Importance.MEDIUM, "What happens with a file after the offset of "
+             "its last record has been committed and it is finished: leave, archive (moves it to archive.url) or "
+             "delete.", validators.one_of(LEAVE, ARCHIVED, DELETE), dependents=(ARCHIVE,)),
+        ConfigKey(ARCHIVE, ConfigType.STRING, "", Importance.MEDIUM, "Folder for archived files, in the same file "
+             "system as url and not within it.", recommender=_ArchiveApplies()),
+        ConfigKey(ON_ERROR, ConfigType.STRING, FAIL, Importance.MEDIUM, "What happens with a file that cannot be read: "
+             "fail stops the task, skip logs the error and continues with the next file.",
+             validators.one_of(FAIL, SKIP)),
+    ),
+    *grouped(_RECORDS, 1,
+        ConfigKey("batch.size", ConfigType.INT, 5000, Importance.LOW, "Most records of a batch.",
+             validators.between(1, 100_000)),
+        ConfigKey("csv.delimiter", ConfigType.STRING, ",", Importance.LOW, "Character between the fields of CSV files; "
+             "a tab in .tsv files.", _delimiter),
+        ConfigKey("csv.header", ConfigType.BOOLEAN, True, Importance.LOW, "Whether CSV files start with the names of "
+             "the fields."),
+        ConfigKey("csv.columns", ConfigType.LIST, "", Importance.LOW, "Names of the fields of CSV files, instead of "
+             "those in the header. Without names and header: column1, column2, …"),
+    ),
+    conflicts=conflicts,
 )  # fmt: skip
 
 
@@ -107,7 +118,6 @@ class FilesSourceSettings:
     def of(cls, config: Mapping[str, str]) -> FilesSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, conflicts)
         kind = parsed[FORMAT]
         return cls(
             FileLocation.of(parsed), parsed[TOPIC], None if kind == AUTO else FileFormat(kind), parsed[PATTERN],
@@ -131,9 +141,3 @@ def archive_problem(parsed: Mapping[str, Any]) -> str | None:
     if f"{archive.folder}/".startswith(f"{own.folder}/"):
         return f"Invalid value {parsed[ARCHIVE]} for configuration {ARCHIVE}: must not be within url"
     return None
-
-
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    problem = archive_problem(found)
-    return {} if problem is None else {ARCHIVE: problem}

@@ -15,8 +15,7 @@ import pyarrow as pa
 from runtime.api.errors import DataError
 from runtime.connectors.files.formats import compression_of
 from runtime.connectors.files.source.cursor import BlockSpan
-from runtime.connectors.files.source.fingerprint import Fingerprint
-from runtime.connectors.files.source.opened_file import OpenedFile
+from runtime.connectors.files.source.opened_file import Fingerprint, OpenedFile
 
 _CHUNK = 4 * 1024 * 1024  # bytes of text that are read at once
 _FIRST = 64 * 1024  # bytes in which the first row is looked for

@@ -12,10 +12,9 @@ from sqlalchemy import Connection
 
 from runtime.api.errors import ConnectError, DataError
 from runtime.connectors.jdbc.catalog.catalog import Catalog
-from runtime.connectors.jdbc.sink.copying import CopyWriter
 from runtime.connectors.jdbc.sink.definitions import Definitions
 from runtime.connectors.jdbc.sink.rows import RowField, Segment
-from runtime.connectors.jdbc.sink.statements import RowWriter, StatementWriter
+from runtime.connectors.jdbc.sink.statements import CopyWriter, RowWriter, StatementWriter
 from runtime.connectors.jdbc.sink.values import Convert, ParameterStyle, converter
 from runtime.connectors.jdbc.sink_config import SinkSettings
 from runtime.connectors.jdbc.tables import TableId

@@ -81,7 +81,6 @@ class Rows:
         return list(self._of_records(records))
 
     def table_of(self, topic: str) -> TableId:
-        """The table of a topic."""
         found = self._tables.get(topic)
         if found is None:
             found = self._tables[topic] = parse_table(self._settings.table_format.replace("${topic}", topic))

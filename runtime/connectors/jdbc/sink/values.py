@@ -176,7 +176,6 @@ def _decimal_text(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON."""
     return orjson.dumps(value, default=_json_default, option=orjson.OPT_NON_STR_KEYS).decode()
 
 

@@ -6,9 +6,9 @@ import datetime as dt
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, CursorResult, Select
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
@@ -18,7 +18,6 @@ from runtime.connectors.jdbc.catalog.catalog import Catalog
 from runtime.connectors.jdbc.modes import Mode
 from runtime.connectors.jdbc.source.offsets import Position, to_offset
 from runtime.connectors.jdbc.source.selection import Selection
-from runtime.connectors.jdbc.source.streams import Row, RowStream, opened
 from runtime.connectors.jdbc.source.values import (
     Column,
     SourceColumn,
@@ -29,6 +28,72 @@ from runtime.connectors.jdbc.source.values import (
     zone_of,
 )
 from runtime.connectors.jdbc.types import ColumnInfo, Kind
+
+Row = Sequence[Any]
+
+
+class RowStream(Protocol):
+    """The rows of a running statement."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    def fetch(self, count: int) -> Sequence[Row]:
+        """The next rows, at most `count`; empty at the end."""
+
+    def close(self) -> None:
+        """Ends the statement."""
+
+
+class ResultStream:
+    """Rows of any driver, through SQLAlchemy."""
+
+    def __init__(self, connection: Connection, statement: Select[Any], size: int) -> None:
+        options = {"stream_results": True, "max_row_buffer": size}
+        self._result: CursorResult[Any] = connection.execute(statement, execution_options=options)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._result.keys())
+
+    def fetch(self, count: int) -> Sequence[Row]:
+        return self._result.fetchmany(count)
+
+    def close(self) -> None:
+        self._result.close()
+
+
+class PostgresStream:
+    """Rows of a named cursor of psycopg, in the binary format, which it decodes about twice as fast as text."""
+
+    def __init__(self, connection: Connection, statement: Select[Any]) -> None:
+        compiled = statement.compile(dialect=connection.dialect)
+        driver: Any = connection.connection.driver_connection
+        self._cursor = driver.cursor(name="headrace_rows", binary=True)
+        try:
+            self._cursor.execute(str(compiled), dict(compiled.params))
+        except BaseException:
+            self._cursor.close()
+            raise
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [column.name for column in self._cursor.description]
+
+    def fetch(self, count: int) -> Sequence[Row]:
+        rows: Sequence[Row] = self._cursor.fetchmany(count)
+        return rows
+
+    def close(self) -> None:
+        self._cursor.close()
+
+
+def opened(connection: Connection, statement: Select[Any], size: int) -> RowStream:
+    """Runs the statement; `size` is the number of rows that fetch() is called with."""
+    if connection.dialect.name == "postgresql" and connection.dialect.driver == "psycopg":
+        return PostgresStream(connection, statement)
+    return ResultStream(connection, statement, size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,6 @@ def as_time(value: Any) -> dt.time:
 
 
 def as_text(value: Any) -> str:
-    """The text of a value of any type."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):

@@ -55,7 +55,6 @@ class CollectedRows:
         self.sources.append((self.count, chunk, start))
 
     def record(self, row: int) -> SinkRecord:
-        """The record of a row."""
         first, chunk, start = self.sources[bisect_right(self.sources, row, key=itemgetter(0)) - 1]
         return chunk.record(start + row - first)
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, Importance
-from runtime.connectors.config_keys import grouped_key as _key
-from runtime.connectors.key_conflicts import refuse_conflicts
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -39,34 +37,55 @@ _MERGE_SCHEMA = "mergeSchema"
 """Option with which both add new columns to a table."""
 
 _TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
+
+
+def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    kind = str(found.get(FORMAT) or "").lower()
+    if found.get(PATH) and found.get(TABLE):
+        return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
+    if kind == Staging.ICEBERG and not found.get(TABLE):
+        return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
+    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
+        return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
+    return {}
+
+
 CONFIG = ConfigDef(
-    _key(FORMAT, ConfigType.STRING, "parquet", "Format of the target: parquet, orc, json, csv, avro, jdbc, "
-         "delta, iceberg, or another format that Spark or one of its packages has.", _TARGET, 0,
-         importance=Importance.HIGH, validator=validators.non_empty),
-    _key(PATH, ConfigType.STRING, "", "Folder for the files, on any file system that Spark's Hadoop supports.",
-         _TARGET, 1, importance=Importance.HIGH),
-    _key(TABLE, ConfigType.STRING, "", "Table of a catalog of Spark, instead of a path.", _TARGET, 2),
-    _key(MODE, ConfigType.STRING, "append", "append adds each batch to the target. overwrite replaces the target by "
-         "each batch, or only its partitions with the option partitionOverwriteMode=dynamic.", _TARGET, 3,
-         validator=validators.one_of("append", "overwrite")),
-    _key(PARTITION_BY, ConfigType.LIST, "", "Columns whose values name folders, as in country=DE.", _TARGET, 4),
-    _key(SCHEMA, ConfigType.STRING, "", "Columns as Spark's DDL, such as id BIGINT, name STRING. Other fields are "
-         "dropped. By default the columns are those of the Connect schema or, without one, of the first records.",
-         _ROWS, 0, validator=is_ddl),
-    _key(EVOLUTION, ConfigType.STRING, "add", "What happens with fields that are not columns yet: add makes them "
-         "columns, none treats the record as an error, any gives each batch the columns and types of its own records.",
-         _ROWS, 1, validator=validators.one_of("add", "none", "any")),
-    _key(SQL, ConfigType.STRING, "", "Query whose result is written, over the view record with the rows of a batch, "
-         "such as SELECT id, upper(name) AS name FROM record WHERE id > 0.", _ROWS, 2,
-         validator=is_query),
-    _key(TRIGGER, ConfigType.STRING, "10 seconds", "Time after the first record of a batch at which the batch is "
-         "written.", _BATCHES, 0, importance=Importance.HIGH, validator=is_interval),
-    _key(RECORDS, ConfigType.INT, 500_000, "Records after which a batch is written before that time.", _BATCHES, 1,
-         validator=validators.at_least(1)),
-    _key("spark.batch.bytes", ConfigType.LONG, 64 * 1024 * 1024, "Bytes in memory after which a batch is written "
-         "before that time.", _BATCHES, 2, importance=Importance.LOW, validator=validators.at_least(1)),
-    _key(RETRIES, ConfigType.INT, 3, "How often a batch is written or published again after an error.", _BATCHES, 3,
-         importance=Importance.LOW, validator=validators.at_least(0)),
+    *grouped(_TARGET, 0,
+        ConfigKey(FORMAT, ConfigType.STRING, "parquet", Importance.HIGH, "Format of the target: parquet, orc, json, "
+             "csv, avro, jdbc, delta, iceberg, or another format that Spark or one of its packages has.",
+             validators.non_empty),
+        ConfigKey(PATH, ConfigType.STRING, "", Importance.HIGH, "Folder for the files, on any file system that Spark's "
+             "Hadoop supports."),
+        ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a path."),
+        ConfigKey(MODE, ConfigType.STRING, "append", Importance.MEDIUM, "append adds each batch to the target. "
+             "overwrite replaces the target by each batch, or only its partitions with the option "
+             "partitionOverwriteMode=dynamic.", validators.one_of("append", "overwrite")),
+        ConfigKey(PARTITION_BY, ConfigType.LIST, "", Importance.MEDIUM, "Columns whose values name folders, as in "
+             "country=DE."),
+    ),
+    *grouped(_ROWS, 0,
+        ConfigKey(SCHEMA, ConfigType.STRING, "", Importance.MEDIUM, "Columns as Spark's DDL, such as id BIGINT, name "
+             "STRING. Other fields are dropped. By default the columns are those of the Connect schema or, without "
+             "one, of the first records.", is_ddl),
+        ConfigKey(EVOLUTION, ConfigType.STRING, "add", Importance.MEDIUM, "What happens with fields that are not "
+             "columns yet: add makes them columns, none treats the record as an error, any gives each batch the "
+             "columns and types of its own records.", validators.one_of("add", "none", "any")),
+        ConfigKey(SQL, ConfigType.STRING, "", Importance.MEDIUM, "Query whose result is written, over the view record "
+             "with the rows of a batch, such as SELECT id, upper(name) AS name FROM record WHERE id > 0.", is_query),
+    ),
+    *grouped(_BATCHES, 0,
+        ConfigKey(TRIGGER, ConfigType.STRING, "10 seconds", Importance.HIGH, "Time after the first record of a batch "
+             "at which the batch is written.", is_interval),
+        ConfigKey(RECORDS, ConfigType.INT, 500_000, Importance.MEDIUM, "Records after which a batch is written before "
+             "that time.", validators.at_least(1)),
+        ConfigKey("spark.batch.bytes", ConfigType.LONG, 64 * 1024 * 1024, Importance.LOW,
+             "Bytes in memory after which a batch is written before that time.", validators.at_least(1)),
+        ConfigKey(RETRIES, ConfigType.INT, 3, Importance.LOW, "How often a batch is written or published again after "
+             "an error.", validators.at_least(0)),
+    ),
+    conflicts=target_conflicts,
 )  # fmt: skip
 
 
@@ -93,7 +112,6 @@ class SparkSinkSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSinkSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, target_conflicts)
         return cls(
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
@@ -132,15 +150,3 @@ class SparkSinkSettings:
         if self.format in _TABLE_STAGING and self.evolution != "none" and _MERGE_SCHEMA.lower() not in given:
             options[_MERGE_SCHEMA] = "true"
         return options
-
-
-def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    kind = str(found.get(FORMAT) or "").lower()
-    if found.get(PATH) and found.get(TABLE):
-        return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
-    if kind == Staging.ICEBERG and not found.get(TABLE):
-        return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
-    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
-        return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
-    return {}

@@ -11,6 +11,7 @@ after, the next task that gets one of the partitions publishes the batch.
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import tempfile
@@ -19,12 +20,58 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from runtime.api.data.record import TopicPartition
+import pyarrow as pa
+
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.errors import DataError
+from runtime.api.task import ErrantRecordReporter
+from runtime.connectors.data_source.arrow_schema import arrow_schema
+from runtime.connectors.data_source.ddl import parse_ddl
 from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.sink.collected import CollectedRows, remove_rows
+
+if TYPE_CHECKING:
+    from runtime.connectors.spark.sink.collected import CollectedRows
+
+
+def arrow_columns(ddl: str) -> Any:
+    """The columns of a schema as Spark's DDL; ConfigError if it is not understood."""
+    return arrow_schema(parse_ddl(ddl))
+
+
+def from_text(text: str) -> Any:
+    """The schema in the response of the session's operation `schema`."""
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+def refuse(record: SinkRecord, error: Exception, reporter: ErrantRecordReporter | None) -> None:
+    """Report a record that cannot become a row; DataError without a reporter."""
+    described = DataError(f"Record of {_place(record)} does not fit the columns of the Spark table: {error}")
+    described.__cause__ = error
+    if reporter is None:
+        raise described
+    reporter.report(record, described)
+
+
+def query_failures(rows: CollectedRows, reporter: ErrantRecordReporter | None) -> Callable[[int, str], None] | None:
+    """A function that reports the record of a row for which the query fails, with Spark's message; None if the records
+    of the rows are not known."""
+    if reporter is None or not rows.sources:
+        return None
+
+    def report(row: int, message: str) -> None:
+        record = rows.record(row)
+        reporter.report(record, DataError(f"Spark's query fails for the record of {_place(record)}: {message}"))
+
+    return report
+
+
+def _place(record: SinkRecord) -> str:
+    return f"{record.original_topic}-{record.original_kafka_partition} at offset {record.original_kafka_offset}"
+
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +153,7 @@ class SparkBatch:
         if self.state is not BatchState.WRITING or self._retry_at is not None or not self._writing.done():
             return False
         try:
-            answer = self._writing.result()
+            response = self._writing.result()
         except SparkRequestError as error:
             if error.kind == "data" and self._refuse is not None and not self._probed:
                 _log.warning("The query fails for records of a batch of %d, looking for them: %s", self.count, error)
@@ -122,11 +169,11 @@ class SparkBatch:
             )
             self._retry_at = time.monotonic() + delay
             return False
-        if isinstance(answer, list):
-            self._drop_rows(answer)
+        if isinstance(response, list):
+            self._drop_rows(response)
             return False
         self.remove_file()
-        self.seconds = answer["seconds"]
+        self.seconds = response["seconds"]
         _log.debug("Spark has written %d records in %g s", self.count, self.seconds)
         self.state = BatchState.WRITTEN
         return True

@@ -14,7 +14,7 @@ from runtime.api.task import OffsetAndMetadata, SinkTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
-from runtime.connectors.spark.sink.refused import query_failures, refuse
+from runtime.connectors.spark.sink.spark_batch import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ NO_BATCH = "-"
 
 _BUSY_PUT = 0.1  # seconds between two looks at a batch that is being written or committed
 _FULL_WAIT = 1.0  # seconds for which put() waits for Spark if the next batch is full
-_COMMIT_RETRY = 1.0  # seconds after which a commit without an answer is requested again
+_COMMIT_RETRY = 1.0  # seconds after which a commit without a response is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
 _SESSION_LOST = 1.0  # seconds after which the task is started again if the driver has ended
 _STOP_WAIT = 5.0  # seconds for which stop() waits until batches have been published or discarded
-_DOUBT_WAIT = 60.0  # seconds for which the answer to the commit of lost partitions may be missing
+_DOUBT_WAIT = 60.0  # seconds for which the response to the commit of lost partitions may be missing
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for a write that cannot be undone
 
 
@@ -63,7 +63,7 @@ class SparkSinkTask(SinkTask):
     def start(self, config: Mapping[str, str]) -> None:
         from runtime.connectors.spark.sink.collected import CollectedRows
         from runtime.connectors.spark.sink.columns import Evolution, TableColumns
-        from runtime.connectors.spark.sink.spark_schema import arrow_columns
+        from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
         settings = self._settings = SparkSinkSettings.of(config)
         name = config.get("name", "sink")
@@ -174,7 +174,7 @@ class SparkSinkTask(SinkTask):
         found = _result(self._known)
         self._known = None
         if found is not None:
-            from runtime.connectors.spark.sink.spark_schema import from_text
+            from runtime.connectors.spark.sink.spark_batch import from_text
 
             self._columns.know(from_text(found))
 

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from runtime.api.config.definition import ConfigValue
-from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.task import Offset, Partition
-from runtime.connectors.key_conflicts import with_conflicts
-from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings, source_conflicts
+from runtime.connectors.checked_config import ExactSourceConnector
+from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, check_partition
 from runtime.connectors.spark.source.task import SparkSourceTask
 
 
-class SparkSourceConnector(SourceConnector):
+class SparkSourceConnector(ExactSourceConnector):
     """Has one task: Spark itself divides the work of a batch."""
 
     java_name = "headrace.SparkSourceConnector"
     task_class = SparkSourceTask
     config_def = CONFIG
-
-    def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
-        return with_conflicts(super().validate(config), source_conflicts)
-
-    def start(self, config: Mapping[str, str]) -> None:
-        SparkSourceSettings.of(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
-
-    def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
-        return ExactlyOnceSupport.SUPPORTED
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
         """Always True: each batch of Spark is a transaction then."""

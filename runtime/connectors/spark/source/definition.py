@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
-from runtime.api.config.definition import ConfigDef, ConfigType, Importance
-from runtime.connectors.config_keys import grouped_key as _key
-from runtime.connectors.config_keys import topic_key
-from runtime.connectors.key_conflicts import refuse_conflicts
+from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -31,33 +29,52 @@ STREAM, ONCE, INTERVAL = "stream", "once", "interval"
 _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
 
+
+def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+    """The errors of keys that do not fit each other (ConfigDef)."""
+    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
+        return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
+    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
+        return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
+    return {}
+
+
 CONFIG = ConfigDef(
-    _key(FORMAT, ConfigType.STRING, "", "Format of the source: parquet, orc, json, csv, jdbc, rate, or another "
-         "format that Spark or one of its packages can read. parquet if only spark.path is set.", _SOURCE, 0,
-         importance=Importance.HIGH),
-    _key(PATH, ConfigType.STRING, "", "Path of the source, for formats that have one, on any file system that Spark's "
-         "Hadoop supports.", _SOURCE, 1, importance=Importance.HIGH),
-    _key(TABLE, ConfigType.STRING, "", "Table of a catalog of Spark, instead of a format and a path.", _SOURCE, 2),
-    _key(SCHEMA, ConfigType.STRING, "", "Columns as Spark's DDL, such as id BIGINT, name STRING, for formats without a "
-         "schema. By default Spark finds the columns of files when the task starts.", _SOURCE, 3, validator=is_ddl),
-    _key(SQL, ConfigType.STRING, "", "Query whose result is read, over the view record with the rows of the source, "
-         "such as SELECT id, upper(name) AS name FROM record. Without a source, a query over tables of catalogs.",
-         _SOURCE, 4, validator=is_query),
-    _key(MODE, ConfigType.STRING, STREAM, "stream follows the source, as Spark's Structured Streaming does. once reads "
-         "all rows once. interval reads all rows again and again.", _SOURCE, 5, importance=Importance.HIGH,
-         validator=validators.one_of(STREAM, ONCE, INTERVAL)),
-    topic_key(_RECORDS, 0),
-    _key(KEY, ConfigType.LIST, "", "Columns of the key: the value of one column, or a struct of several. By default "
-         "records have no key.", _RECORDS, 1),
-    _key(BATCH, ConfigType.INT, 5000, "Maximum number of records that the task hands over at a time.", _RECORDS, 2,
-         importance=Importance.LOW, validator=validators.between(1, 100_000)),
-    _key(CHECKPOINT, ConfigType.STRING, None, "Folder in which Spark keeps the progress of the stream, and batches "
-         "until they are committed, on any file system that Spark's Hadoop supports and all workers reach. Connectors "
-         "may share it.", _BATCHES, 0, importance=Importance.HIGH, validator=validators.non_empty),
-    _key(TRIGGER, ConfigType.STRING, "10 seconds", "Time between the starts of two batches.", _BATCHES, 1,
-         importance=Importance.HIGH, validator=is_interval),
-    _key(RETRIES, ConfigType.INT, 3, "How often reading is tried again after an error of Spark, until a batch has been "
-         "read.", _BATCHES, 2, importance=Importance.LOW, validator=validators.at_least(0)),
+    *grouped(_SOURCE, 0,
+        ConfigKey(FORMAT, ConfigType.STRING, "", Importance.HIGH, "Format of the source: parquet, orc, json, csv, "
+             "jdbc, rate, or another format that Spark or one of its packages can read. parquet if only spark.path is "
+             "set."),
+        ConfigKey(PATH, ConfigType.STRING, "", Importance.HIGH, "Path of the source, for formats that have one, on any "
+             "file system that Spark's Hadoop supports."),
+        ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a format "
+             "and a path."),
+        ConfigKey(SCHEMA, ConfigType.STRING, "", Importance.MEDIUM, "Columns as Spark's DDL, such as id BIGINT, name "
+             "STRING, for formats without a schema. By default Spark finds the columns of files when the task starts.",
+             is_ddl),
+        ConfigKey(SQL, ConfigType.STRING, "", Importance.MEDIUM, "Query whose result is read, over the view record "
+             "with the rows of the source, such as SELECT id, upper(name) AS name FROM record. Without a source, a "
+             "query over tables of catalogs.", is_query),
+        ConfigKey(MODE, ConfigType.STRING, STREAM, Importance.HIGH, "stream follows the source, as Spark's Structured "
+             "Streaming does. once reads all rows once. interval reads all rows again and again.",
+             validators.one_of(STREAM, ONCE, INTERVAL)),
+    ),
+    *grouped(_RECORDS, 0,
+        TOPIC_KEY,
+        ConfigKey(KEY, ConfigType.LIST, "", Importance.MEDIUM, "Columns of the key: the value of one column, or a "
+             "struct of several. By default records have no key."),
+        ConfigKey(BATCH, ConfigType.INT, 5000, Importance.LOW, "Maximum number of records that the task hands over at "
+             "a time.", validators.between(1, 100_000)),
+    ),
+    *grouped(_BATCHES, 0,
+        ConfigKey(CHECKPOINT, ConfigType.STRING, None, Importance.HIGH, "Folder in which Spark keeps the progress of "
+             "the stream, and batches until they are committed, on any file system that Spark's Hadoop supports and "
+             "all workers reach. Connectors may share it.", validators.non_empty),
+        ConfigKey(TRIGGER, ConfigType.STRING, "10 seconds", Importance.HIGH, "Time between the starts of two batches.",
+             is_interval),
+        ConfigKey(RETRIES, ConfigType.INT, 3, Importance.LOW, "How often reading is tried again after an error of "
+             "Spark, until a batch has been read.", validators.at_least(0)),
+    ),
+    conflicts=source_conflicts,
 )  # fmt: skip
 
 
@@ -83,7 +100,6 @@ class SparkSourceSettings:
     def of(cls, config: Mapping[str, str]) -> SparkSourceSettings:
         """The settings of a configuration; ConfigError for the first invalid one."""
         parsed = CONFIG.parse(config)
-        refuse_conflicts(parsed, source_conflicts)
         path, kind = parsed[PATH] or "", parsed[FORMAT] or ""
         return cls(
             kind or (_DEFAULT_FORMAT if path else ""), path, parsed[TABLE] or "", parsed[SCHEMA] or "",
@@ -111,12 +127,3 @@ class SparkSourceSettings:
             "checkpoint": self.checkpoint,
             "options": dict(self.options),
         }
-
-
-def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
-    """The errors of keys that do not fit each other (key_conflicts.Conflicts)."""
-    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
-        return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
-    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
-        return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
-    return {}

@@ -11,7 +11,6 @@ from runtime.connectors.files.arrow_values import parquet_values
 
 
 def row_count(files: Sequence[str]) -> int:
-    """The rows of all files."""
     return sum(parquet.read_metadata(file).num_rows for file in files)
 
 

@@ -50,7 +50,7 @@ class SparkSourceTask(SourceTask):
 
     timestamps_are_now = True
     reuses_records = False
-    idle_poll = 1.0  # answers of the session and commits wake the task
+    idle_poll = 1.0  # responses of the session and commits wake the task
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, connect: Callable[[str], SessionClient] = SessionClient
@@ -59,7 +59,7 @@ class SparkSourceTask(SourceTask):
         super().__init__()
         self._clock, self._connect = clock, connect
         self._client: SessionClient | None = None
-        self._answer: Future[Any] | None = None
+        self._response: Future[Any] | None = None
         self._retry_at = self._next_check = 0.0
         self._failures = 0
         self._position: RowPosition | None = None  # behind the last batch that has been committed
@@ -96,9 +96,9 @@ class SparkSourceTask(SourceTask):
         """Take the next step of those that need no rows."""
         if self._state is SourceState.COMMITTING:
             self._check_committed()
-        elif self._answer is not None and self._answer.done():
-            self._take_answer(self._answer)
-        elif self._answer is None and self._clock() >= self._retry_at:
+        elif self._response is not None and self._response.done():
+            self._take_response(self._response)
+        elif self._response is None and self._clock() >= self._retry_at:
             self._open()
 
     # The session
@@ -106,8 +106,8 @@ class SparkSourceTask(SourceTask):
     def _send(self, operation: str, **more: Any) -> None:
         assert self._client is not None
         request = {"op": operation, "connector": self._name, **more}
-        self._answer = self._client.send(lambda: request)
-        self._answer.add_done_callback(lambda _: self.context.wake())
+        self._response = self._client.send(lambda: request)
+        self._response.add_done_callback(lambda _: self.context.wake())
 
     def _open(self) -> None:
         self._state = SourceState.OPENING
@@ -119,10 +119,10 @@ class SparkSourceTask(SourceTask):
         self._state = SourceState.WAITING
         self._send("next", committed=-1 if self._position is None else self._position.done)
 
-    def _take_answer(self, answer: Future[Any]) -> None:
-        self._answer = None
+    def _take_response(self, response: Future[Any]) -> None:
+        self._response = None
         try:
-            found = answer.result()
+            found = response.result()
             if self._state is SourceState.OPENING:
                 self._checkpoint = found["checkpoint"]
                 self._ask_for_batch()

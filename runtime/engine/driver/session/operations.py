@@ -9,8 +9,7 @@ from typing import Any
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
-from runtime.engine.driver.session.formats import format_name
-from runtime.engine.driver.session.frames import selected, staged_rows
+from runtime.engine.driver.session.frames import format_name, selected, staged_rows
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.server import Request, SessionCaller

@@ -22,7 +22,6 @@ class SharedSession:
         self._forbidden: Sequence[Any] = ()
 
     def get(self) -> Any:
-        """The session."""
         with self._lock:
             if self._session is None:
                 from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from runtime.engine.driver.session.formats import format_name
+from runtime.engine.driver.session.frames import format_name
 
 _FOLDER, _DATA, _MARKER = ".headrace", "data", "batch.json"
 
@@ -114,7 +114,6 @@ class StagedFiles(StagedBatches):
             stream.close()
 
     def remove(self, batch: str, name: str) -> None:
-        """Remove a file from the folder of a batch."""
         self._fs.delete(self._path(self._folder, batch, name), False)
 
     def complete(self, batch: str, ranges: Ranges) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.delta_batches import DeltaBatches
-from runtime.engine.driver.session.formats import format_name
+from runtime.engine.driver.session.frames import format_name
 from runtime.engine.driver.session.iceberg_batches import IcebergBranches
 from runtime.engine.driver.session.staging import StagedBatches, StagedFiles
 

@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.java.connect_jars import connect_jars
@@ -36,7 +36,7 @@ _DECLARED = "# our provider\n\nedge.Cases$Declared # has a comment\n"
 def _compile(target: Path, *sources: Path) -> None:
     java = find_java()
     folders = (
-        jars.fetch("broker", coordinates.BROKER, java),
+        jars.fetch("broker", broker.BROKER, java),
         connect_jars(),
     )
     class_path = [str(jar) for folder in folders for jar in sorted(folder.glob("*.jar"))]

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.config.listeners import Listener, ListenerError, admin, advertised, https_settings, parse
-from runtime.system.addresses import own_address
+from runtime.config.listeners import Listener, ListenerError, admin, advertised, https_settings, own_address, parse
 
 NONE: dict[str, Any] = {
     "rest.advertised.listener": None, "rest.advertised.host.name": None, "rest.advertised.port": None

@@ -32,8 +32,8 @@ from runtime.java.wire.records import RecordColumns, write_sink
 from runtime.java.wire.writer import FrameWriter
 from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.sink_batches import SinkBatches, in_order
-from runtime.pipeline.task.fallbacks import Fallbacks
 from runtime.pipeline.task.meter import Meter
+from runtime.pipeline.tolerance import Fallbacks
 from tests.support.tasks.python_messages import Message
 
 _UTC = dt.UTC

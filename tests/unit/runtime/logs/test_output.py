@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from runtime.logs.output import CUT_MARK, MAX_LINE_BYTES, OutputLines
+from runtime.logs.formats import CUT_MARK, MAX_LINE_BYTES, OutputLines
 
 
 def test_lines_are_joined_from_chunks() -> None:

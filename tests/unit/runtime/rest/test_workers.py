@@ -16,9 +16,8 @@ import runtime
 from runtime.engine.port import SlotInfo
 from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.cordons import Cordons
 from runtime.herder.group.group import Group, GroupSnapshot, SoleWorker, WorkerState
-from runtime.herder.group.workers import Workers
+from runtime.herder.group.workers import Cordons, Workers
 from runtime.rest.app import application
 from runtime.rest.http.answers import error, json_answer
 from runtime.rest.openapi.schemas import SCHEMAS

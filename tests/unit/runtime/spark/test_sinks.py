@@ -19,9 +19,8 @@ from runtime.model.states import ConnectorType
 from runtime.plugins import registry
 from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.options import SparkOptions
-from runtime.spark.sink import writers
-from runtime.spark.sink.sink_run import SinkTaskRun
-from runtime.spark.sink.writers import SinkPlan, first_offset
+from runtime.spark.sink import sink_run
+from runtime.spark.sink.sink_run import SinkPlan, SinkTaskRun, first_offset
 from tests.support.kafka.mock_kafka import MockKafka
 from tests.support.kafka.topics import values
 
@@ -202,7 +201,7 @@ def test_tasks_take_the_configurations_of_the_connector_in_turn() -> None:
 
 
 def test_all_rows_of_a_spark_task_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writers, "_context", lambda: SimpleNamespace(partitionId=lambda: 0))
+    monkeypatch.setattr(sink_run, "_context", lambda: SimpleNamespace(partitionId=lambda: 0))
     plan = SinkPlan.of(SparkOptions.of({"connector.class": "tests.RowsConnector"}))
     empty = NUMBERS.slice(0, 0).to_batches()
     assert plan.write(iter([*empty, *NUMBERS.to_batches(max_chunksize=2)]), 0).rows == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from runtime.spark.source.spool import Spool
+from runtime.spark.source.stream_reader import Spool
 
 
 def test_the_folder_of_a_stream_without_records_stays_young(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from runtime.system.addresses import LOOPBACK, is_remote, own_address
+from runtime.config.listeners import LOOPBACK, is_remote, own_address
 
 
 def test_the_own_address_belongs_to_this_machine() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from runtime.worker.gc_tuning import CollectionClock
+from runtime.worker.loop_monitor import CollectionClock
 
 
 def test_the_clock_counts_collections_until_it_is_closed() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.engine.driver.session.formats import format_name
-from runtime.engine.driver.session.frames import selected
+from runtime.engine.driver.session.frames import format_name, selected
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
 
 STREAM, ONCE = "stream", "once"

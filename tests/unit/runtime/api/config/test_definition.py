@@ -61,3 +61,18 @@ def test_recommenders_receive_the_other_values() -> None:
     hidden, shown = (definition.validate({"ssl": text})[1] for text in ("false", "true"))
     assert (hidden.recommended_values, hidden.visible) == ([], False)
     assert (shown.recommended_values, shown.visible) == (["jks", "pem"], True)
+
+
+def test_conflicts_see_valid_values_and_are_refused_by_parse() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def conflicts(values: Mapping[str, Any]) -> dict[str, str]:
+        seen.append(dict(values))
+        return {"least": "least exceeds most"} if values.get("least", 0) > values.get("most", 0) else {}
+
+    definition = ConfigDef(ConfigKey("least", ConfigType.INT), ConfigKey("most", ConfigType.INT), conflicts=conflicts)
+    [least, most] = definition.validate({"least": "3", "most": "x"})
+    assert (least.errors, len(most.errors), seen) == (["least exceeds most"], 1, [{"least": 3}])
+    with pytest.raises(ConfigError, match="least exceeds most"):
+        definition.parse({"least": "3", "most": "2"})
+    assert definition.parse({"least": "1", "most": "2"}) == {"least": 1, "most": 2}

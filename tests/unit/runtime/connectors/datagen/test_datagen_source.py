@@ -13,8 +13,7 @@ from runtime.api.connector import ExactlyOnceSupport
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.datagen.source import DatagenSourceConnector, DatagenSourceTask
-from runtime.connectors.datagen.templates import TEMPLATES
+from runtime.connectors.datagen.source import TEMPLATES, DatagenSourceConnector, DatagenSourceTask
 from tests.support.tasks.task_contexts import StoredOffsets, started
 
 UNLIMITED = {"topic": "t", "template": "orders", "rate": "0"}

@@ -13,8 +13,7 @@ import pytest
 from runtime.api.connector import ExactlyOnceSupport
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.source import HttpSourceConnector
-from runtime.connectors.http.source_task import HttpSourceTask
+from runtime.connectors.http.source import HttpSourceConnector, HttpSourceTask
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.task_contexts import StoredOffsets, started
 from tests.support.waiting import wait_until

@@ -12,7 +12,7 @@ from runtime.api import ValueBatch
 from runtime.api.data.logical import TIME_SCHEMA, TIMESTAMP_SCHEMA
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, struct_schema
 from runtime.connectors.spark.sink.columns import Evolution, TableColumns, stored_schema
-from runtime.connectors.spark.sink.spark_schema import arrow_columns
+from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
 
 def rows(columns: TableColumns, *values: Any) -> tuple[list[dict[str, Any]], list[int]]:

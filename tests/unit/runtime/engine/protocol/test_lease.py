@@ -19,7 +19,7 @@ from runtime.engine.protocol.lease import Lease, LeaseLostError, stack_file
 from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell, cell_path, granted
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.lease_granter import LeaseGranter
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.failure import RevokedError
 from runtime.system import lease_clock
 from tests.support.waiting import wait_until
 

@@ -20,7 +20,7 @@ from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.messages import FromSlot
 from runtime.engine.protocol.remote import Attempt, RemoteAccess, SlotCaller
-from runtime.engine.slot.archives import SlotArchives
+from runtime.engine.slot.remote import SlotArchives
 from runtime.engine.worker import remote_server
 from runtime.engine.worker import server as local_server
 from runtime.engine.worker.archives import WorkerArchives

@@ -19,9 +19,8 @@ from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.messages import VERSION, ExecutorsMessage, FromSlot
 from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.core_waits import CORE_WAIT
 from runtime.engine.worker.server import SlotServer
-from runtime.engine.worker.slot_watch import SlotWatch
+from runtime.engine.worker.slot_watch import CORE_WAIT, SlotWatch
 from runtime.engine.worker.slots import Slots
 from runtime.model.states import TaskId
 from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.herder.configs.file_paths import FilePathLimit
+from runtime.herder.configs.checks import FilePathLimit
 
 STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SOURCE, SINK, SPARK = "headrace.FilesSourceConnector", "FilesSink", "SparkSink"

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 
 import pytest
 
-from runtime.herder.control.start_control import StartTimes
-from runtime.herder.control.start_gate import MAX_STARTING
+from runtime.herder.control.start_control import MAX_STARTING, StartTimes
 from runtime.herder.group.group import SoleWorker
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.kafka.group.protocol import CONNECTOR

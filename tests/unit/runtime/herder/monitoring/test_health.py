@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from runtime.herder.monitoring.health import WorkerHealth
+from runtime.herder.monitoring.metrics import WorkerHealth
 
 
 def test_health_names_the_cause_before_and_after_the_worker_is_ready() -> None:

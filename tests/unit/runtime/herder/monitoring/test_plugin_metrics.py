@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from runtime.herder.monitoring.metric_families import MetricFamilies
-from runtime.herder.monitoring.metrics import add_plugin_metrics
+from runtime.herder.monitoring.metrics import MetricFamilies, add_plugin_metrics
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.pipeline.task.meter import Meter
 

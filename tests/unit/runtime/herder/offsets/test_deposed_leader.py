@@ -12,8 +12,7 @@ import pytest
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
-from runtime.herder.offsets.source_transactions import SourceTransactions
-from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.offsets.stored_offsets import SourceTransactions, StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.groups import Groups
 from runtime.kafka.log.log import TopicLogs, TopicSpec

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.moments import Absolute, AtTime, Edge, Moment, Relative, parse
+from runtime.herder.offsets.seek import Absolute, AtTime, Edge, Moment, Relative, parse
 from tests.support.topic_positions import ERRORS, NOW, POSITIONS
 
 

@@ -7,8 +7,7 @@ from typing import cast
 import pytest
 
 from runtime.herder.errors import BadRequest
-from runtime.herder.offsets.moments import Edge
-from runtime.herder.offsets.seek import SeekResolver, SeekTarget
+from runtime.herder.offsets.seek import Edge, SeekResolver, SeekTarget
 from runtime.kafka.positions import Positions
 
 

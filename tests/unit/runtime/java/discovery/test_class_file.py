@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.java.discovery.archives import Archive, UnreadableArchiveError
 from runtime.java.discovery.class_file import ClassFile, ClassFormatError
+from runtime.java.discovery.class_index import Archive, UnreadableArchiveError
 from tests.support.java.connect_jars import connect_jars
 
 _CONNECT = "org/apache/kafka/connect/"

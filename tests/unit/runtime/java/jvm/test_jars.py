@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.embedded.broker import coordinates
+from runtime.embedded.broker import broker
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError
 from runtime.java.jvm.java import find_java
@@ -54,13 +54,13 @@ def test_missing_jars_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_each_list_has_its_own_folder() -> None:
-    assert jars.folder_of("a", SMALL) != jars.folder_of("a", coordinates.BROKER)
+    assert jars.folder_of("a", SMALL) != jars.folder_of("a", broker.BROKER)
     assert jars.folder_of("a", SMALL) == jars.folder_of("a", SMALL)
 
 
-@pytest.mark.parametrize("listed", [coordinates.BROKER, JAVA_CONNECT])
+@pytest.mark.parametrize("listed", [broker.BROKER, JAVA_CONNECT])
 def test_coordinates_are_pinned_and_unique(listed: tuple[str, ...]) -> None:
     parts = [coordinate.split(":") for coordinate in listed]
     assert all(len(part) == 3 and all(part) for part in parts)
     assert len({f"{name}-{revision}" for _, name, revision in parts}) == len(listed)
-    assert not set(coordinates.BROKER) & set(JAVA_CONNECT)
+    assert not set(broker.BROKER) & set(JAVA_CONNECT)

@@ -15,7 +15,7 @@ import pytest
 from runtime.api.data.java_text import java_text
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.pipeline.chain.step import ChainStep
-from runtime.pipeline.task.trace import java_name
+from runtime.pipeline.task.failure import java_name
 from runtime.plugins.registry import load
 
 ANSWERS = [json.loads(line) for line in Path(__file__).with_name("java_chains.jsonl").read_text("utf-8").splitlines()]

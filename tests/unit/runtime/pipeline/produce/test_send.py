@@ -13,7 +13,7 @@ from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.produce.producers import Producers, Purpose
 from runtime.pipeline.produce.send import Sender
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from tests.support.broker import KafkaBroker
 from tests.support.kafka.topics import messages
 from tests.support.waiting import wait_until
@@ -55,7 +55,7 @@ def test_refused_messages_are_skipped_and_a_full_queue_is_waited_for(
     settings = {"bootstrap.servers": broker.bootstrap, "message.max.bytes": 1_000, "queue.buffering.max.messages": 4}
     producer = Producers().take(settings, purpose=Purpose.OFFSETS)  # others have no limit of messages
     errors: list[KafkaError] = []
-    sender = Sender(producer, producer.share(), Control(False, lambda: None), 5, errors.append, lambda: None)
+    sender = Sender(producer, producer.share(), TaskControl(False, lambda: None), 5, errors.append, lambda: None)
     acks, each = Acks(), [Reported() for _ in batch] if own_callbacks else None
     delivery = acks.begin({b"offset": {"n": 60}})
     sender.send(topic, batch, delivery, each)

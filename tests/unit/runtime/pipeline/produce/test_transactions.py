@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from runtime.pipeline.produce.transactions import Transactions
-from runtime.pipeline.task.control import Control, StoppedError
+from runtime.pipeline.task.control import StoppedError, TaskControl
 from tests.support.kafka.mock_kafka import END_TXN, MockKafka
 from tests.support.waiting import wait_until
 
@@ -23,7 +23,7 @@ begun(*sys.argv[1:]).commit()
 def begun(bootstrap: str, topic: str) -> Transactions:
     """A transaction with a record."""
     settings = {"bootstrap.servers": bootstrap, "transactional.id": "t"}
-    transactions = Transactions(settings, Control(False, lambda: None), 60.0)
+    transactions = Transactions(settings, TaskControl(False, lambda: None), 60.0)
     transactions.prepare(topic)
     transactions.begin()
     transactions.producer.produce(topic, value=b"a")

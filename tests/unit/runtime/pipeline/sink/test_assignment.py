@@ -13,8 +13,8 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.task import SinkTask
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
-from runtime.pipeline.task.control import Control, StoppedError
-from runtime.pipeline.task.errors import RevokedError
+from runtime.pipeline.task.control import StoppedError, TaskControl
+from runtime.pipeline.task.failure import RevokedError
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
 
@@ -53,7 +53,7 @@ class SlowGroup:
         return "m"
 
 
-class InstantControl(Control):
+class InstantTaskControl(TaskControl):
     """Counts waits instead of sleeping."""
 
     waits = 0
@@ -74,7 +74,7 @@ class SilentCoordinator(SlowGroup):
         return super().committed(partitions, timeout)
 
 
-def assigned(control: Control, consumer: Any) -> tuple[Any, SinkContext, Any, PartitionAssignment]:
+def assigned(control: TaskControl, consumer: Any) -> tuple[Any, SinkContext, Any, PartitionAssignment]:
     task = IdleSink()
     task.start({})
     context = task.context = SinkContext({})
@@ -89,7 +89,7 @@ def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> 
     task.start({})
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
-    assignment = PartitionAssignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
+    assignment = PartitionAssignment(spec, task, RecordingHost(), TaskControl(False, lambda: None), consumer, context)
     zero, one = KafkaPartition("t", 0), KafkaPartition("t", 1)
     assignment.callbacks["on_assign"](consumer, [zero, one])
     assignment.advance({TopicPartition("t", 0): 110, TopicPartition("t", 1): 510}, assignment.moment, {})
@@ -137,7 +137,7 @@ def three_partitions(calls: list[Any], refuses: bool = False) -> tuple[Any, Sink
     task, consumer = CallsSink(calls, refuses), CallsGroup(calls)
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)  # type: ignore[arg-type]  # a consumer without a broker
     assignment.callbacks["on_assign"](consumer, kafka(0, 1, 2))
     assignment.advance({TopicPartition("t", n): 110 for n in range(3)}, assignment.moment, {})
@@ -190,7 +190,7 @@ def test_offsets_of_partitions_that_cannot_be_closed_are_not_committed() -> None
 
 def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() -> None:
     """The client forgets the pause of a revoked partition most of the time, not always."""
-    consumer, _, on_assign, assignment = assigned(InstantControl(False, lambda: None), SlowGroup())
+    consumer, _, on_assign, assignment = assigned(InstantTaskControl(False, lambda: None), SlowGroup())
     on_assign(consumer, [KafkaPartition("t", 0)])
     assignment.hold(True)
     assert consumer.paused == {0}
@@ -201,7 +201,7 @@ def test_a_partition_revoked_while_paused_is_read_after_its_next_assignment() ->
 
 
 def test_requests_to_a_silent_coordinator_are_repeated_until_the_answer() -> None:
-    control = InstantControl(False, lambda: None)
+    control = InstantTaskControl(False, lambda: None)
     consumer, context, on_assign, _ = assigned(control, SilentCoordinator())
     on_assign(consumer, [KafkaPartition("t", 0)])
     assert context.positions == {TopicPartition("t", 0): 100} and control.waits == 20
@@ -211,10 +211,10 @@ def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None
     def lease_over() -> None:
         raise RevokedError("the lease has expired")
 
-    consumer, context, on_assign, _ = assigned(InstantControl(False, lease_over), SilentCoordinator())
+    consumer, context, on_assign, _ = assigned(InstantTaskControl(False, lease_over), SilentCoordinator())
     with pytest.raises(RevokedError):
         on_assign(consumer, [KafkaPartition("t", 0)])
-    stopped = InstantControl(False, lambda: None)
+    stopped = InstantTaskControl(False, lambda: None)
     stopped.stop()
     consumer, context, on_assign, _ = assigned(stopped, SilentCoordinator())
     with pytest.raises(StoppedError):
@@ -238,7 +238,7 @@ class Fetched:
 def test_messages_that_were_fetched_before_a_seek_are_not_put() -> None:
     """A task that seeks in close() has not got these messages when it reads from its new position."""
     spec = task_spec("sink", "x:Y", {})
-    control = Control(False, lambda: None)
+    control = TaskControl(False, lambda: None)
     context, consumer = SinkContext({}), SlowGroup()
     assignment = PartitionAssignment(spec, IdleSink(), RecordingHost(), control, consumer, context)  # type: ignore[arg-type]  # a consumer without a broker
     messages: list[Any] = [Fetched(0), Fetched(1)]

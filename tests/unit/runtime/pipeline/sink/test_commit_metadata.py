@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from runtime.api import OffsetAndMetadata, SinkRecord, SinkTask, TopicPartition
 from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
 
@@ -64,7 +64,7 @@ def opened() -> tuple[MarkingSink, Any, SinkContext, PartitionAssignment]:
     consumer: Any = group
     context = task.context = SinkContext({})
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
-    assignment = PartitionAssignment(spec, task, RecordingHost(), Control(False, lambda: None), consumer, context)
+    assignment = PartitionAssignment(spec, task, RecordingHost(), TaskControl(False, lambda: None), consumer, context)
     assignment.callbacks["on_assign"](consumer, [KafkaPartition("t", 0), KafkaPartition("t", 1)])
     assignment.advance({ZERO: 110, ONE: 110}, assignment.moment, {})
     return task, group, context, assignment

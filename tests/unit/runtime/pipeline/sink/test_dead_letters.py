@@ -19,7 +19,7 @@ from runtime.model.states import State
 from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.dead_letters import DeadLetters
-from runtime.pipeline.task.control import Control, StoppedError
+from runtime.pipeline.task.control import StoppedError, TaskControl
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
@@ -38,7 +38,7 @@ def kafka() -> MockKafka:
     return MockKafka()
 
 
-def letters(kafka: KafkaBroker, topic: str, control: Control | None = None) -> DeadLetters:
+def letters(kafka: KafkaBroker, topic: str, control: TaskControl | None = None) -> DeadLetters:
     config = {"errors.deadletterqueue.topic.name": topic, "errors.tolerance": "all"}
     producer = SlotProducer({"bootstrap.servers": kafka.bootstrap})
     made = DeadLetters(task_spec("sink", "x:Y", config, flush_timeout=0.1), producer, control or running())
@@ -46,8 +46,8 @@ def letters(kafka: KafkaBroker, topic: str, control: Control | None = None) -> D
     return made
 
 
-def running() -> Control:
-    return Control(False, lambda: None)
+def running() -> TaskControl:
+    return TaskControl(False, lambda: None)
 
 
 def failure(offset: int = 0) -> Failure:

@@ -12,7 +12,7 @@ import pytest
 
 from runtime.api import RetriableError, SinkRecord, SinkTask, TopicPartition
 from runtime.model.states import State
-from runtime.pipeline.sink.empty_puts import EmptyPuts
+from runtime.pipeline.sink.put_ahead import EmptyPuts
 from runtime.pipeline.sink.sink_context import SinkContext
 from tests.support.broker import KafkaBroker
 from tests.support.tasks.pipeline import file_sink, group_offsets, produce

@@ -12,7 +12,7 @@ from runtime.api.errors import ConnectError
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.dead_letters import DeadLetters
 from runtime.pipeline.sink.errant import ErrantRecords
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.tolerance import Policy, Tolerance
 from tests.support.broker import KafkaBroker
@@ -32,7 +32,7 @@ class Record:
 
 
 def reporter(
-    kafka: KafkaBroker, topic: str, control: Control, tolerate: bool = True, log: bool = False
+    kafka: KafkaBroker, topic: str, control: TaskControl, tolerate: bool = True, log: bool = False
 ) -> tuple[ErrantRecords, DeadLetters]:
     config = {"errors.deadletterqueue.topic.name": topic}
     spec = task_spec("sink", "x:Y", config, flush_timeout=0.1)
@@ -50,11 +50,11 @@ def in_threads(number: int, work: Callable[[int], None]) -> list[threading.Threa
 
 
 @pytest.fixture
-def control() -> Control:
-    return Control(False, lambda: None)
+def control() -> TaskControl:
+    return TaskControl(False, lambda: None)
 
 
-def test_reports_of_several_threads_are_written_and_counted(control: Control) -> None:
+def test_reports_of_several_threads_are_written_and_counted(control: TaskControl) -> None:
     kafka = MockKafka()
     topic = kafka.create_topic()
     errant, letters = reporter(kafka, topic, control)
@@ -73,7 +73,7 @@ def test_reports_of_several_threads_are_written_and_counted(control: Control) ->
     assert (counts.failures, counts.errors, counts.skipped, counts.dead_letters) == (2000, 2000, 2000, 2000)
 
 
-def test_threads_wait_while_kafka_accepts_no_reports_until_the_task_is_stopped(control: Control) -> None:
+def test_threads_wait_while_kafka_accepts_no_reports_until_the_task_is_stopped(control: TaskControl) -> None:
     kafka = MockKafka()
     topic = kafka.create_topic()
     kafka.lose_leader(topic)
@@ -107,7 +107,7 @@ def test_threads_wait_while_kafka_accepts_no_reports_until_the_task_is_stopped(c
     }
 
 
-def test_a_report_without_tolerance_fails_the_task_although_another_thread_gets_the_error(control: Control) -> None:
+def test_a_report_without_tolerance_fails_the_task_although_another_thread_gets_the_error(control: TaskControl) -> None:
     kafka = MockKafka()
     errant, _ = reporter(kafka, kafka.create_topic(), control, tolerate=False)
     raised: list[Any] = []
@@ -125,7 +125,7 @@ def test_a_report_without_tolerance_fails_the_task_although_another_thread_gets_
         errant.check()
 
 
-def test_lines_of_other_threads_carry_the_name_of_the_task(control: Control) -> None:
+def test_lines_of_other_threads_carry_the_name_of_the_task(control: TaskControl) -> None:
     kafka, host = MockKafka(), RecordingHost()
     with task_log(task_spec("sink", "x:Y", {}, connector="named"), host):
         errant, _ = reporter(kafka, kafka.create_topic(), control, log=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.model.states import State
-from runtime.pipeline.sink.fetch_budget import FetchBudget, slot_budget
+from runtime.pipeline.sink.consumer import FetchBudget, slot_budget
 from tests.support.broker import KafkaBroker
 from tests.support.tasks.pipeline import file_sink
 from tests.support.tasks.slot_host import RunningTask

@@ -19,8 +19,7 @@ from runtime.api.task import PendingReport, SinkTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.sink.errant import ErrantRecords
-from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead
-from runtime.pipeline.sink.put_thread import PutThread
+from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead, PutThread
 from runtime.pipeline.task.control import StoppedError
 from tests.support.broker import KafkaBroker
 from tests.support.tasks.pipeline import file_sink, group_offsets, produce

@@ -13,9 +13,9 @@ import pytest
 from runtime.api.errors import ConnectError, DataError
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.port import OffsetsRead
-from runtime.pipeline.source.live_offsets import LiveOffsets
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.source.source_task import LiveOffsets
+from runtime.pipeline.task.control import TaskControl
 from tests.support.tasks.pipeline import task_spec
 
 AT_START = [SourceOffset({"p": 1}, {"n": 1}, '["c",{"p":1}]')]
@@ -37,12 +37,12 @@ class Worker:
             answered([{"n": answer[number]} if number in answer else None for number in numbers])
 
 
-def _offsets(worker: Worker, control: Control | None = None, live: bool = True) -> LiveOffsets:
+def _offsets(worker: Worker, control: TaskControl | None = None, live: bool = True) -> LiveOffsets:
     spec = replace(task_spec("source", "x:Y", {}), flush_timeout=0.1)
     made = LiveOffsets(
         spec,
         worker,  # type: ignore[arg-type]  # the part of a host that is used
-        control or Control(False, lambda: None),
+        control or TaskControl(False, lambda: None),
         CommittedOffsets("c", AT_START),
     )
     made.live = live
@@ -81,9 +81,9 @@ def test_an_error_of_the_worker_is_raised() -> None:
         _offsets(Worker("Kafka does not answer")).offset({"p": 1})
 
 
-@pytest.mark.parametrize("request_end", [Control.stop, Control.revoke])
-def test_a_read_ends_when_the_task_is_stopped(request_end: Callable[[Control], None]) -> None:
-    control = Control(False, lambda: None)
+@pytest.mark.parametrize("request_end", [TaskControl.stop, TaskControl.revoke])
+def test_a_read_ends_when_the_task_is_stopped(request_end: Callable[[TaskControl], None]) -> None:
+    control = TaskControl(False, lambda: None)
     threading.Timer(0.05, request_end, (control,)).start()
     with pytest.raises(ConnectError, match="the task is being stopped"):
         _offsets(Worker(None), control).offset({"p": 1})

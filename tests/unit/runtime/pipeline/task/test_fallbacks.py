@@ -15,8 +15,7 @@ from runtime.api.transformation import Predicate, Record, Transformation
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
-from runtime.herder.monitoring.metric_families import MetricFamilies
-from runtime.herder.monitoring.metrics import _task
+from runtime.herder.monitoring.metrics import MetricFamilies, _task
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
@@ -24,7 +23,7 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
-from runtime.pipeline.task.control import Control
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.tolerance import Policy, Tolerance
 from tests.support.tasks.python_messages import Message
 
@@ -76,7 +75,7 @@ class Task:
     """The conversions of a task with one step and a converter of values."""
 
     def __init__(self, step: ChainStep | None = None, values: StringConverter | None = None) -> None:
-        self.control = Control(False, lambda: None)
+        self.control = TaskControl(False, lambda: None)
         tolerance, steps = Tolerance(Policy(), "c-0", self.control), [step] if step else []
         converters = Converters(StringConverter(), values or StringConverter(), SimpleHeaderConverter())
         offsets, task = CommittedOffsets("c", []), FileStreamSourceTask()

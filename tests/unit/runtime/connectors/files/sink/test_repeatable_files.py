@@ -43,7 +43,7 @@ def _run(folder: Path, values: list[Any], batches: list[int], stop: int | None =
         end = min(start + size, len(values) if stop is None else stop)
         sink.put(records(values[start:end], start))
         start = end
-    for writer in sink.task._writers.values():  # type: ignore[attr-defined]  # the files of all closed cuts
+    for writer in sink.task._writers.values():  # type: ignore[attr-defined]  # the files of all closed file sets
         for pending in writer.pending:
             pending.wait()
     sink.stop()
