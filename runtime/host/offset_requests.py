@@ -36,7 +36,7 @@ class HostOffsetRequests:
             self._send({"event": "read_offsets", "connector": connector, "number": number, "partitions": wanted})
             offsets, error = answers.get(timeout=_TIMEOUT)
         except queue.Empty:
-            offsets, error = (), "the worker has not answered"
+            offsets, error = (), "the worker has not responded"
         finally:
             del self._waiting[number]
         if error is not None:

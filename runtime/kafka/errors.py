@@ -1,7 +1,7 @@
 """Errors of Kafka, as a tree.
 
 KafkaProblem
-├── BrokerUnavailable     no answer in time; the same call may work later
+├── BrokerUnavailable     no response in time; the same call may work later
 │   ├── WriterFenced      another producer writes under the same transactional id
 │   ├── TransactionOpen   records are in a transaction that does not end
 │   └── RightMissing      also a NotAuthorizedError; the same call works once the right is granted

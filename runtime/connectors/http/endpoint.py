@@ -121,7 +121,7 @@ def _limited(answer: httpx.Response) -> bytes:
     for piece in answer.iter_bytes():
         size += len(piece)
         if size > _LARGEST_ANSWER:
-            raise EndpointError(f"The answer is larger than {_LARGEST_ANSWER >> 20} MiB")
+            raise EndpointError(f"The response is larger than {_LARGEST_ANSWER >> 20} MiB")
         pieces.append(piece)
     return b"".join(pieces)
 

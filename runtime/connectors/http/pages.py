@@ -89,11 +89,11 @@ class Pagination:
         try:
             document = orjson.loads(reply.content)
         except orjson.JSONDecodeError as error:
-            raise ConnectError(f"The answer is not valid JSON: {error}") from None
+            raise ConnectError(f"The response is not valid JSON: {error}") from None
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
         if following is not None and following == page:
-            raise ConnectError("The answer names its own page as the next one")
+            raise ConnectError("The response names its own page as the next page")
         return JsonPage(records, following)
 
     def is_token(self, value: object) -> bool:

@@ -186,7 +186,7 @@ def connection_keys() -> tuple[ConfigKey, ...]:
             "Ssl verify",
         ),
         number_key("http.connect.timeout.ms", 10_000, 1, "Time limit for connecting.", "Requests", 10),
-        number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the answer.", "Requests", 11),
+        number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the response.", "Requests", 11),
         number_key(
             "http.retries",
             10,
@@ -199,11 +199,11 @@ def connection_keys() -> tuple[ConfigKey, ...]:
             "http.retry.backoff.ms",
             500,
             1,
-            "Delay before the first repetition, doubled each time. A longer Retry-After of the endpoint is respected.",
+            "Delay before the first retry, doubled each time. A longer Retry-After of the endpoint is respected.",
             "Requests",
             13,
         ),
-        number_key("http.retry.backoff.max.ms", 60_000, 1, "Longest delay between repetitions.", "Requests", 14),
+        number_key("http.retry.backoff.max.ms", 60_000, 1, "Longest delay between retries.", "Requests", 14),
     )
 
 

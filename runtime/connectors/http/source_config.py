@@ -70,7 +70,7 @@ SOURCE_KEYS = ConfigDef(
     ),
     topic_key("Records", 2),
     number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll.", "Records", 3),
-    _text(RECORDS, "", "JSON pointer to the records in an answer; empty: the answer itself.", "Records", 4),
+    _text(RECORDS, "", "JSON pointer to the records in a response; empty: the response itself.", "Records", 4),
     text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", "Records", 5, check_pointer),
     text_key(
         CURSOR,
@@ -90,12 +90,12 @@ SOURCE_KEYS = ConfigDef(
         PAGINATION,
         tuple(PaginationKind),
         PaginationKind.NONE,
-        "How further pages are requested: `link` follows the Link header, `next-url` a URL in the answer; `token` "
-        "sends a value of the answer as a parameter; `page` and `offset` count pages and records.",
+        "How further pages are requested: `link` follows the Link header, `next-url` a URL in the response; `token` "
+        "sends a value of the response as a parameter; `page` and `offset` count pages and records.",
         "Pagination",
         1,
     ),
-    text_key(NEXT, "JSON pointer to the next URL or token in an answer.", "Pagination", 2, check_pointer),
+    text_key(NEXT, "JSON pointer to the next URL or token in a response.", "Pagination", 2, check_pointer),
     text_key(PARAMETER, "Query parameter for page, offset or token; by default its name.", "Pagination", 3),
     number_key(FIRST, 1, 0, "Number of the first page with `page`.", "Pagination", 4),
     number_key(

@@ -150,7 +150,7 @@ def sink_keys(choices: Recommender) -> tuple[ConfigKey, ...]:
              at_least(1), short),
         key(TABLE_FORMAT, text, "${topic}", medium, "The name of a topic's table, with or without its schema; "
              "${topic} is the name of the topic.", _MAPPING, 1, "Table name", non_blank, long),
-        key(PK_MODE, text, "none", high, "Where the primary key comes from: none, kafka (topic, partition and "
+        key(PK_MODE, text, "none", high, "Source of the primary key: none, kafka (topic, partition and "
              "offset of the record), record_key or record_value.", _MAPPING, 2, "Primary key mode",
              one_of_ignoring_case(*KeyMode), Width.MEDIUM, choices, (PK_FIELDS, DELETE)),
         key(PK_FIELDS, names, "", medium, "Fields of the primary key, or the name of the column for a key that is "

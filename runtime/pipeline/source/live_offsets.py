@@ -66,4 +66,4 @@ class LiveOffsets:
             if self._control.stopping:
                 give_up = min(give_up, time.monotonic() + self._spec.flush_timeout)
             if self._control.revoked or time.monotonic() > give_up:
-                return "the worker has not answered" if not self._control.stopping else "the task is being stopped"
+                return "the worker has not responded" if not self._control.stopping else "the task is being stopped"

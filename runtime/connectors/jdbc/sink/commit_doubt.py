@@ -49,7 +49,7 @@ class CommitDoubt:
         """Logs that rows may be written twice."""
         if self.transaction is None:
             _log.warning(
-                "The database did not answer the commit of %d records: if it has committed them, they are inserted "
+                "The database did not confirm the commit of %d records: if it has committed them, they are inserted "
                 "again. Set insert.mode=upsert and pk.mode=kafka to have each of them once", len(self.records)
             )  # fmt: skip
 
