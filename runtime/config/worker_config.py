@@ -75,7 +75,9 @@ DISTRIBUTED = ConfigDef(
         "rest.advertised.host.name", ConfigType.STRING, None, _L, "Host that other workers use for this REST API."
     ),
     ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port that other workers use for this REST API."),
-    ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read responses (CORS)."),
+    ConfigKey(
+        "access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read responses (CORS)."
+    ),
     ConfigKey(
         "access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that pages of allowed origins may use."
     ),

@@ -54,7 +54,9 @@ def schema_key(doc: str) -> ConfigKey:
 
 def _check_class(name: str, value: Any) -> None:
     if not isinstance(value, str) or not _CLASS_NAME.match(value):
-        raise ConfigError(f"Invalid value {value} for configuration {name}: expected a class such as package.module.Class")
+        raise ConfigError(
+            f"Invalid value {value} for configuration {name}: expected a class such as package.module.Class"
+        )
 
 
 def _check_schema(name: str, value: Any) -> None:

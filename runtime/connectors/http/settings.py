@@ -186,7 +186,9 @@ def connection_keys() -> tuple[ConfigKey, ...]:
             "Ssl verify",
         ),
         number_key("http.connect.timeout.ms", 10_000, 1, "Time limit for connecting.", "Requests", 10),
-        number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the response.", "Requests", 11),
+        number_key(
+            "http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the response.", "Requests", 11
+        ),
         number_key(
             "http.retries",
             10,
