@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+_CODE = re.compile(r"`[^`]*`")  # names in the documentation are those of the code
 ROOT = Path(__file__).parents[2]
 EVERYWHERE = {
     "anew": "again",
@@ -21,7 +22,6 @@ EVERYWHERE = {
     "mends": "fixes, or corrects",
     "said": "reported",
     "somebody": "someone, or the user",
-    "whoever": "a user, client or worker that",
 }
 GONE = {
     "docs": EVERYWHERE
@@ -49,7 +49,7 @@ def test_words_that_were_replaced_do_not_return(part: str) -> None:
         f"{file.relative_to(ROOT)}:{number}: {word}; write {GONE[part][word.lower()]}"
         for file in _files(part)
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
-        for word in pattern.findall(line)
+        for word in pattern.findall(_CODE.sub("", line) if part == "docs" else line)
     ]
     assert returned == []
 

@@ -46,8 +46,8 @@ CONFIG = ConfigDef(
         "abfs://container/folder, or a URL of another scheme that fsspec supports. Nested folders are included."
     ),
     topic_key(_RECORDS, 0),
-    _key(FORMAT, ConfigType.STRING, AUTO, "Format of the files: parquet, json (a JSON document per line), csv or avro. With "
-         "auto, the extension of each file determines the format, and files with other extensions are ignored.", _FILES, 0,
+    _key(FORMAT, ConfigType.STRING, AUTO, "Format of the files: parquet, json (a JSON document per line), csv or avro. "
+         "With auto, the extension of each file determines it, and files with other extensions are ignored.", _FILES, 0,
          importance=Importance.HIGH, validator=validators.one_of(AUTO, *FileFormat)),
     _key(PATTERN, ConfigType.STRING, "**", "Pattern of the paths of files below the folder: * stands for any "
          "characters except a slash, ? for one of them, **/ for any folders.", _FILES, 1,
