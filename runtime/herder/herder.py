@@ -400,7 +400,7 @@ class Herder:
         except UnknownPluginError as e:
             raise BadRequest(str(e)) from None
         except TimeoutError:
-            raise Unavailable("The connector did not answer while its configuration was validated") from None
+            raise Unavailable("The connector did not respond while its configuration was validated") from None
 
     async def _type(self, config: Mapping[str, str]) -> str:
         """The type of a connector class; the plugin host is asked once for each class."""

@@ -32,7 +32,7 @@ STOP_TIMEOUT = 5.0
 PING_TIMEOUT = 10.0
 """Seconds within which a healthy process answers, even on a busy machine."""
 
-_FROZEN = "it does not answer: a plugin blocks its interpreter"
+_FROZEN = "it does not respond: a plugin blocks its interpreter"
 
 _EXCEPTION = "org.apache.kafka.connect.errors.ConnectException"
 
@@ -192,7 +192,7 @@ class PluginHostClient:
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         except TimeoutError as error:
-            reason = f"{call} was not answered within {self.call_timeout:g} s"
+            reason = f"{call} got no response within {self.call_timeout:g} s"
             if str(error):  # reported by the process, which has interrupted the Java plugin
                 raise TimeoutError(f"Plugin host: {reason}") from None
             if not await self._responds(child):

@@ -53,7 +53,7 @@ class ClusterMonitor:
         except Exception as e:  # KafkaException (imported with the first request), or no response
             self.error = f"Kafka at {self._settings['bootstrap.servers']} does not answer ({_reason(e)})"
         if self.error != before:
-            _log.log(logging.WARNING if self.error else logging.INFO, "%s", self.error or "Kafka answers again")
+            _log.log(logging.WARNING if self.error else logging.INFO, "%s", self.error or "Kafka responds again")
 
     def _ask(self) -> str:
         with self._admin.use() as admin:
@@ -62,4 +62,4 @@ class ClusterMonitor:
 
 def _reason(e: Exception) -> str:
     error = e.args[0] if e.args else e
-    return str(error.str()) if hasattr(error, "str") else str(error) or f"no answer within {_TIMEOUT:g} seconds"
+    return str(error.str()) if hasattr(error, "str") else str(error) or f"no response within {_TIMEOUT:g} seconds"

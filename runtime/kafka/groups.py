@@ -112,7 +112,7 @@ def _metadata(settings: Mapping[str, Any], timeout: float) -> Any:
         with admin_client(settings) as admin:
             return admin.list_topics(timeout=timeout)
     except KafkaException as e:
-        raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+        raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
 
 
 def _exists(metadata: Any, at: TopicPartition) -> bool:

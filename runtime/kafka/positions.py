@@ -103,7 +103,7 @@ class Positions:
             with self._admin.use() as admin:
                 topics = admin.list_topics(timeout=self._timeout).topics
         except KafkaException as e:
-            raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+            raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
         return {name: sorted(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def _next_records(self, offsets: Mapping[TopicPartition, int], isolation: str) -> dict[TopicPartition, int | None]:
@@ -114,7 +114,7 @@ class Positions:
             with open_clients.consumer(settings) as consumer:
                 return self._first_records(consumer, offsets)
         except KafkaException as e:
-            raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+            raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
 
     def _first_records(self, consumer: Any, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
         from confluent_kafka import KafkaError

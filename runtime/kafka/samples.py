@@ -35,7 +35,7 @@ def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int)
             chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
             found = _read(consumer, settings, chosen, count)
     except KafkaException as e:
-        raise BrokerUnavailable(f"Kafka did not answer: {e.args[0].str()}") from None
+        raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
     found.sort(key=lambda m: (m.timestamp()[1], m.offset()))
     return [_sample(message) for message in found[-count:]]
 

@@ -181,7 +181,7 @@ class ConnectorOffsets:
                 await logs.start()
         except TimeoutError:
             await logs.close()
-            why = logs.error or f"no answer within {self._open_timeout:g} seconds"
+            why = logs.error or f"no response within {self._open_timeout:g} seconds"
             raise BrokerUnavailable(f"offset topic {topic.name} cannot be read: {why}") from None
         except (NotAuthorizedError, StorageTopicError) as e:
             await logs.close()

@@ -1,4 +1,8 @@
-"""Java names and targets ("module:Class") of the bundled transformations and predicates."""
+"""Names and targets ("module:Class") of the bundled transformations and predicates.
+
+The tables have the class and its module. A name without a package is in that of Connect; Headrace's own transformations
+have the package `headrace`: ("headrace.Mask", "mask") is `headrace.Mask$Key` and `headrace.Mask$Value`.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,19 @@ _OF_RECORDS = (
     ("ValueToKey", "value_to_key"),
 )
 
+
+def named(name: str, module: str, *parts: str) -> tuple[tuple[str, str], ...]:
+    """The full name and the target of a transformation; with parts, those of the class for each part of a record."""
+    full = name if "." in name else f"{_K}{name}"
+    target = f"runtime.transforms.{module}:{name.rpartition('.')[2]}"
+    return tuple((f"{full}${part}", f"{target}{part}") for part in parts) or ((full, target),)
+
+
 TRANSFORMATIONS: tuple[tuple[str, str], ...] = (
-    *((f"{_K}{name}${part}", f"runtime.transforms.{module}:{name}{part}")
-      for name, module in _OF_PARTS for part in ("Key", "Value")),
-    *((f"{_K}{name}", f"runtime.transforms.{module}:{name}") for name, module in _OF_RECORDS),
-)  # fmt: skip
-"""Java name and target of each."""
+    *(pair for entry in _OF_PARTS for pair in named(*entry, "Key", "Value")),
+    *(pair for entry in _OF_RECORDS for pair in named(*entry)),
+)
+"""Full name and target of each."""
 
 PREDICATES: tuple[tuple[str, str], ...] = tuple(
     (f"{_K}predicates.{name}", f"runtime.transforms.predicates.conditions:{name}")
@@ -37,6 +48,7 @@ PREDICATES: tuple[tuple[str, str], ...] = tuple(
 )
 
 ABSTRACT: dict[str, tuple[str, ...]] = {
-    f"{_K}{name}": (f"{_K}{name}$Key", f"{_K}{name}$Value") for name, _ in _OF_PARTS
+    pairs[0][0].partition("$")[0]: tuple(name for name, _ in pairs)
+    for pairs in (named(*entry, "Key", "Value") for entry in _OF_PARTS)
 }
 """Abstract classes, and their concrete subclasses."""

@@ -65,7 +65,7 @@ FIGURES = (
     Figure("java-memory-1", "memory (PSS) of a slot's JVM, one idle Java task (Java: of the worker)", "MB", "≤ 60 MB"),
     Figure("java-memory-100", "… with 100 idle Java tasks", "MB", "≤ 150 MB"),
     Figure("java-memory-all", "… and with the JVM of the 100 connectors", "MB"),
-    Figure("start-rest", "process start to `GET /` answered", "s", "", 2),
+    Figure("start-rest", "process start to a response of `GET /`", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 3.5 s", 2),
     Figure("start-cpu", "… processor until then", "s", "", 2),

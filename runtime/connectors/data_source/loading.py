@@ -42,7 +42,9 @@ def common_keys(schema_doc: str) -> tuple[ConfigKey, ...]:
 
 def _check_class(name: str, value: Any) -> None:
     if not isinstance(value, str) or not _CLASS_NAME.match(value):
-        raise ConfigError(f"Invalid value {value} for configuration {name}: must be such as package.module.Class")
+        raise ConfigError(
+            f"Invalid value {value} for configuration {name}: expected a class such as package.module.Class"
+        )
 
 
 def _check_schema(name: str, value: Any) -> None:
@@ -114,4 +116,4 @@ def read_schema(source: DataSource, configured: str | None) -> StructType:
     try:
         return struct_type(source.schema())
     except (PySparkNotImplementedError, NotImplementedError) as error:
-        raise ConfigError(f"{type(source).__name__} does not give a schema: set {SCHEMA}") from error
+        raise ConfigError(f"{type(source).__name__} does not return a schema: set {SCHEMA}") from error

@@ -40,7 +40,7 @@ class BatchPosition(NamedTuple):
         if not isinstance(records, int) or isinstance(records, bool) or records < 0:
             raise ConnectError(f"The '{RECORDS}' of the offset must be a number of records: {records!r}")
         if (records > 0) != (END in offset):
-            raise ConnectError(f"'{END}' and '{RECORDS}' of the offset need each other")
+            raise ConnectError(f"'{END}' and '{RECORDS}' of the offset must be given together")
         return cls(decoded(offset, OFFSET), decoded(offset, END) if END in offset else None, records)
 
     def offset(self) -> Mapping[str, Any]:

@@ -97,7 +97,7 @@ class ClientCredentials(RequestCredentials):
             self._token = str(found["access_token"])
             life = float(found.get("expires_in", _DEFAULT_LIFE))
         except (ValueError, TypeError, KeyError) as error:
-            raise EndpointError(f"{where} was answered without an access_token") from error
+            raise EndpointError(f"{where} returned no access_token") from error
         self._until = time.monotonic() + max(life - _EARLY, life / 2)
 
 

@@ -90,7 +90,7 @@ def raise_for_status(request: str, status: int, headers: Mapping[str, str], text
     if 200 <= status < 300:
         return
     snippet = " ".join(text.split())[:_SNIPPET]
-    message = f"{request} was answered with status {status}" + (f": {snippet}" if snippet else "")
+    message = f"{request} returned status {status}" + (f": {snippet}" if snippet else "")
     if status in TEMPORARY or status >= 500:
         raise TemporaryError(message, seconds_of(headers.get("retry-after")))
     if status in _FATAL:

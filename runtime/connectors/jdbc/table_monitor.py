@@ -40,7 +40,7 @@ class TableMonitor:
         if missing:
             _log.warning("The database has no table named %s yet; waiting for it", ", ".join(missing))
         elif not self.tables:
-            _log.warning("The database has no table that the configuration selects yet; waiting for one")
+            _log.warning("No table of the database matches the configuration yet; waiting for one")
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="jdbc-table-monitor", daemon=True)
         self._thread.start()

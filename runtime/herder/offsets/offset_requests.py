@@ -244,7 +244,7 @@ async def _answer(hook: Awaitable[bool]) -> bool:
             raise BadRequest(f"The connector does not support altering its offsets: {e.message}") from None
         raise BadRequest(e.message) from None
     except TimeoutError:
-        raise Unavailable("The connector did not answer; no offsets were changed") from None
+        raise Unavailable("The connector did not respond; no offsets were changed") from None
 
 
 def _verdict(definite: bool, done: str) -> MessageAnswer:

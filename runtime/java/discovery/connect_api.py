@@ -26,6 +26,7 @@ BASES: dict[JavaPluginType, str] = {
 SERVICES_ONLY = (JavaPluginType.CONFIG_PROVIDER, JavaPluginType.REST_EXTENSION, JavaPluginType.OVERRIDE_POLICY)
 """Types that Connect finds by service entries alone, whatever `plugin.discovery` says."""
 
+_TRANSFORMATIONS = [name for name, _ in TRANSFORMATIONS if name.startswith(_C)]
 _CONVERTERS = (BASES[JavaPluginType.CONVERTER], BASES[JavaPluginType.HEADER_CONVERTER], VERSIONED)
 
 SUPER_TYPES: dict[str, tuple[str, ...]] = {
@@ -35,8 +36,8 @@ SUPER_TYPES: dict[str, tuple[str, ...]] = {
     f"{_C}storage.StringConverter": _CONVERTERS,
     f"{_C}json.JsonConverter": _CONVERTERS,
     f"{_C}storage.SimpleHeaderConverter": (BASES[JavaPluginType.HEADER_CONVERTER], VERSIONED),
-    **{name.partition("$")[0]: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name, _ in TRANSFORMATIONS},
-    **{name: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name, _ in TRANSFORMATIONS},
+    **{name.partition("$")[0]: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name in _TRANSFORMATIONS},
+    **dict.fromkeys(_TRANSFORMATIONS, (BASES[JavaPluginType.TRANSFORMATION], VERSIONED)),
     **{name: (BASES[JavaPluginType.PREDICATE], VERSIONED) for name, _ in PREDICATES},
     **{f"{_C}connector.policy.{name}ConnectorClientConfigOverridePolicy": (BASES[JavaPluginType.OVERRIDE_POLICY],)
        for name in ("Abstract", "All", "Allowlist", "None", "Principal")},

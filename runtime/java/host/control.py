@@ -135,7 +135,7 @@ class ControlLink:
         try:
             self._send(["answer", number, reason, answer])
         except HostLostError:
-            _log.debug("The JVM has ended before it received an answer")
+            _log.debug("The JVM has ended before it received a response")
 
     def _logged(self, level: str, logger: str, message: str | None, link: str | None) -> None:
         context, _ = self._contexts.get(int(link or 0), (contextvars.copy_context(), _closed))

@@ -112,7 +112,7 @@ class TaskHostJvm:
         self._admin: Link | None = None
         self.process = HostProcess(settings, lambda: on_end(self))
         self.used = time.monotonic()  # when an object was created or closed last
-        frozen = JvmEnd(f"The task host JVM has not answered within {start_timeout:.0f} s of its start")
+        frozen = JvmEnd(f"The task host JVM has not responded within {start_timeout:.0f} s of its start")
         started, limit = threading.Event(), RunLimit(start_timeout, [self.process.pid])
         threading.Thread(
             target=self._limit_start, args=(started, limit, frozen), name="java-start", daemon=True

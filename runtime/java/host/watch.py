@@ -70,7 +70,7 @@ class HostWatch:
         jvm, now = watched.jvm, self._clock()
         silence = watched.silence(now)
         if silence is not None:
-            jvm.end(JvmEnd(f"The task host JVM has not answered for {silence:.0f} s", at_fault=True))
+            jvm.end(JvmEnd(f"The task host JVM has not responded for {silence:.0f} s", at_fault=True))
             return
         self._find_leaks(watched, now)
         if watched.replaced_since is not None:

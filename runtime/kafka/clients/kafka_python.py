@@ -65,7 +65,7 @@ def ask(
             if not (isinstance(e, errors.RetriableError) or e.retriable):
                 raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
             if time.monotonic() + _RETRY_DELAY >= deadline:
-                raise BrokerUnavailable(f"Kafka did not answer about group {group}: {e}") from None
+                raise BrokerUnavailable(f"Kafka did not respond to a request about the group {group}: {e}") from None
         time.sleep(_RETRY_DELAY)
 
 

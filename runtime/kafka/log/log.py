@@ -222,8 +222,8 @@ class TopicLogs:
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
-        why = self.error or (str(cause) if str(cause) else f"no answer within {self._timeout:g} seconds")
-        return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not answer ({why})")
+        why = self.error or (str(cause) if str(cause) else f"no response within {self._timeout:g} seconds")
+        return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not respond ({why})")
 
     def _suspect(self) -> None:
         if self._reader is not None:

@@ -125,7 +125,7 @@ class TailFetcher:
                 if offset >= last[at]:
                     left.discard(at)
             if left and time.monotonic() >= deadline:
-                raise _unavailable(left, "no answer in time")
+                raise _unavailable(left, "no response in time")
         return found
 
 

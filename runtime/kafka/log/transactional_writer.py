@@ -172,7 +172,7 @@ class TransactionalWriter:
         if is_denial(error):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
         if is_transient(error) or name in ("_TIMED_OUT_QUEUE", "_MSG_TIMED_OUT"):
-            return BrokerUnavailable(f"Kafka did not answer about the {what}: {error.str()}")
+            return BrokerUnavailable(f"Kafka did not confirm the {what}: {error.str()}")
         return KafkaProblem(f"a transaction of the {what} was refused: {error.str()}")
 
 

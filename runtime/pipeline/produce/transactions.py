@@ -163,7 +163,7 @@ class Transactions:
             if not warned:
                 warned = True
                 _log.warning(
-                    "Kafka does not answer a request of the task's transactional producer yet: %s", error.str()
+                    "Kafka has not yet responded to a request of the task's transactional producer: %s", error.str()
                 )
             self._check_stop()
 

@@ -171,4 +171,4 @@ def close(consumer: Consumer, timeout: float) -> None:
     closing.start()
     closing.join(timeout)
     if closing.is_alive():
-        _log.warning("The consumer has not left its group within %.1f s; it leaves when the broker answers", timeout)
+        _log.warning("The consumer has not left its group within %.1f s; it leaves when the broker responds", timeout)

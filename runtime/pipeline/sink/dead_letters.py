@@ -182,7 +182,7 @@ class DeadLetters:
         while not self.answered(batch):
             self._control.check()
             if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"No answer for a record in {self._topic} within {timeout} s")
+                raise TimeoutError(f"No acknowledgement of a record in {self._topic} within {timeout} s")
             give_up = self._sender.wait(give_up)
         self.check()
 

@@ -99,7 +99,7 @@ class ReplayedBatch:
             found = reached.offset(wanted.partition)
             if found != wanted.offset:
                 return f"source partition {name} ends at {json.dumps(found)} instead of {json.dumps(wanted.offset)}"
-        return "the source partitions are other ones"
+        return "the source partitions differ"
 
 
 _CANNOT = "The last batch of the checkpoint cannot be repeated, since the connector does not deliver its records again"

@@ -179,7 +179,7 @@ async def test_a_call_that_does_not_return_costs_neither_host_nor_jvm(hosts: Env
     await hosts.start_connector("wild", _wild())
     pids = hosts.pids
     started = time.monotonic()
-    with pytest.raises(TimeoutError, match=f"validate was not answered within {_LIMIT} s"):
+    with pytest.raises(TimeoutError, match=f"validate got no response within {_LIMIT} s"):
         await hosts.validate(_wild(validate=order))
     assert time.monotonic() - started < _LIMIT + soon(3)
     assert hosts.pids == pids
@@ -204,7 +204,7 @@ async def test_a_jvm_that_is_frozen_is_replaced(hosts: EnvironmentHosts, listene
     assert host is not None
     (jvm,) = children(host)
     freeze(jvm)
-    with pytest.raises(TimeoutError, match=f"validate was not answered within {_LIMIT} s"):
+    with pytest.raises(TimeoutError, match=f"validate got no response within {_LIMIT} s"):
         await hosts.validate(_wild())
     await listener.until_changed()
     assert listener.lost == ["wild"]

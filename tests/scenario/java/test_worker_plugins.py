@@ -170,7 +170,7 @@ def test_a_jvm_of_the_worker_that_is_frozen_is_replaced(plugins: Path, monkeypat
         assert java._host.pid is not None
         freeze(java._host.pid)
         started = time.monotonic()
-        with pytest.raises(ConfigError, match=r"has not answered: The task host JVM has not answered for \d+ s"):
+        with pytest.raises(ConfigError, match=r"has not answered: The task host JVM has not responded for \d+ s"):
             provider.get("dir", "file")
         assert time.monotonic() - started < 15
         assert provider.get("dir", "file") == "/dirfile"

@@ -51,6 +51,11 @@ def test_both_packages_are_typed(wheel: Path) -> None:
     assert {"runtime/py.typed", "tui/py.typed"} <= set(zipfile.ZipFile(wheel).namelist())
 
 
+def test_spark_finds_its_data_source_in_a_package_of_the_top_level(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if "pyspark_headrace" in name] == ["pyspark_headrace/__init__.py"]
+
+
 def test_the_templates_of_plugin_projects_are_included(wheel: Path) -> None:
     templates = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".tmpl")}
     source = "runtime/plugin_kit/project/templates"

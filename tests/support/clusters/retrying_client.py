@@ -90,4 +90,4 @@ class RetryingClient:
                 return answer
             self.repeated += 1
             time.sleep(0.1)
-        return 0, "no answer within 60 s"
+        return 0, "no response within 60 s"

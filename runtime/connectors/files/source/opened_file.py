@@ -105,7 +105,7 @@ class OpenedFile:
         if found.position != cursor.position:
             raise self.changed(f"it has {found.position} bytes, and {cursor.position} were read")
         if found.check != cursor.fingerprint:
-            raise self.changed("its content is not the one that was read")
+            raise self.changed("its content differs from the content that was read")
         return found
 
     def changed(self, reason: str) -> ChangedError:

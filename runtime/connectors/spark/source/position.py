@@ -43,7 +43,7 @@ class RowPosition:
             )
         if (_ROWS in offset) is not (_SPOOL in offset):
             raise ConnectError(
-                f"{_ROWS!r} and {_SPOOL!r} in an offset of SparkSource need each other. "
+                f"{_ROWS!r} and {_SPOOL!r} in an offset of SparkSource must be given together. "
                 f"{repeat_advice(_number(offset, _BATCH, 0))}"
             )
         checkpoint = offset.get(_CHECKPOINT)

@@ -289,7 +289,7 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     if act == "hang":
         for _ in range(20):
             assert await host.validate(odd())  # other calls are served meanwhile
-    with pytest.raises(TimeoutError, match="validate was not answered within 2 s"):
+    with pytest.raises(TimeoutError, match="validate got no response within 2 s"):
         await hanging
     await heard.until(lambda: "other" in heard.lost)
     assert await host.validate(odd())

@@ -160,10 +160,10 @@ def test_a_reader_that_waits_does_not_delay_a_stop() -> None:
 @pytest.mark.parametrize(
     ("source", "schema", "message"),
     [
-        ("Numbers", None, "must be such as package.module.Class"),
+        ("Numbers", None, "expected a class such as package.module.Class"),
         ("tests.support.no_module.Class", None, "there is no module tests.support.no_module"),
         ("tests.support.data_sources.Path", None, "not a subclass of DataSource"),
-        ("tests.support.data_sources.RowFiles", None, "does not give a schema: set data.source.schema"),
+        ("tests.support.data_sources.RowFiles", None, "does not return a schema: set data.source.schema"),
         (NUMBERS, "n INTERVAL", "not supported"),
         (NUMBERS, "n", "expected more"),
     ],

@@ -66,6 +66,6 @@ async def test_a_refused_record_leaves_nothing_of_its_transaction_and_the_writer
 
 async def test_a_broker_that_does_not_answer() -> None:
     writer = TransactionalWriter({"bootstrap.servers": "127.0.0.1:1"}, "t", 1)
-    with pytest.raises(BrokerUnavailable, match="Kafka did not answer about the transactional id t"):
+    with pytest.raises(BrokerUnavailable, match="Kafka did not confirm the transactional id t"):
         await writer.start("topic")
     await writer.stop()
