@@ -14,10 +14,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-SEEDS = 60
+SEEDS = 30
 """Seeds of `make test`; `make soak` runs SOAK_SEEDS."""
 
 SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000
+
+FAULTS = {"start_without_confirmation": "step", "task_configs_of_deleted_connectors": "compact,kill"}
+"""Mutations that are looked for with some kinds of faults only."""
 
 MUTATIONS = re.findall(r"^@_mutation\ndef (\w+)", Path(__file__).with_name("mutations.py").read_text(), re.MULTILINE)
 
@@ -58,7 +61,15 @@ def test_no_seed_of_many_violates_an_invariant() -> None:
 @pytest.mark.soak
 def test_the_simulation_finds_each_mutation() -> None:
     def seeds(mutation: str) -> str:
-        options = ("--mutation", mutation, "--seeds", str(MUTATION_SEEDS), "--stop")
+        options = (
+            "--mutation",
+            mutation,
+            "--seeds",
+            str(MUTATION_SEEDS),
+            "--stop",
+            "--faults",
+            FAULTS.get(mutation, ""),
+        )
         return _finish([_start(*options)])[0][1]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
