@@ -81,4 +81,6 @@ def _collect() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # the coroutines of dead processes are not ended, which would log errors

@@ -124,7 +124,7 @@ def _may_work(run: TaskRun) -> bool:
     """A run whose worker has dropped its slot or sent a revocation works for a moment at most: that is the time of a
     message on the same machine."""
     link = run.slot.link
-    if not run.active or link is None or link.writer.is_closing():
+    if not run.active or link is None:
         return False
     known = next((t for (i, epoch), t in link.tasks.items() if (i.connector, i.task, epoch) == run.key), None)
     return known is None or known.revoked_at is None

@@ -64,12 +64,13 @@ class Client:
         self.start = found.get("start", "")
         return found
 
-    def _sometimes_odd(self) -> dict[str, str]:
+    def _sometimes_odd(self, share: float = 0.16) -> dict[str, str]:
+        """The configuration of a connector whose start() fails or takes long."""
         draw = self._random.random()
-        return {"start": "raise"} if draw < 0.08 else {"start": "2.5"} if draw < 0.16 else {}
+        return {"start": "raise"} if draw < share / 2 else {"start": "2.5"} if draw < share else {}
 
     async def create(self, **more: str) -> Outcome:
-        config = self.config(**(more or self._sometimes_odd()))
+        config = self.config(**(more or self._sometimes_odd(0.5 if self.model.created else 0.16)))
         body: dict[str, Any] = {"name": self.model.name, "config": config}
         change, state = None, _UNSET
         if not more and self._random.random() < 0.25:

@@ -125,7 +125,7 @@ class SimDriver:
         process = Process(f"{self._process.name}/slot{slot}.{attempt}", self._loop)
         process.skew = self._process.skew
         cell = LeaseCell(cast(Any, bytearray(24)))
-        running = self.running[slot] = SimSlot(process, cell, self._loop, self._world)
+        running = self.running[slot] = SimSlot(process, self._process, cell, self._loop, self._world)
         process.at_end.append(lambda: self._slot_died(slot, running))
         link = SlotLink(
             slot, attempt, self.generation, cast(OwnProcess, SimOsProcess(process, 10_000_000 + len(self._attempts))),

@@ -154,15 +154,16 @@ class Faults:
         self._world.network.delay /= 40
         self._trace.add("network as before")
 
-    def _start_time(self) -> float:
-        """Some tasks take seconds to be created."""
-        return self._random.random() * (5.0 if self._random.random() < 0.15 and self._kinds else 0.02)
+    def _start_time(self, run: TaskRun) -> float:
+        """Some tasks take seconds to be created, most often while their worker is frozen."""
+        slow = 0.7 if any(w.name == run.host and w.frozen for w in self._workers) else 0.15
+        return self._random.random() * (5.0 if self._random.random() < slow and self._kinds else 0.02)
 
     def _at_step(self, run: TaskRun) -> None:
         """A fault in the middle of what a task does, of its slot or of its worker."""
-        started = run.steps
+        chance = 0.08 if not run.steps else 0.03 if run.steps < 4 else 0.002
         run.steps += 1
-        if self._world.loop.time() < self._until and self._random.random() < (0.03 if started < 4 else 0.002):
+        if self._world.loop.time() < self._until and self._random.random() < chance:
             self._start(self._step(run.host, run.slot.process))
 
     async def _step(self, host: str | None = None, slot: Process | None = None) -> None:
@@ -182,8 +183,11 @@ class Faults:
     async def _compact(self) -> None:
         for name in ("configs", "statuses", "offsets", "workers-headrace", "offsets-headrace"):
             if (topic := self._world.kafka.topics.get(name)) is not None:
-                topic.compact(int(topic.stable * (0.5 + self._random.random() / 2)), self._random.random() < 0.6)
+                part = min(1.0, 0.5 + self._random.random())
+                topic.compact(int(topic.stable * part), self._random.random() < 0.7)
         self._trace.add("compaction")
+        if "kill" in self._kinds and self._random.random() < 0.7:  # workers that read the compacted topics
+            await self._restart(self._worker())
 
 
 def heal(world: World, workers: Sequence[SimWorker]) -> None:

@@ -4,7 +4,7 @@ program itself needs no switches."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from runtime.kafka.group import ownership
 from runtime.kafka.group.protocol import Assignment
 from runtime.model.states import TaskId
 from runtime.storage import configs, offsets, optimistic, statuses
+from tests.simulation.tasks import ExactlyOnce
 
 MUTATIONS: dict[str, Callable[[], None]] = {}
 
@@ -46,13 +47,19 @@ async def _nothing(*_: Any, **__: Any) -> None:
 
 @_mutation
 def start_without_confirmation() -> None:
-    """An exactly-once task starts without another check after its producer was registered (KIP-618)."""
+    """An exactly-once task starts without another check after its producer was registered (KIP-618), with the offsets
+    that were read before."""
+    prepare = tasks.Tasks._prepare
 
-    async def confirm_start(self: Any, task: int, epoch: int) -> Sequence[Any]:
-        found: Sequence[Any] = await self._offsets()
-        return found
+    async def prepared(self: Any, order: Any, numbers: Any) -> Any:
+        await prepare(self, order, numbers)
+        return [] if order.info.type == "sink" else await self._offsets()
 
-    _replace(tasks.Tasks, "confirm_start", confirm_start)
+    async def confirmed(self: Any) -> Any:
+        return self._run.spec["offsets"]
+
+    _replace(tasks.Tasks, "_prepare", prepared)
+    _replace(ExactlyOnce, "_confirmed", confirmed)
 
 
 @_mutation

@@ -30,7 +30,7 @@ class SlotWorld:
     trace: Trace
     checks: Any
     run: Callable[[TaskRun], Any]
-    start_time: Callable[[], float] = lambda: 0.01
+    start_time: Callable[[TaskRun], float] = lambda run: 0.01
     """Seconds until a task has been created: imports and constructors."""
     at_step: Callable[[TaskRun], None] = lambda run: None
     """Called before each step of a task: a moment for a fault."""
@@ -60,13 +60,16 @@ class TaskRun:
     @property
     def active(self) -> bool:
         """Whether this run may put, produce or commit."""
-        return self.slot.process.alive and not (self.revoked or self.ended) and self.slot.leased
+        slot = self.slot
+        return slot.process.alive and not (self.revoked or self.ended) and slot.leased and not slot.is_closed
 
     def check(self) -> None:
         """Before each put, produce and commit. RevokedError if the task must not work any more."""
         if self.revoked:
             raise RevokedError
         self.slot.world.at_step(self)
+        if self.slot.is_closed:
+            raise RevokedError
         self.slot.lease.check()
         self.slot.world.checks.works(self)
 
@@ -90,13 +93,19 @@ class TaskRun:
 class SimSlot:
     """The slot's process and its end of the channel."""
 
-    def __init__(self, process: Process, cell: LeaseCell, loop: SimLoop, world: SlotWorld) -> None:
+    def __init__(self, process: Process, worker: Process, cell: LeaseCell, loop: SimLoop, world: SlotWorld) -> None:
+        self._worker = worker
         self.process, self.cell, self._loop, self.world = process, cell, loop, world
         self.lease = Lease(cell, loop.time)
         self.link: SlotLink | None = None
         self.tasks: dict[Key, TaskRun] = {}
         self._to_worker: Callable[[Any], None] = lambda message: None
         self._at = 0.0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the worker's end of the channel is closed, which each task checks (ChannelHost)."""
+        return not self._worker.alive or (self.link is not None and self.link.writer.is_closing())
 
     @property
     def leased(self) -> bool:
@@ -161,7 +170,7 @@ class SimSlot:
                 run.state("PAUSED")
                 await run.pause(3600)
             self.world.at_step(run)
-            await asyncio.sleep(self.world.start_time())
+            await asyncio.sleep(self.world.start_time(run))
             if not (run.stopping or run.revoked):
                 await self.world.run(run)
         except RevokedError:

@@ -24,7 +24,7 @@ async def run_task(run: TaskRun) -> None:
     if run.spec["type"] == "sink":
         await _Sink(run).run()
     elif run.spec["transactional_id"]:
-        await _ExactlyOnce(run).run()
+        await ExactlyOnce(run).run()
     else:
         await _AtLeastOnce(run).run()
 
@@ -80,7 +80,7 @@ class _Source(_Task):
         return records, [(self._keys[p], compact({"n": self._next[p]})) for p in self._parts]
 
 
-class _ExactlyOnce(_Source):
+class ExactlyOnce(_Source):
     """check, initTransactions, check again and read offsets, start (KIP-618)."""
 
     async def run(self) -> None:
@@ -88,6 +88,11 @@ class _ExactlyOnce(_Source):
         run.check()
         self._epoch = await self._ask(partial(kafka.init_producer, name))
         run.check()
+        self._take_offsets(await self._confirmed())
+        await self._loop()
+
+    async def _confirmed(self) -> Sequence[dict[str, Any]]:
+        run = self._run
         run.confirmed = asyncio.get_running_loop().create_future()
         run.say("confirm_start", number=run.key[2])
         try:
@@ -99,8 +104,8 @@ class _ExactlyOnce(_Source):
             if answer["final"]:
                 raise RuntimeError(answer["error"])
             raise HandedBack(answer["error"])
-        self._take_offsets(answer["offsets"])
-        await self._loop()
+        offsets: Sequence[dict[str, Any]] = answer["offsets"]
+        return offsets
 
     async def _step(self) -> None:
         run, kafka, name = self._run, self._kafka, self._run.spec["transactional_id"]

@@ -14,12 +14,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-SEEDS = 60
+SEEDS = 30
 """Seeds of `make test`; `make soak` runs SOAK_SEEDS."""
 
 SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000
 
-MUTATIONS = re.findall(r"^@_mutation\ndef (\w+)", Path(__file__).with_name("mutations.py").read_text(), re.MULTILINE)
+MUTATIONS = {
+    "task_configs_of_deleted_connectors": "compact,kill",
+    "tasks_are_not_awaited": "",
+    "units_move_in_one_generation": "",
+    "stopped_units_are_not_released": "",
+    "deleted_connectors_keep_running": "",
+}
+"""Mutations that the simulation has found, and the kinds of faults with which they are looked for; empty: all."""
 
 
 def _start(*options: str, hash_seed: str = "0") -> subprocess.Popen[str]:
@@ -58,7 +65,15 @@ def test_no_seed_of_many_violates_an_invariant() -> None:
 @pytest.mark.soak
 def test_the_simulation_finds_each_mutation() -> None:
     def seeds(mutation: str) -> str:
-        options = ("--mutation", mutation, "--seeds", str(MUTATION_SEEDS), "--stop")
+        options = (
+            "--mutation",
+            mutation,
+            "--seeds",
+            str(MUTATION_SEEDS),
+            "--stop",
+            "--faults",
+            MUTATIONS[mutation],
+        )
         return _finish([_start(*options)])[0][1]
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -78,6 +78,10 @@ class SimWorker:
     def running(self) -> bool:
         return self.process is not None and self.process.alive
 
+    @property
+    def frozen(self) -> bool:
+        return self.process is not None and self.process.frozen
+
     def start(self) -> None:
         """Start a new process of the worker."""
         world = self._world

@@ -98,12 +98,17 @@ class Connectors:
             if self._configs.connector(name) is None or not self._group.owns_any(name):
                 self._release_all(name)
                 return
-            tasks, host = Tasks(name, self._services, self._group), self._services.host
+            tasks = Tasks(name, self._services, self._group, partial(self._is_current, name))
+            host = self._services.host
             loop = ConnectorLoop(
                 name, self._configs, host, self._board, tasks, self._starts, self._group, self._put_tasks, self._forget
             )
             self._loops[name] = loop
         loop.wake()
+
+    def _is_current(self, name: str, generation: int) -> bool:
+        stored = self._configs.connector(name)
+        return stored is not None and stored.generation == generation
 
     def _release_all(self, name: str) -> None:
         """Units that were taken away before they started here."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -105,8 +105,12 @@ class NoLeaseError(Exception):
 class Tasks:
     """The tasks of one connector. Event loop only; its connector's loop is the only caller of run and stop_all."""
 
-    def __init__(self, name: str, services: TaskServices, group: OwnedUnits) -> None:
-        self._name, self._services, self._group = name, services, group
+    def __init__(
+        self, name: str, services: TaskServices, group: OwnedUnits,
+        is_current: Callable[[int], bool] = lambda generation: True,
+    ) -> None:  # fmt: skip
+        """`is_current`: whether the connector exists and its task configs are those of this generation."""
+        self._name, self._services, self._group, self._is_current = name, services, group, is_current
         self._running: dict[int, AssignedTask] = {}
         self._stale_members: set[str] = set()
         self._unreported: set[int] = set()  # lost before they reported their member ids
@@ -272,6 +276,8 @@ class Tasks:
                 spec = await self._spec(order, resolved, offsets, paused, limit)
             except (ConfigError, ClientConfigError) as e:
                 self._fail_task(order, paused, e)
+                continue
+            if not self._is_current(order.generation):  # deleted or changed while earlier tasks were stopping
                 continue
             if not self._group.owns(self._name, order.task):  # taken away meanwhile; it may have run before
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)

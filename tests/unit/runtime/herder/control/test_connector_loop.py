@@ -392,6 +392,31 @@ async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have
     await rig.until(lambda: rig.tasks("a") == {})
 
 
+async def test_a_task_of_a_deleted_connector_is_not_started_again_after_its_restart(rig: HerderRig) -> None:
+    await rig.create("a", version="1")
+    await rig.until(lambda: TaskId("a", 0) in rig.engine.running)
+    stopping, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stop_task(task: TaskId, graceful: float) -> bool:
+        stopping.set()
+        await may_end.wait()
+        return rig.engine.running.pop(task, None) is not None or True
+
+    rig.engine.stop_task = stop_task  # type: ignore[method-assign]
+    rig.connectors.restart("a", connector=False, tasks={0})
+    await stopping.wait()
+    await rig.configs.remove_connector("a")
+    rig.plugins.on_start = _never
+    await rig.create("a", version="2")
+    may_end.set()
+    await rig.until(lambda: rig.plugins.starts == ["a", "a"])
+    assert rig.engine.started == [TaskId("a", 0)], "only the first connector has started a task"
+
+
+async def _never(_: str) -> None:
+    await asyncio.Event().wait()
+
+
 async def test_a_task_that_moves_during_its_restart_is_unassigned(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
     await rig.create("a")
