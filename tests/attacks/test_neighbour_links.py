@@ -4,7 +4,7 @@ config provider out of the folder."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.connectors.files.folder_store import FileError, FolderStore
 from runtime.connectors.files.location import FileLocation
 from runtime.system.allowed_folders import AllowedFolders, OutsideError, limit_files
+from tests.support.connect import Connect
 from tests.support.tasks.task_contexts import StoredOffsets, started
+from tests.support.workers import WorkerProcess
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 
@@ -123,3 +125,15 @@ def test_links_within_the_folder_may_be_used(allowed: Path) -> None:
     store = store_in(allowed / "link")
     assert store.write("a/b", lambda file: None) == 0 and store.read("a/b") == b""
     assert (allowed / "real" / "a" / "b").exists()
+
+
+@pytest.mark.soak
+def test_a_task_of_a_worker_reads_through_no_link(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+    """The file is missing when the connector is created."""
+    (folder := tmp_path / "allowed").mkdir()
+    (secret := tmp_path / "secret").write_text("S3cretOutside\n")
+    connect = Connect(worker({"headrace.file.paths": str(folder)}))
+    connect.source("c", str(folder / "file"), "neighbour-links")
+    (folder / "file").symlink_to(secret)
+    connect.wait("c", "RUNNING", ["FAILED"])
+    assert "not below one of headrace.file.paths" in connect.status("c")["tasks"][0]["trace"]

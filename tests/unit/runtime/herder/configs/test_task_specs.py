@@ -102,3 +102,8 @@ def test_an_exactly_once_source_of_another_cluster_needs_an_offsets_topic_there(
     task = spec(ENABLED, TaskRequest("c", 0, INFO, own, own), [], paused=False)
     assert (task.producer["bootstrap.servers"], task.offsets_topic) == ("other:9092", "there")
     assert (task.offsets_producer["bootstrap.servers"], task.offsets_copy_topic) == ("home:9092", "o")
+
+
+def test_tasks_know_the_allowed_folders() -> None:
+    limited = worker_config.distributed({**WORKER.originals, "headrace.file.paths": "/srv/a, /srv/b"})
+    assert spec(limited, order(), [], paused=False).file_paths == ["/srv/a", "/srv/b"]
