@@ -34,10 +34,10 @@ class Notifier:
     """`terminal` writes control sequences; None: there is no terminal. `say` shows problems, on any thread."""
 
     def __init__(
-        self, cluster: str, terminal: Callable[[str], None] | None, say: Callable[[str], None],
+        self, cluster: str, terminal: Callable[[str], None] | None, report: Callable[[str], None],
         environ: Mapping[str, str] = os.environ,
     ) -> None:  # fmt: skip
-        self._cluster, self._terminal, self._say, self._environ = cluster, terminal, say, environ
+        self._cluster, self._terminal, self._report, self._environ = cluster, terminal, report, environ
         self._waiting: queue.Queue[IncidentChange | None] = queue.Queue(MAX_WAITING)
         self._thread: threading.Thread | None = None
 
@@ -54,7 +54,7 @@ class Notifier:
             try:
                 self._waiting.put_nowait(change)
             except queue.Full:
-                self._say(f"rule {rule.title}: not sent, since {MAX_WAITING} notices are already waiting")
+                self._report(f"rule {rule.title}: not sent, since {MAX_WAITING} notices are already waiting")
 
     def close(self) -> None:
         """Sends what waits, for a limited time."""
@@ -77,9 +77,9 @@ class Notifier:
                 try:
                     send(change)
                 except HeadraceError as error:
-                    self._say(f"rule {change.rule.title}: {one_line(str(error))}")
+                    self._report(f"rule {change.rule.title}: {one_line(str(error))}")
                 except Exception as error:  # later notices are sent all the same; its text may name the address
-                    self._say(f"rule {change.rule.title}: not sent: {type(error).__name__}")
+                    self._report(f"rule {change.rule.title}: not sent: {type(error).__name__}")
 
     def _command(self, change: IncidentChange) -> None:
         """Names of connectors reach the command in variables alone, never as a part of its text. It has no terminal."""
@@ -152,16 +152,16 @@ def report_of(change: IncidentChange, cluster: str) -> dict[str, Any]:
         "rule": change.rule.title,
         "severity": change.rule.severity,
         "cluster": cluster,
-        "connectors": [name for name, _ in change.found if name != CLUSTER],
-        "details": [text for _, text in change.found],
+        "connectors": [name for name, _ in change.matches if name != CLUSTER],
+        "details": [text for _, text in change.matches],
     }
 
 
 def text_of(change: IncidentChange, cluster: str) -> str:
     """The change in one line: `CRITICAL on prod: orders 1 of 3 tasks FAILED`."""
     word = change.rule.severity.upper() if change.started else "ended"
-    parts = [f"{name} {text}".strip() for name, text in change.found[:MAX_NAMED]]
-    more = len(change.found) - len(parts)
+    parts = [f"{name} {text}".strip() for name, text in change.matches[:MAX_NAMED]]
+    more = len(change.matches) - len(parts)
     what = "; ".join(parts) + (f"; and {counted(more, 'more connector')}" if more else "")
     return one_line(f"{word} on {cluster}: {what}" + (f" ({change.rule.name})" if change.rule.name else ""))
 

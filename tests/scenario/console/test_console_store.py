@@ -101,6 +101,6 @@ async def test_an_unreachable_worker_does_not_end_the_store() -> None:
     async with watching("http://127.0.0.1:1") as watch:
         lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
         assert lost.link.heard_at is None
-        assert "no answer yet" in lost.link.text(0.0)
+        assert "no response yet" in lost.link.text(0.0)
         with pytest.raises(TimeoutError):
             await watch.until(lambda now: now.link.state is not LinkState.LOST, within=0.5)
