@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tui import model
+from tui.back_off import BackOff, jittered
 from tui.client.client import Connect
 from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.profiles import Profile
@@ -18,8 +19,7 @@ from tui.model import SEVERITY, Connector
 
 POLL_INTERVAL = 10.0  # seconds
 POLL_TIMEOUT = 15.0  # seconds for one refresh
-FIRST_RETRY, LONGEST_RETRY = 2.0, 60.0
-JITTER = 0.2
+BACK_OFF = BackOff(2.0, 60.0)
 
 OpenConnection = Callable[[Profile], Connect]
 
@@ -93,10 +93,10 @@ class ClusterOverview:
                 try:
                     connect = connect or self._open_connection(self.summaries[label].profile)
                     await self._look(label, connect)
-                    failures, wait = 0, self._jittered(POLL_INTERVAL)
+                    failures, wait = 0, jittered(POLL_INTERVAL, self._chance)
                 except Exception as error:  # the other clusters must be shown
                     failures += 1
-                    wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
+                    wait = jittered(BACK_OFF.pause(failures), self._chance)
                     link = self.summaries[label].link
                     self._put(
                         label, link=ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
@@ -121,6 +121,3 @@ class ClusterOverview:
     def _put(self, label: str, **changes: Any) -> None:
         self.summaries[label] = self.summaries[label]._replace(**changes)
         self._changed(self.summaries[label])
-
-    def _jittered(self, seconds: float) -> float:
-        return seconds * (1 + JITTER * (2 * self._chance() - 1))

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, NoReturn
 
+from tui.back_off import JITTER, BackOff, jittered
 from tui.client import checking, sse
 from tui.client.client import Connect
 from tui.client.responses import EVENTS
@@ -29,9 +30,8 @@ class StorePace(NamedTuple):
     """Intervals of polling and retries, in seconds."""
 
     interval: float = 2.0
-    first_retry: float = 1.0
-    longest_retry: float = 60.0
-    jitter: float = 0.2  # share of a pause, so that many consoles do not poll in step
+    back_off: BackOff = BackOff(1.0, 60.0)
+    jitter: float = JITTER
     patience: float = 15.0  # limit of one refresh
     opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
     listen_again: float = 60.0  # seconds until the next try of an event stream
@@ -88,7 +88,7 @@ class ClusterStore:
             except Exception as error:  # the watch continues after any error
                 was_connected = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
                 failures = 1 if was_connected else failures + 1
-                wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
+                wait = self._jittered(self.pace.back_off.pause(failures))
                 link = self.snapshot.link
                 self._publisher.publish(
                     ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
@@ -219,4 +219,4 @@ class ClusterStore:
                 await asyncio.gather(*waiters, return_exceptions=True)
 
     def _jittered(self, seconds: float) -> float:
-        return seconds * (1 + self.pace.jitter * (2 * self._chance() - 1))
+        return jittered(seconds, self._chance, self.pace.jitter)

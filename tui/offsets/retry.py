@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from tui.back_off import BackOff
 from tui.client.client import is_transient
 from tui.errors import Conflict, HeadraceError, ServerError, TimedOut, Unreachable
 
@@ -13,7 +14,7 @@ Clock = Callable[[], float]
 Report = Callable[[str], None]
 
 OUTAGE_LIMIT = 60.0  # seconds without a response after which the operation fails
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 2.0  # seconds between two attempts
+BACK_OFF = BackOff(0.25, 2.0)
 
 
 def is_outage(error: HeadraceError) -> bool:
@@ -40,7 +41,7 @@ class Retry:
     async def call(self, request: Callable[[], Awaitable[T]]) -> T:
         """Returns the response of `request`, which may be called several times. Raises the last error once the limit is
         reached, and immediately an error that is not an outage."""
-        pause = FIRST_PAUSE
+        failures = 0
         while True:
             try:
                 response = await request()
@@ -53,8 +54,8 @@ class Retry:
             else:
                 self._outage_ended()
                 return response
-            await self._sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+            failures += 1
+            await self._sleep(BACK_OFF.pause(failures))
 
     def _is_too_long(self, error: HeadraceError) -> bool:
         now = self._clock()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tui.back_off import BackOff
 from tui.clipboard import through_multiplexer
 from tui.contexts import secrets
 from tui.errors import HeadraceError
@@ -23,7 +24,7 @@ MAX_TEXT = 200  # characters of a desktop notice
 COMMAND_TIMEOUT, WEBHOOK_TIMEOUT = 30.0, 10.0  # seconds
 MAX_VARIABLE = 60_000  # bytes of a command's variable; systems limit each, and all together
 ATTEMPTS = 3  # of a webhook
-RETRY_DELAY = 2.0  # seconds before the second attempt; the third waits twice as long
+BACK_OFF = BackOff(2.0, 60.0)
 MAX_WAITING = 100  # notices that wait for commands and webhooks
 CLOSE_TIMEOUT = 10.0  # seconds in which they are sent when the program ends
 
@@ -36,9 +37,11 @@ class Notifier:
     def __init__(
         self, cluster: str, terminal: Callable[[str], None] | None, report: Callable[[str], None],
         environ: Mapping[str, str] = os.environ,
+        *, back_off: BackOff = BACK_OFF, command_timeout: float = COMMAND_TIMEOUT,
     ) -> None:  # fmt: skip
         self._cluster, self._terminal, self._report, self._environ = cluster, terminal, report, environ
         self._waiting: queue.Queue[IncidentChange | None] = queue.Queue(MAX_WAITING)
+        self._back_off, self._command_timeout = back_off, command_timeout
         self._thread: threading.Thread | None = None
 
     def notify(self, change: IncidentChange) -> None:
@@ -99,11 +102,11 @@ class Notifier:
             raise HeadraceError(f"the command cannot be run: {error.strerror}") from None
         with process:
             try:
-                _, errors = process.communicate(timeout=COMMAND_TIMEOUT)
+                _, errors = process.communicate(timeout=self._command_timeout)
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
-                raise HeadraceError(f"the command did not end within {COMMAND_TIMEOUT:g} s") from None
+                raise HeadraceError(f"the command did not end within {self._command_timeout:g} s") from None
         if process.returncode:
             why = errors.decode(errors="replace").strip().partition("\n")[0]
             raise HeadraceError(f"the command failed with code {process.returncode}{f': {why}' if why else ''}")
@@ -116,7 +119,7 @@ class Notifier:
         problem = ""
         for attempt in range(ATTEMPTS):
             if attempt:
-                threading.Event().wait(RETRY_DELAY * 2 ** (attempt - 1))
+                threading.Event().wait(self._back_off.pause(attempt))
             try:
                 status = self._post(address, report)
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
