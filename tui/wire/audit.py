@@ -1,7 +1,7 @@
 """The audit log of this machine: each request that changes a cluster, as a line of JSON in the XDG state folder.
 
     {"time": "2026-…Z", "who": "ops@bastion", "context": "prod", "url": "http://…", "from": "script" | "screen",
-     "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "response": …}  or "error" for the
+     "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "answer": …}  or "error" for the
      response
 
 `before` is the replaced config for changes of configs, and the replaced offsets for changes of offsets. Secrets are

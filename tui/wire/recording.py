@@ -1,7 +1,7 @@
 """Recordings of sessions: requests and responses as JSONL, written by `--record` and shown by `--replay`.
 
     {"headrace": 1, "url": "http://…", "time": "2026-…"}                       the first line
-    {"at": 0.2, "method": "GET", "path": "/…", "response": …}                     seconds since the start
+    {"at": 0.2, "method": "GET", "path": "/…", "answer": …}                     seconds since the start
     {"at": 4.1, "method": "PUT", "path": "/…", "error": "Conflict", "status": 409, "message": "…"}
     {"at": 0.3, "stream": "/events", "line": "data: …"}
 

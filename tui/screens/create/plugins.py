@@ -87,10 +87,10 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     DEFAULT_CSS = """
     PluginsScreen #plugin-keys { height: 1fr; }
-    PluginsScreen #about { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
+    PluginsScreen #explanation { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
     PluginsScreen.-broad #list { width: 2fr; height: 1fr; }
     PluginsScreen.-broad #text { width: 3fr; height: 1fr; }
-    PluginsScreen.-broad #about { max-height: 12; }
+    PluginsScreen.-broad #explanation { max-height: 12; }
     """
     BROAD = 120
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,7 +115,7 @@ class PluginsScreen(SplitPage, FilteredPage):
             yield Grid(WITHOUT_DETAILS, id="list")
             with Vertical(id="text"):
                 yield Grid(KEYS, id="plugin-keys")
-                yield Pager(id="about")
+                yield Pager(id="explanation")
 
     def on_mount(self) -> None:
         self.grid.empty = "reading…"
@@ -191,9 +191,9 @@ class PluginsScreen(SplitPage, FilteredPage):
         text = _described(plugin) if plugin is not None else words.nothing()
         if keys.has_focus and name in self.keys:
             text = words.documentation(name, self.keys[name])
-        self.query_one("#about", Pager).put(text, top=True)
+        self.query_one("#explanation", Pager).put(text, top=True)
         # Textual loses the new height if the columns of the grid change in the same pass.
-        self.call_after_refresh(self.query_one("#about > Static").refresh, layout=True)
+        self.call_after_refresh(self.query_one("#explanation > Static").refresh, layout=True)
 
     def on_descendant_focus(self) -> None:
         self._about()
