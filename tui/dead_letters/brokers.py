@@ -109,7 +109,7 @@ class DeadLetterTopic:
         until = time.monotonic() + RESPONSE_TIMEOUT + 5
         while len(producer) and time.monotonic() < until:
             _poll(producer, 0.1)
-        return [outcomes.get(one.id, SendResult(one, error="the brokers did not respond")) for one in letters]
+        return [outcomes.get(letter.id, SendResult(letter, error="the brokers did not respond")) for letter in letters]
 
 
 def _poll(producer: Producer, seconds: float) -> None:
