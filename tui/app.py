@@ -72,7 +72,7 @@ class HeadraceApp(App[int]):
     async def _open_cluster(self, event: OpenCluster) -> None:
         await self.go_to(event.profile)
         if event.text:
-            self.home.say(event.text, "good")
+            self.home.report(event.text, "good")
 
     async def go_to(self, profile: Profile) -> None:
         """Shows another cluster. The previous one is watched only until its operations have ended."""
@@ -118,9 +118,9 @@ class HeadraceApp(App[int]):
         """Everything that quitting would lose: requests under way and edited texts, one line each."""
         return self.home.losses
 
-    def say(self, text: str, kind: str = "info") -> None:
+    def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
-        self.home.say(text, kind)
+        self.home.report(text, kind)
 
     def get_key_display(self, binding: Binding) -> str:
         """Function keys in capitals, as they are printed on keyboards."""
@@ -143,7 +143,7 @@ class HeadraceApp(App[int]):
         self.set_timer(gc_tuning.START_DURATION, gc_tuning.enable_after_start)
 
     def _warn(self, text: str) -> None:
-        self.home.say(text, "warn")
+        self.home.report(text, "warn")
 
     @property
     def themes_of_user(self) -> list[str]:
@@ -170,17 +170,17 @@ class HeadraceApp(App[int]):
         if done.sequence:
             self.write_control(done.sequence)
         self.copied = done.message
-        self.home.say(done.message)
+        self.home.report(done.message)
 
     def choose_theme(self, name: str) -> None:
         """`:theme NAME`; an empty name means the next theme."""
         known = [name for name in self.available_themes if name.startswith("headrace") or name in self.themes_of_user]
         wanted = name or known[(known.index(self.theme) + 1) % len(known)]
-        found = wanted if wanted in known else f"headrace-{wanted}"
-        if found in known:
-            self.appearance.choose(found)
+        theme_name = wanted if wanted in known else f"headrace-{wanted}"
+        if theme_name in known:
+            self.appearance.choose(theme_name)
         else:
-            self.home.say(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
+            self.home.report(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
 
     def on_key(self, event: events.Key) -> None:
         """A key that no widget handled; bindings are checked afterwards."""
@@ -194,7 +194,7 @@ class HeadraceApp(App[int]):
             self.push_screen(TooSmall())
         elif isinstance(top, TooSmall):
             if is_too_small(event.size):
-                top.tell(event.size)
+                top.set_size(event.size)
             else:
                 self.pop_screen()
 
@@ -218,7 +218,7 @@ class HeadraceApp(App[int]):
         if entry is None:
             return
         if entry.why_not:
-            self.home.say(f"{entry.title}: {entry.why_not}", "warn")
+            self.home.report(f"{entry.title}: {entry.why_not}", "warn")
         else:
             self.home.do(self._run_entry(entry))
 
@@ -234,9 +234,9 @@ class HeadraceApp(App[int]):
         from tui.screenshot import save
 
         try:
-            self.home.say(f"written to {save(self, state_folder(os.environ), datetime.now())}")
+            self.home.report(f"written to {save(self, state_folder(os.environ), datetime.now())}")
         except HeadraceError as error:
-            self.home.say(str(error), "bad")
+            self.home.report(str(error), "bad")
 
     def action_leave(self) -> None:
         """^Q: asks the same question as `q` on the main screen."""

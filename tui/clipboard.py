@@ -83,7 +83,7 @@ def _keep(text: str, folder: Path) -> Path:
 
 
 def ask_tmux(scope: str, option: str) -> str:
-    """The value of an option of the surrounding tmux; empty if tmux does not answer."""
+    """The value of an option of the surrounding tmux; empty if tmux does not respond."""
     import subprocess
 
     command = ["tmux", "show-options", scope, option]

@@ -52,8 +52,8 @@ def attach(quiet_start: float = QUIET_START) -> Embedded:
     starting = "starting the embedded cluster (Kafka broker and worker); this takes a few seconds"
     output = _runtime(["embedded", "up", "--json", "--attach", str(os.getpid())], starting, quiet_start)
     try:
-        answer = json.loads(output.strip().rpartition("\n")[2])
-        return Embedded(answer["url"], answer["bootstrap"])
+        response = json.loads(output.strip().rpartition("\n")[2])
+        return Embedded(response["url"], response["bootstrap"])
     except (ValueError, KeyError, TypeError):
         raise HeadraceError(
             "the embedded cluster did not report its address", "see: headrace embedded status"
@@ -67,9 +67,9 @@ def brokers_of(url: str) -> str:
     words = [sys.executable, "-m", "runtime", "embedded", "status", "--json"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     try:
-        answer = json.loads(done.stdout)
-        same = _port(answer["url"]) == _port(url) and urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
-        return str(answer["bootstrap"]) if same else ""
+        response = json.loads(done.stdout)
+        same = _port(response["url"]) == _port(url) and urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+        return str(response["bootstrap"]) if same else ""
     except (ValueError, KeyError, TypeError):
         return ""
 

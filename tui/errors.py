@@ -3,15 +3,15 @@
 HeadraceError                  1
 ├── UsageError                 2  an invalid command line or script line
 ├── ReadOnly                   7  the context forbids changes
-├── TimedOut                   6  no answer in time, or a state not reached in time
+├── TimedOut                   6  no response in time, or a state not reached in time
 ├── Unreachable                5  no connection to the URL
-└── Refused                    1  the cluster answered with an error (HTTP status and message)
+└── Refused                    1  the cluster responded with an error (HTTP status and message)
     ├── NotFound               3  404
     ├── Conflict               4  409: a rebalance, or a name that exists
     ├── WrongState             4  offsets of a connector that is not STOPPED
     ├── BadRequest             1  any other 4xx
     └── ServerError            1  5xx
-        └── MalformedAnswer    1  an answer that violates the Connect REST API
+        └── MalformedResponse    1  a response that violates the Connect REST API
 
 BadRequest, Conflict and NotFound also exist in `runtime.herder.errors`: the worker raises them for the HTTP statuses
 for which the console raises these.
@@ -47,7 +47,7 @@ class HeadraceError(Exception):
 
 
 @contextmanager
-def about(subject: str) -> Iterator[None]:
+def naming(subject: str) -> Iterator[None]:
     """Names the connector (or command) in each error raised inside."""
     try:
         yield
@@ -74,7 +74,7 @@ class Unreachable(HeadraceError):
 
 
 class Refused(HeadraceError):
-    """The cluster answered with an error; `message` is the server's own."""
+    """The cluster responded with an error; `message` is the server's own."""
 
     def __init__(self, message: str, status: int, advice: str = "") -> None:
         super().__init__(message, advice)
@@ -101,8 +101,8 @@ class ServerError(Refused):
     pass
 
 
-class MalformedAnswer(ServerError):
-    """The answer violates the Connect REST API."""
+class MalformedResponse(ServerError):
+    """The response violates the Connect REST API."""
 
     def __init__(self, message: str, status: int = 200, advice: str = NO_WORKER) -> None:
         super().__init__(message, status, advice)
@@ -115,10 +115,10 @@ def error_line(error: Exception) -> str:
 
 
 def refusal(status: int, message: str) -> Refused:
-    """The error for the status and message of an HTTP answer."""
-    if status == 404:  # for an unknown path, Connect answers "HTTP 404 …"
+    """The error for the status and message of an HTTP response."""
+    if status == 404:  # for an unknown path, Connect responds with "HTTP 404 …"
         return NotFound(message, status, NO_WORKER if message.startswith("HTTP 404") else "")
-    # Apache's worker answers 500 with this message if it forwarded the request to another worker.
+    # Apache's worker responds with 500 with this message if it forwarded the request to another worker.
     if status == 409 or message.startswith("Request cannot be completed because a rebalance"):
         return Conflict(message, status)
     if status == 400 and "must be in the STOPPED state" in message:

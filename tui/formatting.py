@@ -48,7 +48,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration in its largest unit: `8 s`, `4 min`, `3 h`, `2 d`."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
@@ -60,6 +60,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean NAME?`, with up to two similar names; empty if there are none. Case does not matter."""
     from difflib import get_close_matches
 
-    by_lower = {one.lower(): one for one in known}
-    close = [by_lower[one] for one in get_close_matches(name.lower(), list(by_lower), 2, 0.7)]
+    by_lower = {word.lower(): word for word in known}
+    close = [by_lower[match] for match in get_close_matches(name.lower(), list(by_lower), 2, 0.7)]
     return f"did you mean {' or '.join(close)}?" if close else ""

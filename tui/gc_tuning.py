@@ -1,7 +1,7 @@
 """Tuning of the garbage collector: disabled during the start, afterwards with permanent objects frozen.
 
 During the start, collections take a fifteenth of the time and find nothing. Later, a full collection with a thousand
-connectors in memory would delay the answer to a key.
+connectors in memory would delay the response to a key.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 
 START_DURATION = 3.0  # seconds after the first paint, when modules, styles and the first list are loaded
-THRESHOLDS = (2_000, 10, 10)  # an answer with 1,000 connectors creates 15,000 objects, most without cycles
+THRESHOLDS = (2_000, 10, 10)  # a response with 1,000 connectors creates 15,000 objects, most without cycles
 SCRIPT_THRESHOLD = 100_000  # objects that a script line may create before a collection
 
 

@@ -1,4 +1,4 @@
-"""Answers of a cluster as immutable types: connectors with their tasks, offsets, verdicts of offset changes.
+"""Responses of a cluster as immutable types: connectors with their tasks, offsets, verdicts of offset changes.
 
 Connector and Task share their names with the plugin API of `runtime.api`: both are Connect's own terms, here for the
 REST API's view.
@@ -12,7 +12,7 @@ from enum import Enum
 from sys import intern
 from typing import Any, NamedTuple
 
-from tui.errors import MalformedAnswer
+from tui.errors import MalformedResponse
 
 Json = Any
 
@@ -107,11 +107,11 @@ class Connector(NamedTuple):
 
 
 def connector(name: str, status: Json, info: Json = None) -> Connector:
-    """A connector from its status and info; either may be missing briefly after a change. Raises MalformedAnswer."""
+    """A connector from its status and info; either may be missing briefly after a change. Raises MalformedResponse."""
     try:
         return _connector(name, _object(status), _object(info))
     except _Misfit as misfit:
-        raise MalformedAnswer(f"malformed status or info of {name}: {misfit}") from None
+        raise MalformedResponse(f"malformed status or info of {name}: {misfit}") from None
 
 
 def _connector(name: str, status: Mapping[str, Json], info: Mapping[str, Json]) -> Connector:
@@ -171,17 +171,17 @@ def config_text(config: Mapping[str, Json]) -> dict[str, str]:
 
 
 def connectors(expanded: Mapping[str, Json]) -> dict[str, Connector]:
-    """The connectors of an answer to `?expand=status&expand=info`, by name. Raises MalformedAnswer."""
+    """The connectors of a response to `?expand=status&expand=info`, by name. Raises MalformedResponse."""
     return {name: connector(name, part.get("status"), part.get("info")) for name, part in expanded.items()}
 
 
-def by_severity(some: Iterable[Connector]) -> list[Connector]:
+def by_severity(connectors: Iterable[Connector]) -> list[Connector]:
     """Connectors sorted by state, failures first, then by name."""
-    return sorted(some, key=lambda one: one.severity)
+    return sorted(connectors, key=lambda connector: connector.severity)
 
 
 class Offset(NamedTuple):
-    """An entry of an offsets answer. In a request, `offset` None resets the partition."""
+    """An entry of an offsets response. In a request, `offset` None resets the partition."""
 
     partition: Json
     offset: Json
@@ -200,9 +200,9 @@ class Offset(NamedTuple):
         return {"partition": self.partition, "offset": self.offset}
 
 
-def offsets(answer: Json) -> tuple[Offset, ...]:
+def offsets(response: Json) -> tuple[Offset, ...]:
     """The offsets of `{"offsets": [{"partition", "offset"}]}`, sorted; the server's order is arbitrary."""
-    entries = (Offset(entry.get("partition"), entry.get("offset")) for entry in answer.get("offsets") or ())
+    entries = (Offset(entry.get("partition"), entry.get("offset")) for entry in response.get("offsets") or ())
     return tuple(sorted(entries, key=_partition_order))
 
 
@@ -220,7 +220,7 @@ class Certainty(Enum):
 
 
 class Verdict(NamedTuple):
-    """The server's answer to an offset change, and its meaning (KIP-875)."""
+    """The server's response to an offset change, and its meaning (KIP-875)."""
 
     certainty: Certainty
     message: str
@@ -236,9 +236,9 @@ class Verdict(NamedTuple):
         )
 
 
-def verdict(answer: object) -> Verdict:
-    """The verdict of an answer: DEFINITE only for Connect's exact messages of success."""
-    text = answer.get("message") if isinstance(answer, dict) else None
+def verdict(response: object) -> Verdict:
+    """The verdict of a response: DEFINITE only for Connect's exact messages of success."""
+    text = response.get("message") if isinstance(response, dict) else None
     message = text if isinstance(text, str) else "" if text is None else json.dumps(text)
     definite = (
         "The offsets for this connector have been altered successfully",

@@ -19,7 +19,7 @@ headrace -c 'COMMAND' …         run commands; `headrace -c help` lists them
 headrace --script FILE|-        run a script of one command per line, with `#`
                                 comments; stops at the first failure unless
                                 --keep-going is given
-headrace --record FILE          the screen, recording all answers to FILE
+headrace --record FILE          the screen, recording all responses to FILE
                                 without secrets; --replay FILE shows them again
 headrace preview [URL] NAME …   records before and after a connector's
                                 transformations
@@ -114,12 +114,12 @@ _FLAGS = {
 
 def _commands(rest: list[str]) -> list[str]:
     """The commands after -c, up to an option or a URL, which no command begins with."""
-    found = []
+    commands = []
     while rest and not rest[0].startswith("-") and not is_url(rest[0]):
-        found.append(rest.pop(0))
-    if not found:
+        commands.append(rest.pop(0))
+    if not commands:
         raise UsageError("-c needs a command, quoted: -c 'get connectors'")
-    return found
+    return commands
 
 
 def is_url(word: str) -> bool:

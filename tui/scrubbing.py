@@ -36,7 +36,7 @@ def scrubbed(value: Any, key: str = "", passwords: Collection[str] = ()) -> Any:
 
 
 def _pair(value: Mapping[Any, Any]) -> dict[str, Any]:
-    """Hides the value in `{"name": "x.password", "value": "…"}`, the form of validation answers."""
+    """Hides the value in `{"name": "x.password", "value": "…"}`, the form of validation responses."""
     name = value.get("name")
     if isinstance(name, str) and is_sensitive(name) and isinstance(value.get("value"), str):
         return {"value": _text(value["value"], name)}

@@ -14,7 +14,7 @@ from tui.contexts.urls import check_url
 from tui.errors import UsageError
 from tui.user_files import read_text
 from tui.user_folders import config_folder, state_folder
-from tui.wire.endpoint import ANSWER_TIMEOUT, CONNECT_TIMEOUT, Endpoint
+from tui.wire.endpoint import CONNECT_TIMEOUT, RESPONSE_TIMEOUT, Endpoint
 
 if TYPE_CHECKING:
     from tui.client.calls import Transport
@@ -57,7 +57,7 @@ def endpoint(profile: Profile, url: str = "") -> Endpoint:
         resolve(profile.password),
         _file(profile.ca),
         profile.connect_timeout or CONNECT_TIMEOUT,
-        profile.timeout or ANSWER_TIMEOUT,
+        profile.timeout or RESPONSE_TIMEOUT,
         token=resolve(profile.token),
         certificate=_file(profile.certificate),
         key=_file(profile.key),
@@ -80,7 +80,7 @@ def blocking(profile: Profile) -> Transport:
     """The transport for scripts."""
     from tui.wire.blocking import BlockingTransport
 
-    transports = [BlockingTransport(one) for one in endpoints(profile)]
+    transports = [BlockingTransport(endpoint) for endpoint in endpoints(profile)]
     if len(transports) == 1:
         return transports[0]
     from tui.wire.failover import FailoverTransport
@@ -88,7 +88,9 @@ def blocking(profile: Profile) -> Transport:
     return FailoverTransport(transports)
 
 
-def audited(transport: Transport, profile: Profile, door: str, say: Callable[[str], None] | None = None) -> Transport:
+def audited(
+    transport: Transport, profile: Profile, door: str, report: Callable[[str], None] | None = None
+) -> Transport:
     """The transport with an audit log of changes; a read-only profile needs none. `door` is `screen` or `script`."""
     if profile.read_only:
         return transport
@@ -99,7 +101,7 @@ def audited(transport: Transport, profile: Profile, door: str, say: Callable[[st
 
         ConfigHistoryFiles(state_folder(os.environ), profile.label).add(*change)
 
-    return AuditedTransport(transport, profile.label, door, say, keep)
+    return AuditedTransport(transport, profile.label, door, report, keep)
 
 
 def evented(profile: Profile) -> Transport:
@@ -111,7 +113,7 @@ def evented(profile: Profile) -> Transport:
     from tui.wire.evented import AsyncTransport
     from tui.wire.failover import FailoverTransport
 
-    workers = [AsyncTransport(one) for one in endpoints(profile)]
+    workers = [AsyncTransport(endpoint) for endpoint in endpoints(profile)]
     transport: Transport = workers[0] if len(workers) == 1 else FailoverTransport(workers)
     transport = audited(transport, profile, "screen")
     return RecordingTransport(transport, profile.record) if profile.record else transport
@@ -126,7 +128,7 @@ def connect(profile: Profile, transport: Transport) -> Connect:
 
 
 def screen_context(
-    cluster: Connect, profile: Profile, known: ContextsFile, narrate: Callable[[str], None]
+    cluster: Connect, profile: Profile, known: ContextsFile, report: Callable[[str], None]
 ) -> CommandContext:
     """The context of commands run by the screen, which asks for confirmation itself."""
 
@@ -141,8 +143,8 @@ def screen_context(
         lambda: cluster,
         profile=lambda: profile,
         profiles=known,
-        narrate=narrate,
+        report=report,
         read=read,
         screen_profile=profile.name,
-        dial_other=lambda other: connect(other, evented(other)),
+        connect_other=lambda other: connect(other, evented(other)),
     )

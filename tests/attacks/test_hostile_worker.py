@@ -24,16 +24,16 @@ NAMES = ["a" * 60] * 1000
 
 
 def test_an_expression_of_a_user_that_never_ends_is_refused() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(UsageError, match="takes too long"):
         list(map(selector([ENDLESS], regex=True), NAMES))
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_topics_regex_of_a_config_that_never_ends_matches_nothing() -> None:
-    is_read, started = topic_filter({"topics.regex": ENDLESS}), time.monotonic()
+    is_read, started = topic_filter({"topics.regex": ENDLESS}), time.process_time()
     assert not any(map(is_read, NAMES))
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 @pytest.mark.parametrize("pattern", ["(" * 5000 + ")" * 5000, "(", "a{99999999999999999999}"])

@@ -21,8 +21,8 @@ CHECK_INTERVAL = 1.0  # seconds between checks of the files' times
 class Appearance:
     """The appearance of an app. Problems in the files are reported to `say`, and never prevent the start."""
 
-    def __init__(self, app: App[Any], folder: Path, say: Callable[[str], None]) -> None:
-        self.app, self.folder, self.say = app, folder, say
+    def __init__(self, app: App[Any], folder: Path, report: Callable[[str], None]) -> None:
+        self.app, self.folder, self.report = app, folder, report
         self._file_problems: list[str] = []
         self._key_problems: list[str] = []
         self.user_themes: list[str] = []  # names of the user's themes
@@ -33,12 +33,12 @@ class Appearance:
     def load(self) -> None:
         """Loads settings and themes; call before the first paint."""
         self._settings, self._file_problems = settings.load(self.folder)
-        found, mine, problems = _themes(self.folder)
+        themes, mine, problems = _themes(self.folder)
         self._file_problems += problems
         self.user_themes = [theme.name for theme in mine]
-        for theme in found.values():
+        for theme in themes.values():
             self.app.register_theme(theme.textual())
-        self.app.theme = self._wanted(found)
+        self.app.theme = self._wanted(themes)
         self.app.set_keymap(dict(self._settings.keys))
 
     @property
@@ -46,8 +46,8 @@ class Appearance:
         """All problems in the files."""
         return [*self._file_problems, *self._key_problems]
 
-    def _wanted(self, found: Mapping[str, themes.Theme]) -> str:
-        theme, problems = _wanted(found, self._chosen, os.environ.get("HEADRACE_THEME", ""), self._settings.theme)
+    def _wanted(self, themes: Mapping[str, themes.Theme]) -> str:
+        theme, problems = _wanted(themes, self._chosen, os.environ.get("HEADRACE_THEME", ""), self._settings.theme)
         self._file_problems += problems
         return theme
 
@@ -75,9 +75,9 @@ class Appearance:
         self.check_keys()
 
     def _report(self) -> None:
-        if found := self.problems:
-            more = f" (and {len(found) - 1} more, see `:config`)" if found[1:] else ""
-            self.say(found[0] + more)
+        if problems := self.problems:
+            more = f" (and {len(problems) - 1} more, see `:config`)" if problems[1:] else ""
+            self.report(problems[0] + more)
 
     def _times(self) -> dict[str, int]:
         files = [self.folder / settings.FILE]
@@ -97,10 +97,10 @@ class Appearance:
 
 def problems(folder: Path) -> list[str]:
     """All problems in the user's files, as the screen reports them. The classes with key bindings must be imported."""
-    mine, found = settings.load(folder)
+    mine, errors = settings.load(folder)
     existing, _, of_themes = _themes(folder)
     _, of_theme = _wanted(existing, os.environ.get("HEADRACE_THEME", ""), mine.theme)
-    return [*found, *of_themes, *of_theme, *_usable(mine.keys)[1]]
+    return [*errors, *of_themes, *of_theme, *_usable(mine.keys)[1]]
 
 
 def _themes(folder: Path) -> tuple[dict[str, themes.Theme], list[themes.Theme], list[str]]:
@@ -109,14 +109,14 @@ def _themes(folder: Path) -> tuple[dict[str, themes.Theme], list[themes.Theme], 
     return themes.by_name([*themes.bundled(), *mine]), mine, problems
 
 
-def _wanted(found: Mapping[str, themes.Theme], *names: str) -> tuple[str, list[str]]:
+def _wanted(by_name: Mapping[str, themes.Theme], *names: str) -> tuple[str, list[str]]:
     """The first existing theme of these names, and a problem for each unknown one before it."""
     problems: list[str] = []
     for name in filter(None, names):
         for full in (name, f"headrace-{name}"):
-            if full in found:
+            if full in by_name:
                 return full, problems
-        problems.append(f"unknown theme {name!r}; choose from {', '.join(found)}")
+        problems.append(f"unknown theme {name!r}; choose from {', '.join(by_name)}")
     return themes.default_for(os.environ), problems
 
 
@@ -129,9 +129,9 @@ def _usable(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     known = {binding.id for place in places for binding in place.values() if binding.id}
     problems = []
     for place in places:
-        for one, other, key in list(clashes(place, keymap)):
-            problems.append(f"{key} is assigned to both {one} and {other}: [keys] {one} is ignored")
-            keymap.pop(one, None)
+        for this, other, key in list(clashes(place, keymap)):
+            problems.append(f"{key} is assigned to both {this} and {other}: [keys] {this} is ignored")
+            keymap.pop(this, None)
     problems += [f"unknown key id {name!r}{_meant(name, known)}" for name in keys if name not in known]
     return keymap, [f"{settings.FILE}: {text}" for text in dict.fromkeys(problems)]
 

@@ -46,22 +46,22 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
 
 def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
     unknown = [key for key in content if key not in ("theme", "keys", "rules", "promote")]
-    wrong = [
+    problems = [
         f"{file} has the unknown key {key!r}; expected theme, [keys], [[rules]] and [promote.CONTEXT]"
         for key in unknown
     ]
     theme, keys = content.get("theme", ""), content.get("keys", {})
     if not isinstance(theme, str):
-        wrong.append(f"{file}: theme must be text")
+        problems.append(f"{file}: theme must be text")
         theme = ""
     if not isinstance(keys, dict):
-        wrong.append(f"{file}: keys must be a table")
+        problems.append(f"{file}: keys must be a table")
         keys = {}
     for name in [name for name, value in keys.items() if not isinstance(value, str)]:
-        wrong.append(f'{file}: [keys] {name} must be text, for example {name} = "S"')
+        problems.append(f'{file}: [keys] {name} must be text, for example {name} = "S"')
         del keys[name]
     rules = content.get("rules", [])
     if not isinstance(rules, list):
-        wrong.append(f"{file}: rules must be tables: [[rules]]")
+        problems.append(f"{file}: rules must be tables: [[rules]]")
         rules = []
-    return Settings(theme, keys, tuple(rules)), wrong
+    return Settings(theme, keys, tuple(rules)), problems

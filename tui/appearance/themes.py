@@ -135,21 +135,21 @@ def _colours(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, str]
 
 def bundled() -> list[Theme]:
     """The bundled themes, sorted by name."""
-    found = [entry for entry in files("themes").iterdir() if entry.name.endswith(".toml")]
-    return [parse(entry.read_text("utf-8"), entry.name) for entry in sorted(found, key=lambda entry: entry.name)]
+    traversables = [entry for entry in files("themes").iterdir() if entry.name.endswith(".toml")]
+    return [parse(entry.read_text("utf-8"), entry.name) for entry in sorted(traversables, key=lambda entry: entry.name)]
 
 
 def user_themes(folder: Path) -> tuple[list[Theme], list[str]]:
     """The user's valid themes, and a problem for each invalid file."""
-    found, problems = [], []
+    themes, problems = [], []
     for file in sorted(folder.glob("*.toml")):
         try:
-            found.append(parse(file.read_text("utf-8"), str(file)))
+            themes.append(parse(file.read_text("utf-8"), str(file)))
         except HeadraceError as error:
             problems.append(str(error))
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"cannot read theme {file}: {error}")
-    return found, problems
+    return themes, problems
 
 
 def default_for(environ: Mapping[str, str]) -> str:

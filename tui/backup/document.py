@@ -39,32 +39,34 @@ class BackupDocument(NamedTuple):
     connectors: Mapping[str, SavedConnector]
 
 
-def saved(one: Connector, offsets: Json) -> SavedConnector:
+def saved(connector: Connector, offsets: Json) -> SavedConnector:
     """A connector with its offsets, as the REST API describes them. A connector that is neither paused nor stopped is
     to run, even if it has failed."""
-    state = one.state if one.state in STATES else "RUNNING"
-    return SavedConnector(one.name, one.type, state, one.config, model.offsets(offsets))
+    state = connector.state if connector.state in STATES else "RUNNING"
+    return SavedConnector(connector.name, connector.type, state, connector.config, model.offsets(offsets))
 
 
 def text(document: BackupDocument) -> str:
     """The document as JSON, with a line for each configuration key and each offset."""
     head = {"headrace_backup": FORMAT, "taken": document.taken, "cluster": dict(document.cluster)}
     parts = [f"  {_compact(key)}: {_compact(value)}" for key, value in head.items()]
-    connectors = ",\n".join(_connector(one) for _, one in sorted(document.connectors.items()))
+    connectors = ",\n".join(_connector(connector) for _, connector in sorted(document.connectors.items()))
     parts.append(f'  "connectors": {{\n{connectors}\n  }}' if connectors else '  "connectors": {}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _connector(one: SavedConnector) -> str:
-    config = ",\n".join(f"        {_compact(key)}: {_compact(value)}" for key, value in sorted(one.config.items()))
-    offsets = ",\n".join(f"        {_compact(entry.entry())}" for entry in one.offsets)
+def _connector(connector: SavedConnector) -> str:
+    config = ",\n".join(
+        f"        {_compact(key)}: {_compact(value)}" for key, value in sorted(connector.config.items())
+    )
+    offsets = ",\n".join(f"        {_compact(entry.entry())}" for entry in connector.offsets)
     lines = [
-        f'      "type": {_compact(one.type)}',
-        f'      "state": {_compact(one.state)}',
+        f'      "type": {_compact(connector.type)}',
+        f'      "state": {_compact(connector.state)}',
         f'      "config": {{\n{config}\n      }}',
         f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []',
     ]
-    return f"    {_compact(one.name)}: {{\n" + ",\n".join(lines) + "\n    }"
+    return f"    {_compact(connector.name)}: {{\n" + ",\n".join(lines) + "\n    }"
 
 
 def _compact(value: Json) -> str:
@@ -73,28 +75,34 @@ def _compact(value: Json) -> str:
 
 def parse(content: str, where: str) -> BackupDocument:
     """The document of a file. UsageError names the file and the error in it."""
-    found = parse_json(content, where)
-    if not isinstance(found, dict) or "headrace_backup" not in found:
+    document = parse_json(content, where)
+    if not isinstance(document, dict) or "headrace_backup" not in document:
         raise UsageError(f"{where} is not a backup", "`headrace backup FILE` writes one")
-    if found["headrace_backup"] != FORMAT:
+    if document["headrace_backup"] != FORMAT:
         raise UsageError(
-            f"{where} has the format {found['headrace_backup']!r}, this program reads {FORMAT}", "update Headrace"
+            f"{where} has the format {document['headrace_backup']!r}, this program reads {FORMAT}", "update Headrace"
         )
-    connectors, cluster = found.get("connectors"), found.get("cluster", {})
+    connectors, cluster = document.get("connectors"), document.get("cluster", {})
     if not isinstance(connectors, dict) or not isinstance(cluster, dict):
         raise UsageError(f"{where}: connectors and cluster must be objects")
     return BackupDocument(
-        str(found.get("taken", "")), cluster, {name: _parsed(name, one, where) for name, one in connectors.items()}
+        str(document.get("taken", "")),
+        cluster,
+        {name: _parsed(name, connector, where) for name, connector in connectors.items()},
     )
 
 
-def _parsed(name: str, one: Json, where: str) -> SavedConnector:
+def _parsed(name: str, saved_entry: Json, where: str) -> SavedConnector:
     where = f"{where}: connector {name}"
-    if not isinstance(one, dict):
+    if not isinstance(saved_entry, dict):
         raise UsageError(f"{where} must be an object")
-    if unknown := one.keys() - _KEYS:
+    if unknown := saved_entry.keys() - _KEYS:
         raise UsageError(f"{where}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
-    config, state, offsets = one.get("config"), one.get("state", "RUNNING"), one.get("offsets", [])
+    config, state, offsets = (
+        saved_entry.get("config"),
+        saved_entry.get("state", "RUNNING"),
+        saved_entry.get("offsets", []),
+    )
     if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
         raise UsageError(f"{where}: config must be an object whose values are strings")
     if state not in STATES:
@@ -102,7 +110,11 @@ def _parsed(name: str, one: Json, where: str) -> SavedConnector:
     if not isinstance(offsets, list) or not all(_is_entry(entry) for entry in offsets):
         raise UsageError(f'{where}: offsets must be a list of {{"partition": …, "offset": …}}')
     return SavedConnector(
-        name, str(one.get("type", "unknown")), state, {**config, "name": name}, model.offsets({"offsets": offsets})
+        name,
+        str(saved_entry.get("type", "unknown")),
+        state,
+        {**config, "name": name},
+        model.offsets({"offsets": offsets}),
     )
 
 
@@ -112,9 +124,9 @@ def _is_entry(entry: Json) -> bool:
 
 def by_name(connectors: Iterable[SavedConnector]) -> dict[str, SavedConnector]:
     """The connectors by name. UsageError if two have the same."""
-    found: dict[str, SavedConnector] = {}
-    for one in connectors:
-        if one.name in found:
-            raise UsageError(f"two connectors of the backup would be named {one.name}", "change --rename")
-        found[one.name] = one
-    return found
+    named: dict[str, SavedConnector] = {}
+    for connector in connectors:
+        if connector.name in named:
+            raise UsageError(f"two connectors of the backup would be named {connector.name}", "change --rename")
+        named[connector.name] = connector
+    return named

@@ -37,13 +37,13 @@ class RestoreMapping(NamedTuple):
     topics: tuple[NameRule, ...] = ()
     values: Mapping[str, str] = {}
 
-    def applied(self, one: SavedConnector) -> SavedConnector:
+    def applied(self, connector: SavedConnector) -> SavedConnector:
         """The connector under its new name, with its topics and values replaced."""
-        name = _renamed(one.name, self.names)
-        config = {key: self._value(key, value) for key, value in one.config.items()}
+        name = _renamed(connector.name, self.names)
+        config = {key: self._value(key, value) for key, value in connector.config.items()}
         config |= self.values
-        offsets = tuple(self._offset(entry) for entry in one.offsets)
-        return one._replace(name=name, config={**config, "name": name}, offsets=offsets)
+        offsets = tuple(self._offset(entry) for entry in connector.offsets)
+        return connector._replace(name=name, config={**config, "name": name}, offsets=offsets)
 
     def _value(self, key: str, value: str) -> str:
         if key in _LISTS:
@@ -60,31 +60,31 @@ class RestoreMapping(NamedTuple):
 def _renamed(name: str, rules: Sequence[NameRule]) -> str:
     """The name by the first rule that concerns it."""
     for rule in rules:
-        found = rule.applied(name)
-        if found is not None:
-            return found
+        renamed = rule.applied(name)
+        if renamed is not None:
+            return renamed
     return name
 
 
 def name_rules(option: str, texts: Sequence[str]) -> tuple[NameRule, ...]:
     """The rules of an option. UsageError names an invalid one."""
-    found = []
+    rules = []
     for text in texts:
         old, equals, new = text.partition("=")
         if not equals or not old or not new:
             raise UsageError(f"{option} {text!r}: expected OLD=NEW")
         if old.count("*") > 1 or (old.count("*"), new.count("*")) not in ((0, 0), (1, 1)):
             raise UsageError(f"{option} {text!r}: a * must be in both names, once")
-        found.append(NameRule(old, new))
-    return tuple(found)
+        rules.append(NameRule(old, new))
+    return tuple(rules)
 
 
 def settings(option: str, texts: Sequence[str]) -> dict[str, str]:
     """KEY=VALUE pairs. UsageError names an invalid one."""
-    found = {}
+    values = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise UsageError(f"{option} {text!r}: expected KEY=VALUE")
-        found[key] = value
-    return found
+        values[key] = value
+    return values

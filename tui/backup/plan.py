@@ -81,29 +81,29 @@ class RestoreStep(NamedTuple):
 
     @property
     def _differences(self) -> list[str]:
-        found = []
+        lines = []
         if self.action is RestoreAction.CREATE:
-            found.append(self.saved.type)
+            lines.append(self.saved.type)
         elif self.config:
-            found.append(f"config ({', '.join(change.key for change in self.config)})")
+            lines.append(f"config ({', '.join(change.key for change in self.config)})")
         if self.offsets:
-            found.append(counted(len(self.offsets), "offset"))
+            lines.append(counted(len(self.offsets), "offset"))
         if self.before is None:
-            found.append(self.state)
+            lines.append(self.state)
         elif self.before != self.state:
-            found.append(f"{self.before} → {self.state}")
-        return found
+            lines.append(f"{self.before} → {self.state}")
+        return lines
 
     def lines(self) -> list[str]:
         """The step with all changes, secrets masked."""
-        found = [f"{SIGNS[self.action]} {self.name}: {self.summary}"]
+        lines = [f"{SIGNS[self.action]} {self.name}: {self.summary}"]
         if self.pending:
             if self.before is not None:
-                found += [f"    {line}" for line in diff_lines(self.config, self.passwords)]
-            found += [f"    {_shown(change)}" for change in self.offsets[:MAX_LISTED]]
+                lines += [f"    {line}" for line in diff_lines(self.config, self.passwords)]
+            lines += [f"    {_shown(change)}" for change in self.offsets[:MAX_LISTED]]
             if more := len(self.offsets[MAX_LISTED:]):
-                found.append(f"    and {more:,} more")
-        return found
+                lines.append(f"    and {more:,} more")
+        return lines
 
     def as_json(self) -> Any:
         """`{"name", "action", "state", "config": [keys], "offsets": [{"partition", "offset"}]}`."""
@@ -131,13 +131,13 @@ def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOpti
         )
     config = config_changes(now.config, saved.config)
     offsets = _offset_differences(saved, now) if options.offsets else ()
-    found = RestoreStep(saved, RestoreAction.KEEP, state, now.state, config, offsets, merged(now.config, config))
+    step = RestoreStep(saved, RestoreAction.KEEP, state, now.state, config, offsets, merged(now.config, config))
     if not config and not offsets and now.state == state:
-        return found
+        return step
     if options.overwrite:
-        return found._replace(action=RestoreAction.OVERWRITE)
+        return step._replace(action=RestoreAction.OVERWRITE)
     interrupted = not config and now.state == "STOPPED" and (not offsets or not now.offsets)
-    return found._replace(action=RestoreAction.FINISH if interrupted else RestoreAction.SKIP)
+    return step._replace(action=RestoreAction.FINISH if interrupted else RestoreAction.SKIP)
 
 
 def _offset_differences(saved: SavedConnector, now: SavedConnector) -> tuple[OffsetChange, ...]:
@@ -154,7 +154,7 @@ def masks(config: Mapping[str, str]) -> list[str]:
 
 def overview(steps: list[RestoreStep]) -> str:
     """The number of connectors by action."""
-    counts = {action: sum(one.action is action for one in steps) for action in RestoreAction}
+    counts = {action: sum(step.action is action for step in steps) for action in RestoreAction}
     words = [f"{counts[action]} to {action.value}" for action in (RestoreAction.CREATE, RestoreAction.OVERWRITE)]
     if counts[RestoreAction.FINISH]:
         words.append(f"{counts[RestoreAction.FINISH]} to finish")

@@ -58,8 +58,8 @@ class ConnectorRestore(NamedTuple):
         """Discard the record of a change of offsets by the same restore, which was interrupted: this one sets them all
         again. Raises Conflict while another console changes them."""
         pending = self.change_store.pending
-        found = pending.of(self.step.name)
-        if found is not None and found.plan.why == self.reason:
+        interrupted = pending.of(self.step.name)
+        if interrupted is not None and interrupted.plan.why == self.reason:
             lock = pending.lock(self.step.name)
             lock.drop()
             lock.release()
@@ -83,10 +83,10 @@ class ConnectorRestore(NamedTuple):
         deadline = self.clock() + STOP_TIMEOUT
         while True:
             try:
-                one = model.connector(self.step.name, await self.connect.status(self.step.name))
-                if one.is_in("STOPPED"):
+                connector = model.connector(self.step.name, await self.connect.status(self.step.name))
+                if connector.is_in("STOPPED"):
                     return
-                seen = one.overall
+                seen = connector.overall
             except NotFound:  # a new connector has no status for a moment
                 seen = "without a status"
             if self.clock() > deadline:
@@ -99,8 +99,8 @@ class ConnectorRestore(NamedTuple):
         plan = OffsetPlan(step.name, None, step.offsets, "STOPPED", why=self.reason)
         done = await carry_out(plan, self.connect, self.change_store, self.report, self.clock)
         if done.trouble or done.differing:
-            wrong = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
-            raise HeadraceError(done.trouble or wrong)
+            problem = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
+            raise HeadraceError(done.trouble or problem)
         text = f"{counted(len(step.offsets), 'offset')} set"
         return f"{text} ({done.verdict.by_hand})" if done.verdict.by_hand else text
 

@@ -1,1 +1,1 @@
-"""The Connect REST API: one method for each endpoint, and the shapes of its answers. No transport."""
+"""The Connect REST API: one method for each endpoint, and the shapes of its responses. No transport."""

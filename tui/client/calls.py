@@ -21,12 +21,12 @@ class ApiCall(NamedTuple):
 
     @property
     def repeatable(self) -> bool:
-        """Whether the request is idempotent, so that it may be sent again if its answer is lost."""
+        """Whether the request is idempotent, so that it may be sent again if its response is lost."""
         return self.method != "POST"
 
     @property
     def is_text(self) -> bool:
-        """Whether the answer is plain text instead of JSON."""
+        """Whether the response is plain text instead of JSON."""
         return self.path == "/metrics"
 
     @property

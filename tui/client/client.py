@@ -81,19 +81,19 @@ class Connect:
 
     async def expanded(self) -> dict[str, ListedResponse]:
         """`{name: {"status": …, "info": …}}` in one request; workers before 2.3 need one for each connector."""
-        answer = await self._send("GET", EXPANDED_LIST)
-        if isinstance(answer, list):
-            names = fitting(answer, list[str], "answer to GET /connectors")
+        response = await self._send("GET", EXPANDED_LIST)
+        if isinstance(response, list):
+            names = fitting(response, list[str], "response to GET /connectors")
             return {name: {"status": await self.status(name), "info": await self.info(name)} for name in names}
-        return listed(answer)
+        return listed(response)
 
     async def statuses(self) -> dict[str, Json]:
-        """`{name: status}` in one request; the answer is less than half as large as that of `expanded`."""
-        answer = await self._send("GET", "/connectors?expand=status")
-        if isinstance(answer, list):
-            names = fitting(answer, list[str], "answer to GET /connectors")
+        """`{name: status}` in one request; the response is less than half as large as that of `expanded`."""
+        response = await self._send("GET", "/connectors?expand=status")
+        if isinstance(response, list):
+            names = fitting(response, list[str], "response to GET /connectors")
             return {name: await self.status(name) for name in names}
-        return {name: part.get("status") for name, part in listed(answer).items()}
+        return {name: part.get("status") for name, part in listed(response).items()}
 
     async def names(self) -> list[str]:
         return await self._checked("GET", "/connectors", list[str])
@@ -161,7 +161,7 @@ class Connect:
         return await self._checked("GET", _of(name, "offsets?detail=true"), OffsetsResponse)
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> object:
-        """The answer is `{"message": …}`: see `tui.model.Verdict`."""
+        """The response is `{"message": …}`: see `tui.model.Verdict`."""
         return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
 
     async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> object:
@@ -234,22 +234,22 @@ class Connect:
         return await self._checked("PUT", path, ValidationResponse, body=config)
 
     async def loggers(self) -> dict[str, LoggerResponse]:
-        """`{name: {"level", "last_modified"}}` of the worker that answers."""
+        """`{name: {"level", "last_modified"}}` of the worker that responds."""
         response = await self._send("GET", "/admin/loggers")
-        return fitting(response or {}, dict[str, LoggerResponse], "answer to GET /admin/loggers")
+        return fitting(response or {}, dict[str, LoggerResponse], "response to GET /admin/loggers")
 
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
         """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself."""
         return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
 
     async def metrics(self) -> str:
-        """Metrics of the worker that answers, in Prometheus' text format; Headrace workers only."""
+        """Metrics of the worker that responds, in Prometheus' text format; Headrace workers only."""
         call = ApiCall("GET", "/metrics", headers=(("Accept", "text/plain"),))
         self.guard(call)
         return str(await self.transport.send(call) or "")
 
     async def health(self) -> HealthResponse:
-        """`{"status", "message"}` of the worker that answers (KIP-1017); refused with 500 or 503 when it is unwell."""
+        """`{"status", "message"}` of the worker that responds (KIP-1017); refused with 500 or 503 when it is unwell."""
         return await self._checked("GET", "/health", HealthResponse)
 
     async def workers(self) -> WorkersResponse:
@@ -274,9 +274,9 @@ class Connect:
     async def _checked(
         self, method: str, path: str, expected: type[Response], *, body: Json = None, origin: RequestOrigin = NO_ORIGIN
     ) -> Response:
-        """Sends a call. Raises MalformedAnswer for a response that does not have the expected type."""
+        """Sends a call. Raises MalformedResponse for a response that does not have the expected type."""
         response = await self._send(method, path, body, origin)
-        return fitting(response, expected, f"answer to {method} {path.partition('?')[0]}")
+        return fitting(response, expected, f"response to {method} {path.partition('?')[0]}")
 
     async def _send(self, method: str, path: str, body: Json = None, origin: RequestOrigin = NO_ORIGIN) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""

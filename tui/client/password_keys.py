@@ -29,7 +29,7 @@ class PasswordKeys:
     async def of(self, *configs: Mapping[str, str] | None) -> frozenset[str]:
         """The keys that the connector classes, converters, transformations and predicates of these configs define as
         PASSWORD: none of a plugin that the worker does not have, and all of one whose definitions it refuses to give.
-        Raises HeadraceError without an answer."""
+        Raises HeadraceError without a response."""
         for plugin in {plugin: None for config in filter(None, configs) for _, plugin in _plugins(config)}:
             await self._learn(plugin)
         return frozenset(key for config in filter(None, configs) for key in self._in(config))
@@ -58,7 +58,7 @@ class PasswordKeys:
         if not self._would_ask(plugin):
             return
         try:
-            answer = await self._read(plugin)
+            response = await self._read(plugin)
         except Refused as error:
             self._refused_at[plugin] = self._clock()
             if error.status in _UNKNOWN_PLUGIN:
@@ -67,7 +67,7 @@ class PasswordKeys:
                 self._plugins.pop(plugin, None)
         else:
             self._refused_at.pop(plugin, None)
-            self._plugins[plugin] = frozenset(one["name"] for one in answer if one.get("type") == "PASSWORD")
+            self._plugins[plugin] = frozenset(key["name"] for key in response if key.get("type") == "PASSWORD")
 
 
 def _plugins(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -297,7 +297,7 @@ class ReloadedWorker(TypedDict):
 
 
 class ReloadResponse(TypedDict):
-    """`POST /connector-plugins/reload`; null for a worker that has not answered."""
+    """`POST /connector-plugins/reload`; null for a worker that has not responded."""
 
     workers: dict[str, ReloadedWorker | None]
 

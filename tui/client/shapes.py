@@ -11,7 +11,7 @@ from typing import Annotated, Any, NotRequired, get_args, get_origin
 
 Json = Any
 Misfit = tuple[str, str] | None  # the place (`.tasks[0].id`) and the error
-DEEPEST = 100  # levels of nesting: far beyond any answer, far below Python's recursion limit
+DEEPEST = 100  # levels of nesting: far beyond any response, far below Python's recursion limit
 _BIGGEST = float(2**63)
 _NESTING = (dict, list)
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))  # every byte but brackets
@@ -76,7 +76,7 @@ class ListOf(Shape):
     def misfit(self, value: Json) -> Misfit:
         if not isinstance(value, list):
             return _wrong("a list", value)
-        return _first((f"[{place}]", self.inner, one) for place, one in enumerate(value))
+        return _first((f"[{place}]", self.inner, item) for place, item in enumerate(value))
 
 
 class MapOf(Shape):
@@ -88,7 +88,7 @@ class MapOf(Shape):
     def misfit(self, value: Json) -> Misfit:
         if not isinstance(value, dict):
             return _wrong("an object", value)
-        return _first((f".{key}", self.inner, one) for key, one in value.items())
+        return _first((f".{key}", self.inner, item) for key, item in value.items())
 
 
 class Object(Shape):
@@ -140,8 +140,8 @@ def _derived(expected: Any) -> Shape:
 
 def _first(parts: Iterable[tuple[str, Shape, Json]]) -> Misfit:
     for place, shape, value in parts:
-        if found := shape.misfit(value):
-            return place + found[0], found[1]
+        if misfit := shape.misfit(value):
+            return place + misfit[0], misfit[1]
     return None
 
 
@@ -172,7 +172,7 @@ def _is_deep(text: bytes | str, value: Json) -> bool:
         return False
     level = [value]
     for _ in range(DEEPEST):
-        parts = (one.values() if type(one) is dict else one for one in level)
+        parts = (container.values() if type(container) is dict else container for container in level)
         level = [inner for part in parts for inner in part if type(inner) in _NESTING]
         if not level:
             return False

@@ -48,7 +48,7 @@ class ClusterWorkers(NamedTuple):
     leader: str = ""
     rebalancing: bool = False
     waiting: Mapping[tuple[str, int], float] = {}
-    raw: Json = None  # the worker's answer
+    raw: Json = None  # the worker's response
 
     @property
     def is_standalone(self) -> bool:
@@ -64,38 +64,41 @@ async def cluster_workers(connect: Connect) -> ClusterWorkers:
         return derived(model.connectors(await connect.expanded()).values())
 
 
-def reported(answer: WorkersResponse) -> ClusterWorkers:
-    """The workers of an answer to `GET /workers`."""
-    workers = [_worker(one) for one in answer["workers"]]
+def reported(response: WorkersResponse) -> ClusterWorkers:
+    """The workers of a response to `GET /workers`."""
+    workers = [_worker(worker) for worker in response["workers"]]
     return ClusterWorkers(
-        {one.worker_id: one for one in sorted(workers)},
+        {worker.worker_id: worker for worker in sorted(workers)},
         reported=True,
-        group_id=answer.get("group_id") or "",
-        generation=answer.get("generation") or 0,
-        leader=answer.get("leader") or "",
-        rebalancing=bool(answer.get("rebalancing")),
-        waiting={(one["connector"], one["task"]): one["until"] / 1000 for one in answer.get("waiting") or ()},
-        raw=answer,
+        group_id=response.get("group_id") or "",
+        generation=response.get("generation") or 0,
+        leader=response.get("leader") or "",
+        rebalancing=bool(response.get("rebalancing")),
+        waiting={
+            (waiting["connector"], waiting["task"]): waiting["until"] / 1000
+            for waiting in response.get("waiting") or ()
+        },
+        raw=response,
     )
 
 
-def _worker(one: WorkerResponse) -> ClusterWorker:
-    connectors = tuple(one["connectors"])
-    tasks = tuple((task["connector"], task["task"]) for task in one["tasks"])
-    state = one.get("state") or ""
+def _worker(worker: WorkerResponse) -> ClusterWorker:
+    connectors = tuple(worker["connectors"])
+    tasks = tuple((task["connector"], task["task"]) for task in worker["tasks"])
+    state = worker.get("state") or ""
     return ClusterWorker(
-        worker_id=one["worker_id"],
+        worker_id=worker["worker_id"],
         connectors=connectors,
         tasks=tasks,
         state=DRAINED if state == DRAINING and not connectors and not tasks else state,
-        leader=bool(one.get("leader")),
-        version=one.get("version") or "",
-        implementation=one.get("implementation") or "",
-        slots=one.get("slots"),
-        load=one.get("load"),
-        memory=one.get("memory"),
-        url=one.get("url") or "",
-        slots_without_core=tuple(one.get("slots_without_core") or ()),
+        leader=bool(worker.get("leader")),
+        version=worker.get("version") or "",
+        implementation=worker.get("implementation") or "",
+        slots=worker.get("slots"),
+        load=worker.get("load"),
+        memory=worker.get("memory"),
+        url=worker.get("url") or "",
+        slots_without_core=tuple(worker.get("slots_without_core") or ()),
     )
 
 
@@ -103,12 +106,12 @@ def derived(connectors: Iterable[model.Connector]) -> ClusterWorkers:
     """The workers that the statuses of these connectors name."""
     own: dict[str, list[str]] = {}
     tasks: dict[str, list[tuple[str, int]]] = {}
-    for one in sorted(connectors, key=lambda one: one.name):
-        if one.worker:
-            own.setdefault(one.worker, []).append(one.name)
-        for task in one.tasks:
+    for connector in sorted(connectors, key=lambda each: each.name):
+        if connector.worker:
+            own.setdefault(connector.worker, []).append(connector.name)
+        for task in connector.tasks:
             if task.worker:
-                tasks.setdefault(task.worker, []).append((one.name, task.id))
+                tasks.setdefault(task.worker, []).append((connector.name, task.id))
     return ClusterWorkers(
         {
             name: ClusterWorker(name, tuple(own.get(name, ())), tuple(tasks.get(name, ())))

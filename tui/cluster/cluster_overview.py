@@ -1,4 +1,4 @@
-"""The overview of all clusters: one small request each, with back-off while a cluster does not answer."""
+"""The overview of all clusters: one small request each, with back-off while a cluster does not respond."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tui import model
+from tui.back_off import BackOff, jittered
 from tui.client.client import Connect
 from tui.cluster.snapshot import ClusterLink, LinkState
 from tui.contexts.profiles import Profile
@@ -18,10 +19,9 @@ from tui.model import SEVERITY, Connector
 
 POLL_INTERVAL = 10.0  # seconds
 POLL_TIMEOUT = 15.0  # seconds for one refresh
-FIRST_RETRY, LONGEST_RETRY = 2.0, 60.0
-JITTER = 0.2
+BACK_OFF = BackOff(2.0, 60.0)
 
-Dial = Callable[[Profile], Connect]
+OpenConnection = Callable[[Profile], Connect]
 
 
 class ClusterSummary(NamedTuple):
@@ -49,12 +49,12 @@ def severity(state: str) -> int:
 
 
 def counted_states(connectors: Iterable[Connector]) -> dict[str, int]:
-    counts = Counter(one.overall for one in connectors)
+    counts = Counter(connector.overall for connector in connectors)
     return {state: counts[state] for state in sorted(counts, key=severity)}
 
 
-def about(root: object) -> dict[str, str]:
-    """Version, kind and Kafka's cluster id from the answer to `GET /`."""
+def root_facts(root: object) -> dict[str, str]:
+    """Version, kind and Kafka's cluster id from the response to `GET /`."""
     known = root if isinstance(root, dict) else {}
     ours = str(known.get("commit") or "").startswith("headrace-")
     return {
@@ -70,7 +70,7 @@ class ClusterOverview:
     def __init__(
         self,
         profiles: Iterable[Profile],
-        dial: Dial,
+        open_connection: OpenConnection,
         changed: Callable[[ClusterSummary], None],
         *,
         clock: Callable[[], float] = time.time,
@@ -78,7 +78,7 @@ class ClusterOverview:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.summaries = {profile.label: ClusterSummary(profile) for profile in profiles}
-        self._dial, self._changed = dial, changed
+        self._open_connection, self._changed = open_connection, changed
         self._clock, self._sleep, self._chance = clock, sleep, chance
 
     async def run(self) -> None:
@@ -91,12 +91,12 @@ class ClusterOverview:
         try:
             while True:
                 try:
-                    connect = connect or self._dial(self.summaries[label].profile)
+                    connect = connect or self._open_connection(self.summaries[label].profile)
                     await self._look(label, connect)
-                    failures, wait = 0, self._jittered(POLL_INTERVAL)
+                    failures, wait = 0, jittered(POLL_INTERVAL, self._chance)
                 except Exception as error:  # the other clusters must be shown
                     failures += 1
-                    wait = self._jittered(min(FIRST_RETRY * 2 ** min(failures - 1, 10), LONGEST_RETRY))
+                    wait = jittered(BACK_OFF.pause(failures), self._chance)
                     link = self.summaries[label].link
                     self._put(
                         label, link=ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
@@ -111,16 +111,13 @@ class ClusterOverview:
         try:
             async with asyncio.timeout(POLL_TIMEOUT):
                 if self.summaries[label].link.state is not LinkState.POLLING:
-                    self._put(label, **about(await connect.root()))
+                    self._put(label, **root_facts(await connect.root()))
                 statuses = await connect.statuses()
         except TimeoutError:
-            raise TimedOut(f"{connect.url} gave no answer within {POLL_TIMEOUT:g} s") from None
+            raise TimedOut(f"{connect.url} gave no response within {POLL_TIMEOUT:g} s") from None
         counts = counted_states(model.connector(name, status) for name, status in statuses.items())
         self._put(label, counts=counts, link=ClusterLink(LinkState.POLLING, self._clock()))
 
     def _put(self, label: str, **changes: Any) -> None:
         self.summaries[label] = self.summaries[label]._replace(**changes)
         self._changed(self.summaries[label])
-
-    def _jittered(self, seconds: float) -> float:
-        return seconds * (1 + JITTER * (2 * self._chance() - 1))

@@ -13,14 +13,14 @@ from tui.model import Connector
 class LinkState(Enum):
     """How the cluster is being watched."""
 
-    CONNECTING = "connecting"  # no answer yet
+    CONNECTING = "connecting"  # no response yet
     LIVE = "live"  # the worker's event stream
     POLLING = "polling"  # one request per interval
     LOST = "lost"  # the snapshot is stale
 
 
 class ClusterLink(NamedTuple):
-    """The connection, in the clock's seconds. `heard_at` is the time of the last answer or event, None before the
+    """The connection, in the clock's seconds. `heard_at` is the time of the last response or event, None before the
     first. `trouble` is why the connection is lost or, while polling, why there is no event stream."""
 
     state: LinkState = LinkState.CONNECTING
@@ -31,9 +31,13 @@ class ClusterLink(NamedTuple):
     def text(self, now: float) -> str:
         """A description such as `stale 42 s, next try in 8 s: cannot reach …`."""
         if self.state is LinkState.LOST:
-            heard = "no answer yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
+            freshness = "no response yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
             wait = max(0.0, (self.next_try_at or now) - now)
-            return f"{heard}, next try in {wait:.0f} s: {self.trouble}" if wait else f"{heard}, trying: {self.trouble}"
+            return (
+                f"{freshness}, next try in {wait:.0f} s: {self.trouble}"
+                if wait
+                else f"{freshness}, trying: {self.trouble}"
+            )
         return f"{self.state.value} ({self.trouble})" if self.trouble else self.state.value
 
 

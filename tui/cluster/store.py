@@ -15,12 +15,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, suppress
 from typing import Any, NamedTuple, NoReturn
 
+from tui.back_off import JITTER, BackOff, jittered
 from tui.client import checking, sse
 from tui.client.client import Connect
 from tui.client.responses import EVENTS
 from tui.cluster.publisher import SnapshotPublisher
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
-from tui.errors import HeadraceError, MalformedAnswer, Refused, TimedOut, Unreachable, error_line
+from tui.errors import HeadraceError, MalformedResponse, Refused, TimedOut, Unreachable, error_line
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
 
@@ -29,9 +30,8 @@ class StorePace(NamedTuple):
     """Intervals of polling and retries, in seconds."""
 
     interval: float = 2.0
-    first_retry: float = 1.0
-    longest_retry: float = 60.0
-    jitter: float = 0.2  # share of a pause, so that many consoles do not poll in step
+    back_off: BackOff = BackOff(1.0, 60.0)
+    jitter: float = JITTER
     patience: float = 15.0  # limit of one refresh
     opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
     listen_again: float = 60.0  # seconds until the next try of an event stream
@@ -74,8 +74,8 @@ class ClusterStore:
         """Refreshes as soon as possible, without waiting for the interval or the back-off."""
         self._wake.set()
 
-    def heard(self) -> None:
-        """Refreshes a lost cluster at once, since it has answered another request."""
+    def mark_contact(self) -> None:
+        """Refreshes a lost cluster at once, since it has responded to another request."""
         if self.snapshot.link.state is LinkState.LOST:
             self.refresh()
 
@@ -86,9 +86,9 @@ class ClusterStore:
             try:
                 await self._watch()
             except Exception as error:  # the watch continues after any error
-                heard = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
-                failures = 1 if heard else failures + 1
-                wait = self._jittered(min(self.pace.first_retry * 2 ** min(failures - 1, 10), self.pace.longest_retry))
+                was_connected = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
+                failures = 1 if was_connected else failures + 1
+                wait = self._jittered(self.pace.back_off.pause(failures))
                 link = self.snapshot.link
                 self._publisher.publish(
                     ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
@@ -129,10 +129,10 @@ class ClusterStore:
         """Refreshes from the list of connectors. `trouble` is why there is no event stream."""
         try:
             async with asyncio.timeout(self.pace.patience):
-                answer = await self.connect.expanded()
+                response = await self.connect.expanded()
         except TimeoutError:
-            raise TimedOut(f"{self.connect.url} gave no answer within {self.pace.patience:g} s") from None
-        await self._publisher.builder.replace_in_slices(answer)
+            raise TimedOut(f"{self.connect.url} gave no response within {self.pace.patience:g} s") from None
+        await self._publisher.builder.replace_in_slices(response)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
         self._publisher.publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))
 
@@ -156,7 +156,7 @@ class ClusterStore:
             try:
                 async for event in sse.parse(self._heard(stream), seen):
                     self._take(event)
-            except (TimedOut, MalformedAnswer):
+            except (TimedOut, MalformedResponse):
                 self._last_id = ""  # events may be missing: the next stream starts with a snapshot
                 raise
 
@@ -219,4 +219,4 @@ class ClusterStore:
                 await asyncio.gather(*waiters, return_exceptions=True)
 
     def _jittered(self, seconds: float) -> float:
-        return seconds * (1 + self.pace.jitter * (2 * self._chance() - 1))
+        return jittered(seconds, self._chance, self.pace.jitter)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
-from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError, about
+from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError, naming
 from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class CommandContext:
 
     def __init__(
         self,
-        dial: Callable[[], Connect],
+        open_connection: Callable[[], Connect],
         *,
         profile: Callable[[], Profile],
         profiles: ContextsFile,
-        narrate: Callable[[str], None] = lambda text: None,
+        report: Callable[[str], None] = lambda text: None,
         read: Callable[[str], str],
         confirm: Callable[[str], bool] = lambda question: True,
         clock: Callable[[], float] = time.monotonic,
@@ -54,15 +54,15 @@ class CommandContext:
         known_profile: Callable[[], Profile | None] | None = None,
         screen_profile: str = "",
         settings_problems: Callable[[Path], list[str]] = lambda folder: [],
-        dial_other: Callable[[Profile], Connect] | None = None,
+        connect_other: Callable[[Profile], Connect] | None = None,
         terminal: Callable[[str], None] | None = None,
     ) -> None:
-        self._dial, self._profile = dial, profile
+        self._open_connection, self._profile = open_connection, profile
         self._connect: Connect | None = None
         self._password_keys: PasswordKeys | None = None
-        self.profiles, self.narrate, self.read, self.confirm, self.clock = profiles, narrate, read, confirm, clock
+        self.profiles, self.report, self.read, self.confirm, self.clock = profiles, report, read, confirm, clock
         self._emit = emit
-        self._dial_other = dial_other or _no_other
+        self._connect_other = connect_other or _no_other
         self.terminal = terminal  # writes control sequences; None: there is no terminal
         self.screen_profile = screen_profile  # the name of the context that the screen shows
         self.settings_problems = settings_problems  # problems in the user's settings, as the screen reports them
@@ -72,7 +72,7 @@ class CommandContext:
     def connect(self) -> Connect:
         """The client of the cluster, connected on first use."""
         if self._connect is None:
-            self._connect = self._dial()
+            self._connect = self._open_connection()
         return self._connect
 
     @property
@@ -146,21 +146,21 @@ class CommandContext:
 
     def other_profile(self, name: str) -> Profile:
         """Another context; read-only if --read-only was given. Raises HeadraceError if it does not exist."""
-        found = self.profiles.get(name)
-        return found.as_read_only() if self.profile.option_read_only else found
+        profile = self.profiles.get(name)
+        return profile.as_read_only() if self.profile.option_read_only else profile
 
     @asynccontextmanager
     async def other(self, name: str) -> AsyncIterator[Connect]:
         """A client for the cluster of another context. Raises HeadraceError if there is no such context."""
-        async with self.dialled(self.other_profile(name)) as connect:
+        async with self.connected_to(self.other_profile(name)) as connect:
             yield connect
 
     @asynccontextmanager
-    async def dialled(self, profile: Profile) -> AsyncIterator[Connect]:
+    async def connected_to(self, profile: Profile) -> AsyncIterator[Connect]:
         """A client for another cluster; its errors name the cluster."""
-        connect = self._dial_other(profile)
+        connect = self._connect_other(profile)
         try:
-            with about(profile.label):
+            with naming(profile.label):
                 yield connect
         finally:
             await connect.close()
@@ -212,8 +212,8 @@ class Command:
     @property
     def given(self) -> list[str]:
         """The values of the positional arguments."""
-        values = [self.values.get(one.key) for one in self.arguments().values() if not one.flags]
-        return [name for one in values for name in ((one,) if isinstance(one, str) else one or ())]
+        values = [self.values.get(argument.key) for argument in self.arguments().values() if not argument.flags]
+        return [name for value in values for name in ((value,) if isinstance(value, str) else value or ())]
 
     def check(self) -> None:
         """Raises UsageError if the arguments contradict each other."""

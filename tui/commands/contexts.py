@@ -34,19 +34,19 @@ class GetContexts(Command):
 
 def _row(contexts: Contexts, name: str) -> tuple[str, ...]:
     current = "*" if name == contexts.current else ""
-    if (wrong := contexts.invalid.get(name)) is not None:
-        return current, name, without_user(wrong.url), f"invalid: {wrong.reason}"
+    if (invalid := contexts.invalid.get(name)) is not None:
+        return current, name, without_user(invalid.url), f"invalid: {invalid.reason}"
     profile = contexts.profiles[name]
     return current, name, _urls(profile), _traits(profile)
 
 
 def _document(contexts: Contexts, name: str) -> dict[str, Any]:
     current = name == contexts.current
-    if (wrong := contexts.invalid.get(name)) is not None:
-        return {"name": name, "url": without_user(wrong.url), "current": current, "error": wrong.reason}
-    one = contexts.profiles[name]
-    traits = {"read-only": one.read_only, "production": one.production}
-    return {"name": name, "url": without_user(one.url), "current": current, **traits}
+    if (invalid := contexts.invalid.get(name)) is not None:
+        return {"name": name, "url": without_user(invalid.url), "current": current, "error": invalid.reason}
+    profile = contexts.profiles[name]
+    traits = {"read-only": profile.read_only, "production": profile.production}
+    return {"name": name, "url": without_user(profile.url), "current": current, **traits}
 
 
 def _urls(profile: Profile) -> str:
@@ -88,7 +88,7 @@ class SetContext(Command):
     local = True
 
     name = positional("NAME", "the context")
-    url = positionals("URL", "worker of the cluster; the next is tried when one does not answer", at_least=0)
+    url = positionals("URL", "worker of the cluster; the next is tried when one does not respond", at_least=0)
     cluster = option("--cluster", "--url", metavar="URL", help="the URL, as in kcctl", convert=str)
     username = option("--username", metavar="USER", help="user for basic authentication", convert=str)
     password = option("--password", metavar="SECRET", help=f"its password: {SECRET}", convert=str)
@@ -208,10 +208,10 @@ class ImportKcctl(Command):
     async def run(self, context: CommandContext) -> Result:
         from tui.contexts.kcctl import read
 
-        found = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
+        imported = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
         contexts = context.profiles.load()
         outcomes = []
-        for profile in found.profiles.values():
+        for profile in imported.profiles.values():
             if profile.name in contexts.names:
                 outcomes.append(TargetOutcome(profile.name, "skipped: a context of this name exists"))
                 continue
@@ -221,6 +221,6 @@ class ImportKcctl(Command):
                 outcomes.append(TargetOutcome(profile.name, f"skipped: {error.message}", error.exit_code))
                 continue
             outcomes.append(TargetOutcome(profile.name, "imported"))
-        if not contexts.current and found.current in context.profiles.load().profiles:
-            context.profiles.use(found.current)
+        if not contexts.current and imported.current in context.profiles.load().profiles:
+            context.profiles.use(imported.current)
         return confirmation(outcomes)

@@ -27,10 +27,10 @@ def overview() -> str:
     return listed(commands())
 
 
-def listed(some: Sequence[type[Command]]) -> str:
+def listed(commands: Sequence[type[Command]]) -> str:
     """One line per command: the verb and its summary."""
-    width = max(len(command.verb) for command in some)
-    return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in some)
+    width = max(len(command.verb) for command in commands)
+    return "\n".join(f"{command.verb:<{width}}  {command.summary()}" for command in commands)
 
 
 def explain(line: tuple[str, ...]) -> str:

@@ -132,8 +132,8 @@ _BY_KEY |= {_key(tuple(alias.split())): verb for alias, verb in ALIASES.items()}
 def command(verb: str) -> type[Command]:
     """The class of a verb of VERBS."""
     module, _, name = VERBS[verb].partition(":")
-    found: type[Command] = getattr(import_module(f"tui.commands.{module}"), name)
-    return found
+    kind: type[Command] = getattr(import_module(f"tui.commands.{module}"), name)
+    return kind
 
 
 def commands() -> list[type[Command]]:

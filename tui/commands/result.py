@@ -27,7 +27,7 @@ class TargetOutcome(NamedTuple):
     message: str  # such as `stopped`, or the server's own message
     code: int = DONE
     verdict: Verdict | None = None
-    raw: Json = None  # the server's answer, if it has a body
+    raw: Json = None  # the server's response, if it has a body
 
     @property
     def failed(self) -> bool:

@@ -94,7 +94,7 @@ def _client(name: str, value: str) -> str:
 
 def _screen(context: CommandContext) -> Iterator[Row]:
     folder = context.profiles.path.parent
-    mine, wrong = settings.load(folder)
+    mine, problems = settings.load(folder)
     theme: dict[str, Any] = {"environment": os.environ.get("HEADRACE_THEME"), settings.FILE: mine.theme}
     origin = next((where for where, value in theme.items() if value), "default")
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
@@ -104,8 +104,8 @@ def _screen(context: CommandContext) -> Iterator[Row]:
     rules, wrong_rules = rules_of(mine.rules, profile.name if profile else "")
     for number, rule in enumerate(rules, 1):
         yield f"rules.{number}", f"{rule.when.text}, {rule.severity}", settings.FILE
-    wrong += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
-    for text in dict.fromkeys([*wrong, *context.settings_problems(folder)]):
+    problems += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
+    for text in dict.fromkeys([*problems, *context.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
 
 

@@ -37,13 +37,13 @@ async def advised(result: Result, verb: str, connect: Connect) -> Result:
 
 
 async def _known(verb: str, connect: Connect) -> Collection[str]:
-    """The names that the arguments of a verb may have; none if the cluster does not answer."""
+    """The names that the arguments of a verb may have; none if the cluster does not respond."""
     if any(word in verb for word in _OTHER_NAMES):
         return ()
     try:
         if "plugin" in verb:
-            classes = [str(one["class"]) for one in await connect.plugins(connectors_only=False)]
-            return [*(one.rpartition(".")[2] for one in classes), *classes]
+            classes = [str(plugin["class"]) for plugin in await connect.plugins(connectors_only=False)]
+            return [*(classe.rpartition(".")[2] for classe in classes), *classes]
         return await connect.names()
     except HeadraceError:
         return ()

@@ -36,18 +36,18 @@ def selector(patterns: Sequence[str], regex: bool) -> Callable[[str], bool]:
 
 
 async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
-    """The selected connectors in the order of the patterns. Plain names are not looked up; the server answers 404 for
-    an unknown one. Raises NotFound if a pattern matches nothing."""
+    """The selected connectors in the order of the patterns. Plain names are not looked up; the server responds with 404
+    for an unknown one. Raises NotFound if a pattern matches nothing."""
     if not regex and not any(map(is_glob, patterns)):
         return list(dict.fromkeys(patterns))
-    there = sorted(await connect.names())
-    found: dict[str, None] = {}
+    existing = sorted(await connect.names())
+    selected: dict[str, None] = {}
     for pattern in patterns:
-        hits = list(filter(selector([pattern], regex), there))
+        hits = list(filter(selector([pattern], regex), existing))
         if not hits and (regex or is_glob(pattern)):
             raise NotFound(f"no connector matches {pattern}", 404)
-        found.update(dict.fromkeys(hits or [pattern]))
-    return list(found)
+        selected.update(dict.fromkeys(hits or [pattern]))
+    return list(selected)
 
 
 async def dry_run_existing(connect: Connect, names: Sequence[str], would: str) -> Result:

@@ -31,31 +31,31 @@ def changes(before: Mapping[str, str], after: Mapping[str, Any]) -> tuple[Config
     """The changes, sorted by key. Connect adds a missing `name`, and a masked value in `after` stands for the old one,
     so neither is a change."""
     wanted = {key: text for key, value in after.items() if (text := stored(value)) is not None}
-    found = []
+    changes = []
     for key in sorted(before.keys() | wanted.keys()):
         old, new = before.get(key), wanted.get(key)
         kept = new is not None and old is not None and is_masked(new)
         if old != new and not kept and not (key == "name" and new is None):
-            found.append(ConfigChange(key, old, new))
-    return tuple(found)
+            changes.append(ConfigChange(key, old, new))
+    return tuple(changes)
 
 
-def merged(base: Mapping[str, str], made: Sequence[ConfigChange]) -> dict[str, str]:
+def merged(base: Mapping[str, str], changes: Sequence[ConfigChange]) -> dict[str, str]:
     """The config with the changes applied."""
-    gone = {change.key for change in made if change.after is None}
-    new = {change.key: change.after for change in made if change.after is not None}
+    gone = {change.key for change in changes if change.after is None}
+    new = {change.key: change.after for change in changes if change.after is not None}
     return {key: value for key, value in base.items() if key not in gone} | new
 
 
-def as_patch(made: Sequence[ConfigChange]) -> dict[str, str | None]:
+def as_patch(changes: Sequence[ConfigChange]) -> dict[str, str | None]:
     """The body of `PATCH /connectors/{name}/config`: changed keys only, null removes a key."""
-    return {change.key: change.after for change in made}
+    return {change.key: change.after for change in changes}
 
 
-def diff_lines(made: Sequence[ConfigChange], passwords: Collection[str] = ()) -> list[str]:
+def diff_lines(changes: Sequence[ConfigChange], passwords: Collection[str] = ()) -> list[str]:
     """`- key=old` and `+ key=new`, secrets masked: for a terminal or a pull request."""
     lines = []
-    for change in made:
+    for change in changes:
         if change.before is not None:
             lines.append(f"- {change.key}={_masked(change.key, change.before, passwords)}")
         if change.after is not None:

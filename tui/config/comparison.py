@@ -28,28 +28,28 @@ class ConnectorDifference(NamedTuple):
         keys of type PASSWORD."""
         keys = [
             {
-                "key": one.key,
-                "here": masked(one.key, one.before, passwords),
-                "there": masked(one.key, one.after, passwords),
+                "key": change.key,
+                "here": masked(change.key, change.before, passwords),
+                "there": masked(change.key, change.after, passwords),
             }
-            for one in self.changes
+            for change in self.changes
         ]
         return {"connector": self.name, "difference": self.kind, "keys": keys}
 
 
 def compared(
-    here: Mapping[str, Mapping[str, str]], there: Mapping[str, Mapping[str, str]], names: Mapping[str, str]
+    here: Mapping[str, Mapping[str, str]], theirs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]
 ) -> list[ConnectorDifference]:
     """The differences, by name; `names` maps names here to names there. Connectors only there come last."""
-    found = []
+    differences = []
     for name, config in sorted(here.items()):
-        other = there.get(names.get(name, name))
-        made = () if other is None else _changes(config, other)
-        found.append(ConnectorDifference(name, HERE if other is None else DIFFERS if made else SAME, made))
+        other = theirs.get(names.get(name, name))
+        changes = () if other is None else _changes(config, other)
+        differences.append(ConnectorDifference(name, HERE if other is None else DIFFERS if changes else SAME, changes))
     known = {names.get(name, name) for name in here}
-    return [*found, *(ConnectorDifference(name, THERE) for name in sorted(there.keys() - known))]
+    return [*differences, *(ConnectorDifference(name, THERE) for name in sorted(theirs.keys() - known))]
 
 
-def _changes(here: Mapping[str, str], there: Mapping[str, str]) -> tuple[ConfigChange, ...]:
+def _changes(here: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[ConfigChange, ...]:
     """Changed keys apart from the name, which only differs if the connectors were paired by a mapping."""
-    return tuple(change for change in changes(here, there) if change.key != "name")
+    return tuple(change for change in changes(here, theirs) if change.key != "name")

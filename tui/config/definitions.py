@@ -48,7 +48,7 @@ class KeyDefinition(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """The answer of `PUT /connector-plugins/{class}/config/validate`."""
+    """The response of `PUT /connector-plugins/{class}/config/validate`."""
 
     keys: Mapping[str, KeyDefinition] = {}
     error_count: int = 0
@@ -61,16 +61,16 @@ class Validation(NamedTuple):
         return {key.name: key.errors for key in self.keys.values() if key.errors}
 
 
-def of_plugin(answer: Iterable[KeyResponse]) -> dict[str, KeyDefinition]:
-    """The definitions in an answer of `GET /connector-plugins/{class}/config`."""
-    return {entry["name"]: _key(entry, {}) for entry in answer}
+def of_plugin(response: Iterable[KeyResponse]) -> dict[str, KeyDefinition]:
+    """The definitions in a response of `GET /connector-plugins/{class}/config`."""
+    return {entry["name"]: _key(entry, {}) for entry in response}
 
 
-def of_validation(answer: ValidationResponse) -> Validation:
-    """The definitions, values and errors in an answer of `PUT /connector-plugins/{class}/config/validate`."""
-    entries = answer.get("configs") or ()
-    found = (_key(entry.get("definition") or {"name": ""}, entry.get("value") or {}) for entry in entries)
-    return Validation({key.name: key for key in found}, answer.get("error_count") or 0)
+def of_validation(response: ValidationResponse) -> Validation:
+    """The definitions, values and errors in a response of `PUT /connector-plugins/{class}/config/validate`."""
+    entries = response.get("configs") or ()
+    keys = (_key(entry.get("definition") or {"name": ""}, entry.get("value") or {}) for entry in entries)
+    return Validation({key.name: key for key in keys}, response.get("error_count") or 0)
 
 
 def _key(definition: KeyResponse, value: ValueResponse) -> KeyDefinition:
@@ -84,7 +84,7 @@ def _key(definition: KeyResponse, value: ValueResponse) -> KeyDefinition:
         documentation=definition.get("documentation") or "",
         group=definition.get("group") or "",
         order=definition.get("order_in_group") or 0,
-        recommended=tuple(str(one) for one in value.get("recommended_values") or ()),
+        recommended=tuple(str(recommended) for recommended in value.get("recommended_values") or ()),
         errors=tuple(value.get("errors") or ()),
         visible=bool(value.get("visible", True)),
     )
@@ -100,11 +100,11 @@ def unknown(config: Mapping[str, Any], keys: Mapping[str, KeyDefinition]) -> dic
     if not keys:
         return {}
     own = (*_aliases(config, "transforms"), *_aliases(config, "predicates"))
-    found = {}
+    suggestions = {}
     for name in config:
         if name not in keys and not _FOREIGN.match(name) and not name.startswith(own):
-            found[name] = next(iter(get_close_matches(name, _similar_length(name, keys), 1, 0.75)), "")
-    return found
+            suggestions[name] = next(iter(get_close_matches(name, _similar_length(name, keys), 1, 0.75)), "")
+    return suggestions
 
 
 def _aliases(config: Mapping[str, Any], kind: str) -> Sequence[str]:

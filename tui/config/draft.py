@@ -23,11 +23,11 @@ class ConfigReview(NamedTuple):
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        return tuple(one for one in self.problems if one.severity is Severity.ERROR)
+        return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        return tuple(one for one in self.problems if one.severity is Severity.WARNING)
+        return tuple(problem for problem in self.problems if problem.severity is Severity.WARNING)
 
 
 class ConfigDraft(NamedTuple):
@@ -54,11 +54,11 @@ class ConfigDraft(NamedTuple):
 
     def converted(self) -> ConfigDraft | None:
         """The draft converted to the other format; None while the text has errors."""
-        found = read(self.text, self.form)
-        if found.problems:
+        parsed = read(self.text, self.form)
+        if parsed.problems:
             return None
         form = self.form.other
-        return self._replace(form=form, text=write(found.config, form), original=self._written(self.base, form))
+        return self._replace(form=form, text=write(parsed.config, form), original=self._written(self.base, form))
 
     def _written(self, config: Mapping[str, str], form: ConfigFormat) -> str:
         return write(shown(config, self.passwords), form)
@@ -66,57 +66,57 @@ class ConfigDraft(NamedTuple):
     def rebased(self, now: Mapping[str, str], passwords: frozenset[str] = frozenset()) -> ConfigDraft:
         """The same changes applied to the current config, which keeps changes of other keys by others. `passwords` are
         the keys of type PASSWORD of the current config."""
-        made = changes(self.base, read(self.text, self.form).config)
+        edits = changes(self.base, read(self.text, self.form).config)
         passwords |= self.passwords
         hidden = shown(now, passwords)
-        text = write(merged(hidden, made), self.form)
+        text = write(merged(hidden, edits), self.form)
         return self._replace(base=dict(now), text=text, original=write(hidden, self.form), passwords=passwords)
 
     def to_validate(self) -> dict[str, str]:
         """The whole config with the values behind the console's masks. Values that the worker itself masks are omitted:
         a mask is never sent."""
-        found = read(self.text, self.form).config
-        whole = merged(self.base, changes(self.base, found)) if self.base else dict(found)
+        config = read(self.text, self.form).config
+        whole = merged(self.base, changes(self.base, config)) if self.base else dict(config)
         return {key: value for key, value in whole.items() if not is_masked(value)} | {"name": self.name}
 
     def review(self, validation: Validation | None = None) -> ConfigReview:
-        """Checks the text. `validation` is the worker's answer for this text or a slightly older one."""
-        found = read(self.text, self.form)
-        made = changes(self.base, found.config) if not found.problems else ()
-        problems = [*found.problems]
-        if not found.problems:
-            problems += self._local_problems(found)
-            problems += self._worker_problems(found, validation) if validation else ()
-        problems.sort(key=lambda one: (one.severity is Severity.WARNING, one.place))
-        return ConfigReview(found, made, tuple(problems))
+        """Checks the text. `validation` is the worker's response for this text or a slightly older one."""
+        parsed = read(self.text, self.form)
+        edits = changes(self.base, parsed.config) if not parsed.problems else ()
+        problems = [*parsed.problems]
+        if not parsed.problems:
+            problems += self._local_problems(parsed)
+            problems += self._worker_problems(parsed, validation) if validation else ()
+        problems.sort(key=lambda problem: (problem.severity is Severity.WARNING, problem.place))
+        return ConfigReview(parsed, edits, tuple(problems))
 
-    def _local_problems(self, found: ParsedConfig) -> list[Problem]:
+    def _local_problems(self, parsed: ParsedConfig) -> list[Problem]:
         """Problems that are found without the worker."""
         problems = []
-        if found.config.get("name", self.name) != self.name and not self.is_new:
-            problems.append(_problem(found, "name", "a connector cannot be renamed: create a new one"))
-        for key, value in found.config.items():
+        if parsed.config.get("name", self.name) != self.name and not self.is_new:
+            problems.append(_problem(parsed, "name", "a connector cannot be renamed: create a new one"))
+        for key, value in parsed.config.items():
             if is_masked(value) and key not in self.base:
-                problems.append(_problem(found, key, f"{key}: this is a mask, not a value; enter the value"))
+                problems.append(_problem(parsed, key, f"{key}: this is a mask, not a value; enter the value"))
             if contains_mask(value) and value != self.base.get(key):
                 problems.append(
-                    _problem(found, key, f"{key}: the value still contains the mask; replace the whole value")
+                    _problem(parsed, key, f"{key}: the value still contains the mask; replace the whole value")
                 )
         return problems
 
-    def _worker_problems(self, found: ParsedConfig, validation: Validation) -> list[Problem]:
+    def _worker_problems(self, parsed: ParsedConfig, validation: Validation) -> list[Problem]:
         kept = {key for key, value in self.base.items() if is_masked(value)}  # not sent, and therefore not missing
         problems = []
         for key, errors in validation.errors.items():
             if key not in kept and key != "name":
-                problems += [_problem(found, key, _named(key, text)) for text in errors]
-        for key, like in unknown(found.config, validation.keys).items():
+                problems += [_problem(parsed, key, _named(key, text)) for text in errors]
+        for key, like in unknown(parsed.config, validation.keys).items():
             hint = f"; did you mean {like}?" if like else ""
-            problems.append(_problem(found, key, f"the plugin has no key {key}{hint}", Severity.WARNING))
+            problems.append(_problem(parsed, key, f"the plugin has no key {key}{hint}", Severity.WARNING))
         return problems
 
-    def edit(self, made: Sequence[ConfigChange]) -> ConfigEdit:
-        return ConfigEdit(self.name, self.base, tuple(made))
+    def edit(self, changes: Sequence[ConfigChange]) -> ConfigEdit:
+        return ConfigEdit(self.name, self.base, tuple(changes))
 
 
 def of(
@@ -127,20 +127,20 @@ def of(
     return ConfigDraft(name, dict(base), text, text, form, passwords)
 
 
-def _problem(found: ParsedConfig, key: str, message: str, severity: Severity = Severity.ERROR) -> Problem:
-    return Problem(severity, message, _place(found, key))
+def _problem(parsed: ParsedConfig, key: str, message: str, severity: Severity = Severity.ERROR) -> Problem:
+    return Problem(severity, message, _place(parsed, key))
 
 
-def _place(found: ParsedConfig, key: str) -> TextPosition:
+def _place(parsed: ParsedConfig, key: str) -> TextPosition:
     """The position of the key or, if it is missing, of another key of its alias (`transforms.x.…`) or of the list."""
-    if key in found.places:
-        return found.places[key]
+    if key in parsed.places:
+        return parsed.places[key]
     parts = key.split(".")
     for length in range(len(parts) - 1, 0, -1):
         stem = ".".join(parts[:length])
-        near = [place for name, place in found.places.items() if name == stem or name.startswith(f"{stem}.")]
+        near = [place for name, place in parsed.places.items() if name == stem or name.startswith(f"{stem}.")]
         if near:
-            return found.places.get(stem) or min(near)
+            return parsed.places.get(stem) or min(near)
     return NO_POSITION
 
 

@@ -37,7 +37,7 @@ class ConfigEntry(NamedTuple):
         return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
     @property
-    def made(self) -> tuple[ConfigChange, ...]:
+    def changes(self) -> tuple[ConfigChange, ...]:
         return changes(self.before or {}, self.after or {})
 
     def __str__(self) -> str:
@@ -89,20 +89,20 @@ async def deleted(connect: Connect, kept: ConfigHistoryFiles) -> list[Json]:
         if error.status not in (404, 405):
             raise
     existing = set(await connect.names())
-    return [one for one in kept.deleted() if one["name"] not in existing]
+    return [entry for entry in kept.deleted() if entry["name"] not in existing]
 
 
-def last_change(found: ConfigHistory, name: str) -> ConfigEntry:
+def last_change(history: ConfigHistory, name: str) -> ConfigEntry:
     """The newest change between two configs. Raises HeadraceError if there is none."""
-    for entry in found.entries:
-        if entry.action == "update" and entry.made:
+    for entry in history.entries:
+        if entry.action == "update" and entry.changes:
             return entry
-    raise HeadraceError(f"the config of {name} has not been changed yet", found.advice)
+    raise HeadraceError(f"the config of {name} has not been changed yet", history.advice)
 
 
-def numbered(found: ConfigHistory, name: str, number: int) -> ConfigEntry:
+def numbered(history: ConfigHistory, name: str, number: int) -> ConfigEntry:
     """The change with a number. Raises NotFound, and HeadraceError for a creation, which has no config before."""
-    for entry in found.entries:
+    for entry in history.entries:
         if entry.number == number and entry.before is None:
             raise HeadraceError(f"change {number} created {name}: there is no config before it")
         if entry.number == number:
@@ -110,11 +110,11 @@ def numbered(found: ConfigHistory, name: str, number: int) -> ConfigEntry:
     raise NotFound(f"{name} has no change {number} in its history", 404, f"`get config history {name}` lists them")
 
 
-def deletion(found: ConfigHistory, name: str) -> ConfigEntry:
+def deletion(history: ConfigHistory, name: str) -> ConfigEntry:
     """The deletion of a connector, its newest change. Raises NotFound."""
-    newest = found.entries[0] if found.entries else None
+    newest = history.entries[0] if history.entries else None
     if newest is None or newest.action != "delete":
-        raise NotFound(f"the history has no deletion of {name}", 404, found.advice or "`get deleted` lists them")
+        raise NotFound(f"the history has no deletion of {name}", 404, history.advice or "`get deleted` lists them")
     return newest
 
 
@@ -126,7 +126,7 @@ def as_before(entry: ConfigEntry, now: Mapping[str, str]) -> Restoration:
 def undone(entry: ConfigEntry, now: Mapping[str, str]) -> Restoration:
     """The current config with the keys of one change as they were before it."""
     wanted = dict(now)
-    for change in entry.made:
+    for change in entry.changes:
         if change.before is None:
             wanted.pop(change.key, None)
         else:
@@ -144,9 +144,9 @@ def _restored(wanted: Mapping[str, str], now: Mapping[str, str]) -> Restoration:
     )
 
 
-def summary(made: Sequence[ConfigChange]) -> str:
+def summary(changes: Sequence[ConfigChange]) -> str:
     """The changed keys, the first few by name."""
-    keys = [f"{change.sign}{change.key}" for change in made]
+    keys = [f"{change.sign}{change.key}" for change in changes]
     return ", ".join(keys[:3]) + (f" and {len(keys) - 3} more" if len(keys) > 3 else "")
 
 

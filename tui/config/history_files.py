@@ -64,11 +64,11 @@ class ConfigHistoryFiles:
             "name": name,
         }
         kept = [*reversed(earlier[: MAX_CHANGES - 1]), entry]
-        files.replace(self._path(name), "".join(json.dumps(one) + "\n" for one in kept))
+        files.replace(self._path(name), "".join(json.dumps(line) + "\n" for line in kept))
 
     def deleted(self) -> list[Json]:
         """`{"name", "time", "who", "why"}` of each connector whose last change was its deletion, the latest first."""
-        found = []
+        entries = []
         for path in self.folder.glob("*.jsonl"):
             with files.naming_file(path):
                 lines = path.read_text("utf-8").splitlines()
@@ -77,8 +77,8 @@ class ConfigHistoryFiles:
             except (ValueError, IndexError):
                 continue  # damaged, which read() reports
             if last["action"] == "delete":
-                found.append({key: last[key] for key in ("name", "time", "who", "why")})
-        return sorted(found, key=lambda one: -int(one["time"]))
+                entries.append({key: last[key] for key in ("name", "time", "who", "why")})
+        return sorted(entries, key=lambda entry: -int(entry["time"]))
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{files.file_name(name)}.jsonl"

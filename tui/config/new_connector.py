@@ -35,23 +35,23 @@ class NewConnector:
     def body(self) -> dict[str, Any]:
         """The body of `POST /connectors`, without fields that have their default."""
         config = {key: value for key, value in self.values.items() if value != ""}
-        found: dict[str, Any] = {"name": self.name, "config": config}
+        body: dict[str, Any] = {"name": self.name, "config": config}
         if self.state != "RUNNING":
-            found["initial_state"] = self.state
+            body["initial_state"] = self.state
         if self.offsets.strip():
-            found["initial_offsets"] = json.loads(self.offsets)
-        return found
+            body["initial_offsets"] = json.loads(self.offsets)
+        return body
 
     def offsets_trouble(self) -> str:
         """The reason why the initial offsets are invalid; empty if they are valid."""
         if not self.offsets.strip():
             return ""
         try:
-            found = json.loads(self.offsets)
+            entries = json.loads(self.offsets)
         except (ValueError, RecursionError) as error:
             return f"the initial offsets are not JSON: {error}"
-        good = isinstance(found, list) and all(
-            isinstance(one, dict) and one.keys() == {"partition", "offset"} for one in found
+        good = isinstance(entries, list) and all(
+            isinstance(entry, dict) and entry.keys() == {"partition", "offset"} for entry in entries
         )
         return "" if good else 'initial offsets have to be a list: [{"partition": {…}, "offset": {…}}]'
 
@@ -68,15 +68,16 @@ class NewConnector:
 
     def errors(self, validation: Validation | None, taken: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Errors by key: those of the worker, and a name that is missing or exists already."""
-        found = dict(validation.errors) if validation else {}
+        errors = dict(validation.errors) if validation else {}
         if self.name in taken:
-            found["name"] = (f"a connector {self.name} exists already", *found.get("name", ()))
+            errors["name"] = (f"a connector {self.name} exists already", *errors.get("name", ()))
         if not self.name:
-            found["name"] = ("a connector needs a name",)
-        return found
+            errors["name"] = ("a connector needs a name",)
+        return errors
 
 
-def offsets_message(answer: object) -> str:
-    """Connect's message about the initial offsets (KIP-995) in the answer to `POST /connectors`; empty without one."""
-    message = answer.get("initial_offsets_response") if isinstance(answer, dict) else None
+def offsets_message(response: object) -> str:
+    """Connect's message about the initial offsets (KIP-995) in the response to `POST /connectors`; empty without
+    one."""
+    message = response.get("initial_offsets_response") if isinstance(response, dict) else None
     return message if isinstance(message, str) else ""

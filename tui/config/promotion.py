@@ -48,7 +48,7 @@ def _replaced(text: str, replacements: Mapping[str, str]) -> str:
     if not replacements:
         return text
     longest_first = sorted(replacements, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest_first)), lambda found: replacements[found[0]], text)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda match: replacements[match[0]], text)
 
 
 def masks(config: Mapping[str, str]) -> list[str]:

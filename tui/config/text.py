@@ -63,12 +63,12 @@ def _read_json(text: str) -> ParsedConfig:
 
 def _flat(parsed: ParsedJson, value: Mapping[str, object], base: tuple[str, ...]) -> ParsedConfig:
     config, places, problems = {}, {}, []
-    for key, one in value.items():
+    for key, inner in value.items():
         place = parsed.place((*base, key))
         places[key] = place
-        if isinstance(one, dict | list):
+        if isinstance(inner, dict | list):
             problems.append(_error(f"the value of {key} must be a string, a number, true or false", place))
-        elif (text := stored(one)) is not None:
+        elif (text := stored(inner)) is not None:
             config[key] = text
     return ParsedConfig(config, places, tuple(problems))
 

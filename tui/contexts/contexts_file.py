@@ -33,13 +33,13 @@ class ContextsFile:
         entries = content.get("contexts", {})
         if not isinstance(entries, dict):
             raise HeadraceError(f"{self.path}: contexts must be a table")
-        named, wrong = dict[str, Profile](), dict[str, InvalidContext]()
+        named, invalids = dict[str, Profile](), dict[str, InvalidContext]()
         for name, table in entries.items():
             try:
                 named[name] = profile_of(name, table)
             except UsageError as error:
-                wrong[name] = InvalidContext(str(error), table)
-        return Contexts(str(content.get("current", "")), named, wrong)
+                invalids[name] = InvalidContext(str(error), table)
+        return Contexts(str(content.get("current", "")), named, invalids)
 
     def get(self, name: str) -> Profile:
         contexts = self.load()
@@ -58,8 +58,8 @@ class ContextsFile:
         """Adds or replaces a context. Raises UsageError, and writes nothing, if it is invalid."""
         profile_of(profile.name, table_of(profile))
         contexts = self.load()
-        wrong = {name: one for name, one in contexts.invalid.items() if name != profile.name}
-        self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, wrong))
+        invalids = {name: invalid for name, invalid in contexts.invalid.items() if name != profile.name}
+        self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, invalids))
 
     def use(self, name: str) -> None:
         self.get(name)
@@ -69,8 +69,8 @@ class ContextsFile:
         contexts = self.load()
         self.require(contexts, name)
         rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
-        wrong = {key: one for key, one in contexts.invalid.items() if key != name}
-        self._write(Contexts("" if contexts.current == name else contexts.current, rest, wrong))
+        invalids = {key: invalid for key, invalid in contexts.invalid.items() if key != name}
+        self._write(Contexts("" if contexts.current == name else contexts.current, rest, invalids))
 
     def _write(self, contexts: Contexts) -> None:
         try:
@@ -83,7 +83,7 @@ def _toml(contexts: Contexts) -> str:
     """The file's text: the current context, then a table for each context. Invalid contexts are kept unchanged."""
     import tomli_w
 
-    tables = {name: table_of(one) for name, one in contexts.profiles.items()}
-    tables |= {name: one.content for name, one in contexts.invalid.items()}
+    tables = {name: table_of(profile) for name, profile in contexts.profiles.items()}
+    tables |= {name: invalid.content for name, invalid in contexts.invalid.items()}
     content: dict[str, Any] = {"current": contexts.current} if contexts.current else {}
     return tomli_w.dumps(content | {"contexts": dict(sorted(tables.items()))})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tui.contexts.urls import check_url
-from tui.errors import UsageError, about
+from tui.errors import UsageError, naming
 from tui.scrubbing import without_user
 
 Table = Mapping[str, Any]  # a context's table in the file
@@ -28,14 +28,14 @@ class Profile(NamedTuple):
     read_only: bool = False
     production: bool = False
     bootstrap: str = ""  # bootstrap servers of Kafka, for requests that REST does not offer
-    others: tuple[str, ...] = ()  # further workers of the cluster, used if the first does not answer
+    others: tuple[str, ...] = ()  # further workers of the cluster, used if the first does not respond
     token: str = ""  # sent as a bearer token
     certificate: str = ""  # a file: the client certificate for mutual TLS
     key: str = ""
     key_password: str = ""
     proxy: str = ""  # a URL; `none` ignores the environment's proxy
     connect_timeout: float = 0.0  # seconds; 0 for the default
-    timeout: float = 0.0  # seconds for an answer; 0 for the default
+    timeout: float = 0.0  # seconds for a response; 0 for the default
     colour: str = ""  # of the frame, #rrggbb
     headers: Mapping[str, str] = {}
     client: Mapping[str, str] = {}  # librdkafka settings for the brokers
@@ -66,8 +66,8 @@ class InvalidContext(NamedTuple):
     @property
     def url(self) -> str:
         """Its URL, or empty."""
-        found = self.content.get("url") if isinstance(self.content, dict) else None
-        return str(next(iter(found), "") if isinstance(found, list) else found or "")
+        url = self.content.get("url") if isinstance(self.content, dict) else None
+        return str(next(iter(url), "") if isinstance(url, list) else url or "")
 
 
 class Contexts(NamedTuple):
@@ -135,7 +135,7 @@ def profile_of(name: str, table: Any) -> Profile:
             raise refuse(f": {_file_key(key)} {_EXPECTED[_KEYS[key]]}".removeprefix(": "))
     if not _COLOUR.fullmatch(known.get("colour", "")):
         raise refuse(f"has the colour {known['colour']!r}: use the form #d7875f")
-    with about(f"context {name!r}"):
+    with naming(f"context {name!r}"):
         for url in (known["url"], *known.get("others", ())):
             check_url(url)
     return Profile(name=name, **known)

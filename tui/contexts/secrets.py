@@ -77,12 +77,12 @@ def _keyring(name: str) -> str:
             f"the secret keyring:{name} needs the package keyring", "install it with: pip install keyring"
         ) from None
     try:
-        found: str | None = keyring.get_password(service, user)
+        password: str | None = keyring.get_password(service, user)
     except Exception as error:  # backends raise errors of any type
         raise HeadraceError(f"cannot resolve the secret keyring:{name}: {type(error).__name__}: {error}") from error
-    if found is None:
+    if password is None:
         raise HeadraceError(f"cannot resolve the secret keyring:{name}: not in the keyring")
-    return found
+    return password
 
 
 _RESOLVERS: dict[str, Callable[[str], str]] = {

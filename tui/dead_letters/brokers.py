@@ -20,7 +20,7 @@ from tui.topics.reader import TopicReader
 if TYPE_CHECKING:
     from confluent_kafka import Message, Producer
 
-ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
+RESPONSE_TIMEOUT = 15.0  # seconds for a response from the brokers
 
 
 class DeadLetterWindow(NamedTuple):
@@ -77,7 +77,7 @@ class DeadLetterTopic:
             **self._settings,
             "enable.idempotence": True,
             "partitioner": "murmur2_random",  # as Java clients do
-            "message.timeout.ms": int(ANSWER_TIMEOUT * 1000),
+            "message.timeout.ms": int(RESPONSE_TIMEOUT * 1000),
         }
         with kafka_clients.producer(settings) as producer:
             return self._send(producer, letters, instead)
@@ -106,10 +106,10 @@ class DeadLetterTopic:
         for letter in letters:
             send(letter)
             _poll(producer, 0)
-        until = time.monotonic() + ANSWER_TIMEOUT + 5
+        until = time.monotonic() + RESPONSE_TIMEOUT + 5
         while len(producer) and time.monotonic() < until:
             _poll(producer, 0.1)
-        return [outcomes.get(one.id, SendResult(one, error="the brokers did not respond")) for one in letters]
+        return [outcomes.get(letter.id, SendResult(letter, error="the brokers did not respond")) for letter in letters]
 
 
 def _poll(producer: Producer, seconds: float) -> None:

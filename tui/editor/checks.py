@@ -101,9 +101,9 @@ class _Check:
                 self._error(path, f'"{name}" is missing' + (" (null resets it)" if name == "offset" else ""))
         if not {"partition", "offset"} <= entry.keys():
             return None
-        found = Offset(entry["partition"], entry["offset"])
-        self._shape(path, found)
-        return found
+        checked = Offset(entry["partition"], entry["offset"])
+        self._shape(path, checked)
+        return checked
 
     def _shape(self, path: Path, entry: Offset) -> None:
         if not isinstance(entry.partition, dict):

@@ -39,19 +39,19 @@ class OffsetDraft(NamedTuple):
 
     def onto(self, now: Sequence[Offset]) -> OffsetDraft:
         """The same changes applied to the current offsets; text with errors stays unchanged."""
-        found = self.review()
-        if tuple(now) == self.base or found.checked.errors:
+        review = self.review()
+        if tuple(now) == self.base or review.checked.errors:
             return self.rebased(now)
-        return of_changes(self.connector, now, found.changes, self.why)._replace(bounds=self.bounds)
+        return of_changes(self.connector, now, review.changes, self.why)._replace(bounds=self.bounds)
 
     def with_connector(self, connector: Connector) -> OffsetDraft:
         return self._replace(connector=connector, ran=self.ran or _runs(connector))
 
     def review(self) -> OffsetReview:
         checked = check(self.text, self.connector, self.base)
-        made = () if checked.errors else self._made(checked.entries)
+        changes = () if checked.errors else self._made(checked.entries)
         stays = () if checked.errors else tuple(left_out(self.base, checked.entries))
-        return OffsetReview(checked, made, stays)
+        return OffsetReview(checked, changes, stays)
 
     def _made(self, entries: Sequence[Offset]) -> tuple[OffsetChange, ...]:
         return self.bounds.remarked(map(self._with_effect, changes(self.base, entries)))
@@ -65,19 +65,19 @@ class OffsetDraft(NamedTuple):
         within = ("offsets",) if isinstance(document.value, dict) else ()
         starts = [document.place((*within, number)).line for number in range(len(checked.entries))]
         return next(
-            (one for start, one in zip(starts[::-1], checked.entries[::-1], strict=True) if start <= line), None
+            (entry for start, entry in zip(starts[::-1], checked.entries[::-1], strict=True) if start <= line), None
         )
 
-    def plan(self, made: Sequence[OffsetChange]) -> OffsetPlan:
-        return OffsetPlan(self.connector.name, self.base, tuple(made), self.connector.state, self.ran, why=self.why)
+    def plan(self, changes: Sequence[OffsetChange]) -> OffsetPlan:
+        return OffsetPlan(self.connector.name, self.base, tuple(changes), self.connector.state, self.ran, why=self.why)
 
     def _with_effect(self, change: OffsetChange) -> OffsetChange:
         """The change with its known effect, if it still is the same change."""
         key = partitions.key(change.partition)
-        for one in self.counted:
-            if partitions.key(one.partition) == key and same_offset(one.before, change.before):
-                is_it = same_offset(one.after, change.after)
-                return replace(change, effect=one.effect, remark=one.remark) if is_it else change
+        for edit in self.counted:
+            if partitions.key(edit.partition) == key and same_offset(edit.before, change.before):
+                is_it = same_offset(edit.after, change.after)
+                return replace(change, effect=edit.effect, remark=edit.remark) if is_it else change
         return change
 
 
@@ -95,13 +95,13 @@ def unchanged(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
 
 
 def of_changes(
-    connector: Connector, base: Sequence[Offset], made: Sequence[OffsetChange], why: str = ""
+    connector: Connector, base: Sequence[Offset], changes: Sequence[OffsetChange], why: str = ""
 ) -> OffsetDraft:
     """A draft that contains these changes already, as after undo or seek."""
     wanted = {partitions.key(entry.partition): entry for entry in base}
-    for change in made:
+    for change in changes:
         wanted[partitions.key(change.partition)] = Offset(change.partition, change.after)
-    counted = tuple(change for change in made if change.effect is not None)
+    counted = tuple(change for change in changes if change.effect is not None)
     return OffsetDraft(connector, tuple(base), partitions.document(wanted.values()), _runs(connector), why, counted)
 
 

@@ -75,12 +75,12 @@ class _Reader:
 
     def _positions(self) -> dict[Path, TextPosition]:
         """Converts character offsets to positions, in one pass over the lines."""
-        found, line, start, text = {}, 1, 0, self.text
+        positions, line, start, text = {}, 1, 0, self.text
         for path, at in sorted(self.places.items(), key=lambda item: item[1]):
             while (end := text.find("\n", start, at)) >= 0:
                 line, start = line + 1, end + 1
-            found[path] = TextPosition(line, at - start + 1)
-        return found
+            positions[path] = TextPosition(line, at - start + 1)
+        return positions
 
     def error(self, message: str, at: int | None = None) -> JsonError:
         return JsonError(message, position_at(self.text, self.at if at is None else at))
@@ -105,34 +105,34 @@ class _Reader:
 
     def object(self, path: Path) -> dict[str, Json]:
         opened = self.at
-        found: dict[str, Json] = {}
+        members: dict[str, Json] = {}
         self.at += 1
         while self.peek() != "}":
-            if found:
+            if members:
                 self.comma(opened, "}")
             if self.peek() != '"':
                 raise self.error('expected a key in double quotes, like "position"')
             start = self.at
             key = self.string()
-            if key in found:
+            if key in members:
                 raise self.error(f'duplicate key "{key}"', start)
             if self.peek() != ":":
                 raise self.error(f'expected a colon after the key "{key}"')
             self.at += 1
-            found[key] = self.value((*path, key))
+            members[key] = self.value((*path, key))
         self.at += 1
-        return found
+        return members
 
     def array(self, path: Path) -> list[Json]:
         opened = self.at
-        found: list[Json] = []
+        items: list[Json] = []
         self.at += 1
         while self.peek() != "]":
-            if found:
+            if items:
                 self.comma(opened, "]")
-            found.append(self.value((*path, len(found))))
+            items.append(self.value((*path, len(items))))
         self.at += 1
-        return found
+        return items
 
     def comma(self, opened: int, closing: str) -> None:
         char = self.peek()

@@ -1,1 +1,1 @@
-"""Rates over time, lag and failure counts, computed from what a cluster answers. No widgets."""
+"""Rates over time, lag and failure counts, computed from what a cluster responds. No widgets."""

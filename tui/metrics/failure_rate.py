@@ -39,5 +39,5 @@ class RecordCounts(NamedTuple):
         return FailureRate(failed / took, failed >= read and failed > 0, self.at)
 
 
-def record_counts(one: Mapping[str, Any], at: float) -> RecordCounts:
-    return RecordCounts(at, int(one.get("read") or 0), int(one.get("failed") or 0))
+def record_counts(task: Mapping[str, Any], at: float) -> RecordCounts:
+    return RecordCounts(at, int(task.get("read") or 0), int(task.get("failed") or 0))

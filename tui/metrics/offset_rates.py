@@ -47,9 +47,9 @@ class Sample(NamedTuple):
         return max((place.behind_ms for place in self.places.values() if place.behind_ms is not None), default=None)
 
 
-def sample(at: float, answer: OffsetsResponse, shown: Mapping[int, str]) -> Sample:
-    """A sample from an offsets answer, detailed or not; `shown` has the text of each entry by its index."""
-    entries = answer.get("offsets") or ()
+def sample(at: float, response: OffsetsResponse, shown: Mapping[int, str]) -> Sample:
+    """A sample from an offsets response, detailed or not; `shown` has the text of each entry by its index."""
+    entries = response.get("offsets") or ()
     return Sample(at, {shown[number]: _place(entry) for number, entry in enumerate(entries)})
 
 
@@ -62,17 +62,17 @@ def _place(entry: DetailedOffset) -> PartitionSample:
 
 def position(offset: Json) -> float | None:
     """The number that advances: a sink's offset, a file's position, or else the first number by name."""
-    found = offset.items() if isinstance(offset, dict) else ()
-    numbers = {key: value for key, value in found if NUMBER.misfit(value) is None}
+    items = offset.items() if isinstance(offset, dict) else ()
+    numbers = {key: value for key, value in items if NUMBER.misfit(value) is None}
     for key in ("kafka_offset", "position", "offset", *sorted(numbers)):
         if key in numbers:
             return float(numbers[key])
     return None
 
 
-def unit(answer: OffsetsResponse) -> str:
+def unit(response: OffsetsResponse) -> str:
     """The unit of positions: records, bytes or positions."""
-    offsets: list[DetailedOffset] = answer.get("offsets") or [{}]
+    offsets: list[DetailedOffset] = response.get("offsets") or [{}]
     offset, partition = offsets[0].get("offset"), offsets[0].get("partition")
     if isinstance(offset, dict) and "kafka_offset" in offset:
         return "records"
@@ -87,19 +87,19 @@ class SampleHistory:
     def __init__(self) -> None:
         self.samples: deque[Sample] = deque(maxlen=MAX_SAMPLES)
 
-    def add(self, one: Sample) -> None:
-        self.samples.append(one)
+    def add(self, sample: Sample) -> None:
+        self.samples.append(sample)
 
     @property
     def last(self) -> Sample | None:
         return self.samples[-1] if self.samples else None
 
     def rates(self) -> list[float | None]:
-        return rates([(one.at, one.total) for one in self.samples])
+        return rates([(sample.at, sample.total) for sample in self.samples])
 
     def rate_of(self, key: str) -> float | None:
         """The newest rate of one partition."""
-        points = [(one.at, one.places[key].position) for one in self.samples if key in one.places]
+        points = [(sample.at, sample.places[key].position) for sample in self.samples if key in sample.places]
         return _newest(rates(points))
 
     @property
@@ -113,13 +113,13 @@ class SampleHistory:
         return sum(known) / len(known) if known else None
 
     def lags(self) -> list[float | None]:
-        return [None if one.lag is None else float(one.lag) for one in self.samples]
+        return [None if sample.lag is None else float(sample.lag) for sample in self.samples]
 
 
 def rates(points: Sequence[tuple[float, float | None]]) -> list[float | None]:
     """Rates per second at each point. Offsets advance with each commit, so an advance counts for all the time since the
     previous one; after the last advance, the rate is 0 only if the pause exceeds the last interval by half."""
-    found: list[float | None] = [None] * len(points)
+    values: list[float | None] = [None] * len(points)
     start, last_gap = 0, 0.0
     for number in range(1, len(points)):
         (at, now), (_, before) = points[number], points[number - 1]
@@ -129,12 +129,12 @@ def rates(points: Sequence[tuple[float, float | None]]) -> list[float | None]:
             since = points[start]
             last_gap = at - since[0]
             rate = (now - (since[1] or 0.0)) / last_gap if last_gap > 0 and since[1] is not None else None
-            found[start + 1 : number + 1] = [rate] * (number - start)
+            values[start + 1 : number + 1] = [rate] * (number - start)
             start = number
     quiet = points[-1][0] - points[start][0] if points else 0.0
     if quiet > 1.5 * last_gap:
-        found[start + 1 :] = [0.0] * (len(points) - start - 1)
-    return found
+        values[start + 1 :] = [0.0] * (len(points) - start - 1)
+    return values
 
 
 def _newest(values: Iterable[float | None]) -> float | None:

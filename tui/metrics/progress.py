@@ -13,11 +13,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui.client.client import Connect
 from tui.errors import HeadraceError
 from tui.metrics.failure_rate import NO_FAILURES, FailureRate, RecordCounts, record_counts
-from tui.metrics.limits import limit_text
 from tui.metrics.rate_history import HistoryPoint, RateHistory
 
 if TYPE_CHECKING:
     from tui.client.responses import OffsetsResponse, RecordedProgress
+from tui.formatting import short
+
+
+def limit_text(rate_limit: Mapping[str, Any]) -> str:
+    """The limit in a progress event, such as `limit 500 records/s, 2.0 MB/s`; empty without one."""
+    limit = rate_limit.get("limit") or {}
+    records, size = limit.get("records"), limit.get("bytes")
+    parts = [f"{short(int(records))} records/s"] if records is not None else []
+    if size is not None:
+        text = short(int(size))
+        number, prefix = (text[:-1], text[-1]) if text[-1].isalpha() else (text, "")
+        parts.append(f"{number} {prefix}B/s")
+    return f"limit {', '.join(parts)}" if parts else ""
+
 
 POLL_INTERVAL = 8.0  # seconds between two requests for one connector
 HIDDEN_INTERVAL = 60.0  # the same for connectors that are not on the screen
@@ -46,24 +59,24 @@ class ConnectorProgress(NamedTuple):
         return (self.age_ms or 0) / 1000 + (max(0.0, now - self.at) if self.at else 0.0)
 
 
-def of_offsets(answer: OffsetsResponse) -> ConnectorProgress:
+def of_offsets(response: OffsetsResponse) -> ConnectorProgress:
     """Progress from `GET offsets?detail=true`; unknown unless the worker reports it for every partition."""
-    entries = answer.get("offsets") or ()
+    entries = response.get("offsets") or ()
     lags = [lag for entry in entries if (lag := (entry.get("lag") or {}).get("records")) is not None]
     ages = [age for entry in entries if (age := entry.get("age_ms")) is not None]
-    stalled = tuple(answer.get("stalled") or ())
+    stalled = tuple(response.get("stalled") or ())
     return ConnectorProgress(
         sum(lags) if lags and len(lags) == len(entries) else None, min(ages, default=None), stalled
     )
 
 
-def of_event(one: Json, at: float, failing: FailureRate = NO_FAILURES) -> ConnectorProgress:
+def of_event(event: Json, at: float, failing: FailureRate = NO_FAILURES) -> ConnectorProgress:
     """Progress from a `progress` event."""
-    lag = one.get("lag") or {}
-    age = None if one.get("lag") is not None else one.get("age_ms")
+    lag = event.get("lag") or {}
+    age = None if event.get("lag") is not None else event.get("age_ms")
     return ConnectorProgress(
-        lag.get("records"), age, tuple(one.get("stalled") or ()), 0.0 if age is None else at, failing,
-        limit_text(one),
+        lag.get("records"), age, tuple(event.get("stalled") or ()), 0.0 if age is None else at, failing,
+        limit_text(event),
     )  # fmt: skip
 
 
@@ -82,10 +95,10 @@ class ProgressMonitor:
     def update(self, connectors: Mapping[str, Json]) -> None:
         """Takes the progress of a `progress` event, by connector."""
         self._has_events, now = True, self._clock()
-        for name, one in connectors.items():
-            self.known[name] = of_event(one, now, self._failing(name, record_counts(one, now)))
-            lag = (one.get("lag") or {}).get("records")
-            self.rate_histories.setdefault(name, RateHistory()).add(now, float(one.get("written") or 0), lag)
+        for name, connector in connectors.items():
+            self.known[name] = of_event(connector, now, self._failing(name, record_counts(connector, now)))
+            lag = (connector.get("lag") or {}).get("records")
+            self.rate_histories.setdefault(name, RateHistory()).add(now, float(connector.get("written") or 0), lag)
         self._changed()
 
     def sampled(self, positions: Mapping[str, tuple[float, int | None]]) -> None:
@@ -112,7 +125,9 @@ class ProgressMonitor:
         if not points:
             return
         history = self.rate_histories.setdefault(name, RateHistory())
-        history.prepend(HistoryPoint(one["time"] / 1000, float(one["written"]), one["lag"]) for one in points)
+        history.prepend(
+            HistoryPoint(progress["time"] / 1000, float(progress["written"]), progress["lag"]) for progress in points
+        )
         self._changed()
 
     @property
@@ -152,9 +167,9 @@ class ProgressMonitor:
         except HeadraceError:
             self.known.pop(name, None)  # optional in the list; the connector's page shows the error
 
-    def forget(self, there: Iterable[str]) -> None:
+    def forget(self, existing: Iterable[str]) -> None:
         """Forgets connectors that no longer exist."""
-        for name in (self.known.keys() | self.rate_histories.keys()) - set(there):
+        for name in (self.known.keys() | self.rate_histories.keys()) - set(existing):
             self.known.pop(name, None)
             self.rate_histories.pop(name, None)
             self._requested_at.pop(name, None)

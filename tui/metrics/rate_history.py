@@ -82,29 +82,29 @@ class RateHistory:
         """Records per second in each of the last `count` complete intervals of `step` seconds; None before the first
         point. Intervals start at multiples of `step`, so that values do not change from call to call."""
         end = now // step * step
-        found = self._empty(count, end, step)
+        values = self._empty(count, end, step)
         for place in range(len(self._at) - 1, 0, -1):
             before, at = self._at[place - 1], self._at[place]
             if at <= end - count * step:
                 break
             wrote = self._written[place] - self._written[place - 1]
-            _spread(found, before, at, None if wrote < 0 else wrote, end, step)
+            _spread(values, before, at, None if wrote < 0 else wrote, end, step)
         if len(self._at) > 1 and (rate := self.rate(now)):  # the next report is due: the rate continues until then
             last = self._at[-1]
-            _spread(found, last, min(now, last + RATE_VALID), rate * (min(now, last + RATE_VALID) - last), end, step)
-        return found
+            _spread(values, last, min(now, last + RATE_VALID), rate * (min(now, last + RATE_VALID) - last), end, step)
+        return values
 
     def lags(self, count: int, now: float, step: float = STEP) -> Values:
         """Lag in records at the end of each of the last `count` intervals; each value holds until the next point."""
         end = now // step * step
-        found: Values = [None] * count
+        values: Values = [None] * count
         place = len(self._at) - 1
         for slot in range(count - 1, -1, -1):
             while place >= 0 and self._at[place] > end - (count - 1 - slot) * step + step / 1000:
                 place -= 1
             if place >= 0 and (lag := self._lag[place]) >= 0:
-                found[slot] = lag
-        return found
+                values[slot] = lag
+        return values
 
     def _empty(self, count: int, end: float, step: float) -> Values:
         """Intervals that ended before the first point are unknown (None)."""
@@ -112,9 +112,9 @@ class RateHistory:
         return [None] * (count - min(known, count)) + [0.0] * min(known, count)
 
 
-def _spread(found: Values, start: float, end: float, wrote: float | None, last: float, step: float) -> None:
+def _spread(values: Values, start: float, end: float, wrote: float | None, last: float, step: float) -> None:
     """Adds the records written between `start` and `end` to the intervals that this time overlaps; None is unknown."""
-    count = len(found)
+    count = len(values)
     first_slot = max(0, count - 1 - int((last - start) // step))
     last_slot = min(count - 1, count - 1 - int(-(-(last - end) // step)) + 1)
     for slot in range(first_slot, last_slot + 1):
@@ -122,8 +122,8 @@ def _spread(found: Values, start: float, end: float, wrote: float | None, last: 
         overlap = min(end, slot_end) - max(start, slot_end - step)
         if overlap <= step / 1000:
             continue
-        value = found[slot]
+        value = values[slot]
         if wrote is None or value is None:
-            found[slot] = None if wrote is None and overlap > step / 2 else value
+            values[slot] = None if wrote is None and overlap > step / 2 else value
         else:
-            found[slot] = value + wrote * overlap / (end - start) / step
+            values[slot] = value + wrote * overlap / (end - start) / step

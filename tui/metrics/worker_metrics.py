@@ -49,8 +49,8 @@ def worker_metrics(text: str) -> WorkerMetrics:
 
 
 def _by_slot(text: str, family: str) -> dict[int, int]:
-    found = samples(text, family)
-    return {int(labels["slot"]): int(value) for labels, value in found if labels.get("slot", "").isdecimal()}
+    slot_samples = samples(text, family)
+    return {int(labels["slot"]): int(value) for labels, value in slot_samples if labels.get("slot", "").isdecimal()}
 
 
 def _total(text: str, family: str) -> int:
@@ -64,14 +64,14 @@ def samples(text: str, family: str) -> Iterator[tuple[Mapping[str, str], float]]
     while text.startswith(family, place):
         end = text.find("\n", place)
         end = end if end >= 0 else len(text)
-        if (one := _sample(text[place + len(family) : end])) is not None:
-            yield one
+        if (sample := _sample(text[place + len(family) : end])) is not None:
+            yield sample
         place = end + 1
 
 
 def _sample(line: str) -> tuple[Mapping[str, str], float] | None:
     match = _SAMPLE.match(line)
-    labels = {one["name"]: one["text"] for one in _LABEL.finditer(match["labels"])} if match else {}
+    labels = {match["name"]: match["text"] for match in _LABEL.finditer(match["labels"])} if match else {}
     try:
         return labels, float(match["value"] if match else line)
     except ValueError:

@@ -39,10 +39,10 @@ class Bounds(NamedTuple):
         has_any = any(known == topic for known, _ in self.places)
         return f"the topic {topic} has no partition {number}" if has_any else f"the topic {topic} does not exist"
 
-    def remarked(self, made: Iterable[OffsetChange]) -> tuple[OffsetChange, ...]:
+    def remarked(self, changes: Iterable[OffsetChange]) -> tuple[OffsetChange, ...]:
         """The changes with warnings about offsets out of bounds."""
         return tuple(
-            replace(change, remark=self.remark(change.partition, change.after) or change.remark) for change in made
+            replace(change, remark=self.remark(change.partition, change.after) or change.remark) for change in changes
         )
 
 
@@ -67,7 +67,7 @@ def sink_position(offset: Json) -> int | None:
 
 def is_negative(offset: Json) -> bool:
     """Whether it is a sink's offset below zero, which brokers refuse."""
-    return (found := sink_position(offset)) is not None and found < 0
+    return (position := sink_position(offset)) is not None and position < 0
 
 
 def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:
@@ -75,23 +75,23 @@ def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:
     wanted = frozenset(topics)
     if not wanted:
         return NO_BOUNDS
-    there = brokers.partitions(lambda topic: topic in wanted)
-    begins, ends = brokers.beginnings(there), brokers.ends(there)
-    return Bounds({at: (begins[at], ends[at]) for at in there}, wanted)
+    existing = brokers.partitions(lambda topic: topic in wanted)
+    begins, ends = brokers.beginnings(existing), brokers.ends(existing)
+    return Bounds({at: (begins[at], ends[at]) for at in existing}, wanted)
 
 
 def of_lags(partitions: Sequence[Json], lags: Mapping[str, Lag]) -> Bounds:
     """Bounds from the lags that a Headrace worker reports: only the ends, of partitions with a committed offset."""
     from tui.offsets.partitions import key
 
-    found = {}
+    bounds = {}
     for partition in partitions:
         at, lag = topic_partition(partition), lags.get(key(partition))
         if at is not None and lag is not None and lag.end is not None:
-            found[at] = (0, lag.end)
-    return Bounds(found)
+            bounds[at] = (0, lag.end)
+    return Bounds(bounds)
 
 
-def topics_of(made: Iterable[OffsetChange]) -> set[str]:
+def topics_of(changes: Iterable[OffsetChange]) -> set[str]:
     """Topics of the changed partitions of a sink."""
-    return {at[0] for change in made if (at := topic_partition(change.partition)) is not None}
+    return {at[0] for change in changes if (at := topic_partition(change.partition)) is not None}

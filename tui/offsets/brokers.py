@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TopicPartition = tuple[str, int]  # topic, partition
-ANSWER_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for an answer; the short one for optional details
+RESPONSE_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for a response; the short one for optional details
 _CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
 _COORDINATOR_MOVES = (14, 15, 16)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 _TIMED_OUT, _ATTEMPT = -185, 1.0  # librdkafka's own error, and seconds of one attempt
@@ -27,10 +27,10 @@ _RETRY_DELAY = 0.2  # seconds between two attempts while the coordinator of a gr
 class Brokers:
     """The brokers of a context. `settings` are librdkafka's (`security.protocol`, `sasl.password`, …).
 
-    Requests raise Unreachable without an answer, UsageError for invalid settings, and HeadraceError for the error in
-    an answer and without confluent-kafka."""
+    Requests raise Unreachable without a response, UsageError for invalid settings, and HeadraceError for the error in
+    a response and without confluent-kafka."""
 
-    def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = ANSWER_TIMEOUT) -> None:
+    def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = RESPONSE_TIMEOUT) -> None:
         self.servers, self._settings, self._timeout = servers, settings, timeout
         self._trouble = ConnectionTrouble()
         self._admin = KeptAdmin(self._reaching)
@@ -68,11 +68,11 @@ class Brokers:
         coordinator of a group has moved (librdkafka issue 5040)."""
         if not groups:
             return {}
-        there, deadline = self.partitions(lambda topic: True), time.monotonic() + self._timeout
+        existing, deadline = self.partitions(lambda topic: True), time.monotonic() + self._timeout
 
         def ask(group: str) -> dict[TopicPartition, int] | HeadraceError:
             try:
-                return self._committed(group, [at for at in there if groups[group](at[0])], deadline)
+                return self._committed(group, [at for at in existing if groups[group](at[0])], deadline)
             except HeadraceError as error:
                 return error
 
@@ -105,16 +105,16 @@ class Brokers:
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
-        found = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
-        return {at: offset for at, offset in found.items() if offset >= 0}
+        offsets = self._offsets({at: _spec().for_timestamp(milliseconds) for at in places})
+        return {at: offset for at, offset in offsets.items() if offset >= 0}
 
     def _offsets(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, int]:
-        found = {}
-        for at, one in self._offsets_or_errors(specs).items():
-            if isinstance(one, HeadraceError):
-                raise one
-            found[at] = one
-        return found
+        offsets = {}
+        for at, result in self._offsets_or_errors(specs).items():
+            if isinstance(result, HeadraceError):
+                raise result
+            offsets[at] = result
+        return offsets
 
     def _offsets_or_errors(self, specs: Mapping[TopicPartition, Any]) -> dict[TopicPartition, int | HeadraceError]:
         if not specs:
@@ -154,13 +154,13 @@ def _list_offsets(
 ) -> dict[TopicPartition, int | HeadraceError]:
     from confluent_kafka import KafkaException
 
-    found: dict[TopicPartition, int | HeadraceError] = {}
+    results: dict[TopicPartition, int | HeadraceError] = {}
     for at, future in admin.list_offsets(asked, request_timeout=timeout).items():
         try:
-            found[at.topic, at.partition] = future.result().offset
+            results[at.topic, at.partition] = future.result().offset
         except KafkaException as error:
-            found[at.topic, at.partition] = as_error(error.args[0])
-    return found
+            results[at.topic, at.partition] = as_error(error.args[0])
+    return results
 
 
 def _spec() -> Any:

@@ -77,39 +77,39 @@ def _number(offset: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def same_offset(one: Json, other: Json) -> bool:
+def same_offset(first: Json, other: Json) -> bool:
     """Whether two offsets are equal; a sink's number may be text, and 1 is not true."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys() == {"kafka_offset"}:
-        return str(one["kafka_offset"]) == str(other["kafka_offset"])
-    return partitions.compact(one) == partitions.compact(other) or (
-        isinstance(one, dict)
+    if isinstance(first, dict) and isinstance(other, dict) and first.keys() == other.keys() == {"kafka_offset"}:
+        return str(first["kafka_offset"]) == str(other["kafka_offset"])
+    return partitions.compact(first) == partitions.compact(other) or (
+        isinstance(first, dict)
         and isinstance(other, dict)
-        and one.keys() == other.keys()
-        and all(same_offset(one[name], other[name]) for name in one)
+        and first.keys() == other.keys()
+        and all(same_offset(first[name], other[name]) for name in first)
     )
 
 
 def changes(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[OffsetChange]:
     """The changes from `base` to `wanted`, in the order of `wanted`. Partitions missing there do not change."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
-    found = []
+    changes = []
     for entry in wanted:
         key = partitions.key(entry.partition)
         old = before.get(key)
         if entry.offset is None:
             if old is not None:
-                found.append(OffsetChange(ChangeKind.RESET, entry.partition, old, None))
+                changes.append(OffsetChange(ChangeKind.RESET, entry.partition, old, None))
         elif old is None:
-            found.append(OffsetChange(ChangeKind.NEW, entry.partition, None, entry.offset))
+            changes.append(OffsetChange(ChangeKind.NEW, entry.partition, None, entry.offset))
         elif not same_offset(old, entry.offset):
-            found.append(OffsetChange(ChangeKind.ALTER, entry.partition, old, entry.offset))
-    return found
+            changes.append(OffsetChange(ChangeKind.ALTER, entry.partition, old, entry.offset))
+    return changes
 
 
 def left_out(base: Sequence[Offset], wanted: Sequence[Offset]) -> list[Offset]:
     """Offsets of `base` that `wanted` does not mention, and that therefore do not change."""
-    there = {partitions.key(entry.partition) for entry in wanted}
-    return [entry for entry in base if partitions.key(entry.partition) not in there]
+    keys = {partitions.key(entry.partition) for entry in wanted}
+    return [entry for entry in base if partitions.key(entry.partition) not in keys]
 
 
 class OffsetConflict(NamedTuple):
@@ -121,19 +121,19 @@ class OffsetConflict(NamedTuple):
 
 
 def conflicts(
-    base: Sequence[Offset], now: Sequence[Offset], made: Sequence[OffsetChange], ran: bool
+    base: Sequence[Offset], now: Sequence[Offset], changes: Sequence[OffsetChange], ran: bool
 ) -> list[OffsetConflict]:
     """Partitions of `made` that someone else changed between `base` and `now`. If the connector `ran` in between, it
     advanced by itself: an offset that moved forward is not a conflict, one that moved back or vanished is."""
     before = {partitions.key(entry.partition): entry.offset for entry in base}
     after = {partitions.key(entry.partition): entry.offset for entry in now}
-    found = []
-    for change in made:
+    conflicts = []
+    for change in changes:
         key = partitions.key(change.partition)
         was, seen = before.get(key), after.get(key)
         if not same_offset(was, seen) and not (ran and _advanced(was, seen)):
-            found.append(OffsetConflict(change.partition, was, seen))
-    return found
+            conflicts.append(OffsetConflict(change.partition, was, seen))
+    return conflicts
 
 
 def _advanced(was: Json, now: Json) -> bool:
@@ -143,4 +143,4 @@ def _advanced(was: Json, now: Json) -> bool:
     if not isinstance(was, dict) or not isinstance(now, dict):
         return False
     numbers = [(value, now.get(name)) for name, value in was.items() if isinstance(value, int)]
-    return all(isinstance(there, int) and there >= value for value, there in numbers)
+    return all(isinstance(number, int) and number >= value for value, number in numbers)

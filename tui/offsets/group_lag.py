@@ -29,16 +29,16 @@ def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag
     HeadraceError only if nothing can be requested, for example without confluent-kafka."""
     wanted = {sink.name: sink for sink in sinks}
     committed = brokers.committed(_read_topics(wanted.values()))
-    found: dict[str, GroupLag | HeadraceError] = {}
+    group_lags: dict[str, GroupLag | HeadraceError] = {}
     read: dict[str, dict[TopicPartition, int]] = {}
     for name, sink in wanted.items():
         offsets = committed.get(group_of(sink), {})
         if isinstance(offsets, HeadraceError):
-            found[name] = offsets
+            group_lags[name] = offsets
         elif places := _read(sink, offsets):
             read[name] = places
     ends = brokers.ends_or_errors({at for places in read.values() for at in places})
-    return found | {name: _lag(places, ends) for name, places in read.items()}
+    return group_lags | {name: _lag(places, ends) for name, places in read.items()}
 
 
 def _read_topics(sinks: Iterable[Connector]) -> dict[str, Callable[[str], bool]]:
@@ -48,7 +48,7 @@ def _read_topics(sinks: Iterable[Connector]) -> dict[str, Callable[[str], bool]]
     for sink in sinks:
         is_read = (lambda topic: True) if sink.config.get("topics.regex") else topic_filter(sink.config)
         filters.setdefault(group_of(sink), []).append(is_read)
-    return {group: partial(_any_accepts, found) for group, found in filters.items()}
+    return {group: partial(_any_accepts, filter) for group, filter in filters.items()}
 
 
 def _any_accepts(filters: Iterable[Callable[[str], bool]], topic: str) -> bool:

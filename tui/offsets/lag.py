@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.formatting import span
+from tui.formatting import format_duration
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.brokers import Brokers
@@ -30,36 +30,36 @@ class OffsetWarnings(NamedTuple):
     expires_at: int | None = None  # milliseconds since 1970
 
     def lines(self, now_ms: int) -> list[str]:
-        found = []
+        lines = []
         if self.stalled:
             word = "task" if len(self.stalled) == 1 else "tasks"
-            found.append(f"STALLED: {word} {', '.join(map(str, self.stalled))} RUNNING, with records waiting")
+            lines.append(f"STALLED: {word} {', '.join(map(str, self.stalled))} RUNNING, with records waiting")
         if self.expires_at is not None:
             left = self.expires_at - now_ms
-            when = f"in {span(left / 1000)}" if left > 0 else "at any moment"
-            found.append(
+            when = f"in {format_duration(left / 1000)}" if left > 0 else "at any moment"
+            lines.append(
                 f"the brokers will delete these offsets {when}: the connector is stopped and its group is empty"
             )
-        return found
+        return lines
 
 
 NO_WARNINGS = OffsetWarnings()
 
 
-def warnings(answer: OffsetsResponse) -> OffsetWarnings:
+def warnings(response: OffsetsResponse) -> OffsetWarnings:
     """Warnings from `GET offsets?detail=true`."""
-    return OffsetWarnings(tuple(answer.get("stalled") or ()), answer.get("expires_at"))
+    return OffsetWarnings(tuple(response.get("stalled") or ()), response.get("expires_at"))
 
 
-def of_answer(answer: OffsetsResponse) -> dict[str, Lag]:
+def of_response(response: OffsetsResponse) -> dict[str, Lag]:
     """Lag from `GET offsets?detail=true`, by partition key; empty if the worker does not report lag."""
-    found = {}
-    for entry in answer.get("offsets") or ():
+    lags = {}
+    for entry in response.get("offsets") or ():
         if entry.get("lag") is not None or entry.get("age_ms") is not None:
             lag: LagResponse = entry.get("lag") or {}
-            one = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
-            found[partitions.key(entry.get("partition"))] = one
-    return found
+            partition = Lag(entry.get("end"), lag.get("records"), lag.get("ms"), entry.get("age_ms"))
+            lags[partitions.key(entry.get("partition"))] = partition
+    return lags
 
 
 def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
@@ -76,16 +76,16 @@ def of_brokers(offsets: Sequence[Offset], brokers: Brokers) -> dict[str, Lag]:
     }
 
 
-def time_of(one: Lag) -> str:
+def time_of(lag: Lag) -> str:
     """The age of the next record (`12 min`), or of the position itself (`3 s old`)."""
-    if one.age_ms is not None:
-        return f"{span(one.age_ms / 1000)} old"
-    return span(one.behind_ms / 1000) if one.records and one.behind_ms is not None else ""
+    if lag.age_ms is not None:
+        return f"{format_duration(lag.age_ms / 1000)} old"
+    return format_duration(lag.behind_ms / 1000) if lag.records and lag.behind_ms is not None else ""
 
 
 def total(lags: Mapping[str, Lag]) -> Lag:
     """The lag of the whole connector: the sum of records, the longest `behind_ms`, the shortest `age_ms`."""
-    records = [one.records for one in lags.values() if one.records is not None]
-    behind = [one.behind_ms for one in lags.values() if one.behind_ms is not None]
-    ages = [one.age_ms for one in lags.values() if one.age_ms is not None]
+    records = [lag.records for lag in lags.values() if lag.records is not None]
+    behind = [lag.behind_ms for lag in lags.values() if lag.behind_ms is not None]
+    ages = [lag.age_ms for lag in lags.values() if lag.age_ms is not None]
     return Lag(None, sum(records) if records else None, max(behind, default=None), min(ages, default=None))

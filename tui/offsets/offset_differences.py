@@ -19,15 +19,15 @@ class OffsetDifference(NamedTuple):
 
     partition: Json
     here: Json
-    there: Json
+    other: Json
 
     @property
     def kind(self) -> str:
         if self.here is None:
             return "only there"
-        if self.there is None:
+        if self.other is None:
             return "only here"
-        return "equal" if same_offset(self.here, self.there) else "unequal"
+        return "equal" if same_offset(self.here, self.other) else "unequal"
 
     @property
     def differs(self) -> bool:
@@ -36,28 +36,33 @@ class OffsetDifference(NamedTuple):
     @property
     def texts(self) -> tuple[str, str, str]:
         """The partition, the offset here, and the offset there with its distance."""
-        here, there = (NO_OFFSET if one is None else partitions.offset_cell(one) for one in (self.here, self.there))
-        step = distance(self.here, self.there) if self.differs else ""
-        return partitions.shown(self.partition), here, f"{there} ({step})" if step else there
+        here, theirs = (
+            NO_OFFSET if offset is None else partitions.offset_cell(offset) for offset in (self.here, self.other)
+        )
+        step = distance(self.here, self.other) if self.differs else ""
+        return partitions.shown(self.partition), here, f"{theirs} ({step})" if step else theirs
 
     def as_json(self) -> Json:
         return self._asdict()
 
 
-def compared(here: Sequence[Offset], there: Sequence[Offset]) -> list[OffsetDifference]:
+def compared(here: Sequence[Offset], entries: Sequence[Offset]) -> list[OffsetDifference]:
     """All partitions of both sides; those that differ first."""
-    others = {partitions.key(entry.partition): entry.offset for entry in there}
-    found = [
-        OffsetDifference(one.partition, one.offset, others.pop(partitions.key(one.partition), None)) for one in here
+    others = {partitions.key(entry.partition): entry.offset for entry in entries}
+    differences = [
+        OffsetDifference(entry.partition, entry.offset, others.pop(partitions.key(entry.partition), None))
+        for entry in here
     ]
-    found += [
-        OffsetDifference(one.partition, None, one.offset) for one in there if partitions.key(one.partition) in others
+    differences += [
+        OffsetDifference(entry.partition, None, entry.offset)
+        for entry in entries
+        if partitions.key(entry.partition) in others
     ]
-    return sorted(found, key=lambda one: not one.differs)
+    return sorted(differences, key=lambda difference: not difference.differs)
 
 
-def summary(some: Sequence[OffsetDifference]) -> str:
+def summary(differences: Sequence[OffsetDifference]) -> str:
     """`2 unequal, 1 only here, 5 equal`; `none` without offsets."""
-    counts = Counter(one.kind for one in some)
+    counts = Counter(difference.kind for difference in differences)
     kinds = ("unequal", "only here", "only there", "equal")
     return ", ".join(f"{counts[kind]:,} {kind}" for kind in kinds if counts[kind]) or "none"

@@ -23,13 +23,13 @@ from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import OffsetChange, OffsetConflict, changes, conflicts, same_offset
 from tui.offsets.pending_changes import ChangeLock, ChangeStep, PendingChange, advanced
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied, PlanAction
-from tui.offsets.retry import Clock, Report, Retry, is_answer_lost
+from tui.offsets.retry import Clock, Report, Retry, is_response_lost
 
 STOP_TIMEOUT = 90.0  # seconds
 POLL_INTERVAL = 0.25  # seconds between two requests for the state
 READ_BACKS, READ_BACK_INTERVAL = 4, 0.5  # requests for the changed offsets while they differ, and seconds between them
 Replan = Callable[[], Awaitable[tuple[OffsetChange, ...]]]
-MAX_ATTEMPTS = 3  # requests for the change itself while their answers are lost
+MAX_ATTEMPTS = 3  # requests for the change itself while their responses are lost
 
 
 def no_report(step: str) -> None:
@@ -138,20 +138,23 @@ class OffsetOperation:
         if self.plan.base is None:
             return now
         ran = self.plan.ran or self.plan.must_stop
-        if found := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
+        if changed_meanwhile := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
             raise OffsetsNotApplied(
-                f"someone else changed {_listed(found)} in the meantime", code=4, conflicts=found, now=now
+                f"someone else changed {_listed(changed_meanwhile)} in the meantime",
+                code=4,
+                conflicts=changed_meanwhile,
+                now=now,
             )
         return now
 
     async def replanned(self, replan: Replan) -> bool:
         """Computes the changes again, since the connector may have advanced until it stopped."""
         self.report("computing the target offsets again")
-        made = await self.retry.call(replan)
+        changes = await self.retry.call(replan)
         self.planned = self.plan.changes
-        self.plan = self.plan._replace(changes=made)
+        self.plan = self.plan._replace(changes=changes)
         self.pending = replace(self.pending, plan=self.plan)
-        return bool(made)
+        return bool(changes)
 
     async def unneeded(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         await self.restore_state()
@@ -170,11 +173,11 @@ class OffsetOperation:
         return await self.complete(verdict, before)
 
     async def altered(self, tries: int = MAX_ATTEMPTS) -> Verdict:
-        """Sends the change, which is idempotent. If the answer is lost, reads the offsets and sends it again."""
+        """Sends the change, which is idempotent. If the response is lost, reads the offsets and sends it again."""
         try:
             return await self.send()
         except HeadraceError as error:
-            if not is_answer_lost(error):
+            if not is_response_lost(error):
                 raise
             lost = error
         self.report(f"{lost.message}: sending the same change again")
@@ -269,8 +272,8 @@ class OffsetOperation:
         return model.offsets(await self.retry.call(lambda: self.connect.offsets(self.name)))
 
     async def read_back(self) -> tuple[Offset, ...]:
-        """The offsets after the change; read again a few times while they differ from it, since the worker that answers
-        may not have read the change from the offsets topic yet."""
+        """The offsets after the change; read again a few times while they differ from it, since the worker that
+        responds may not have read the change from the offsets topic yet."""
         after = await self.read()
         for _ in range(READ_BACKS - 1):
             if not differing(self.plan.changes, after):
@@ -284,39 +287,40 @@ class OffsetOperation:
         self.lock.write(self.pending)
 
 
-def differing(made: Sequence[OffsetChange], after: Sequence[Offset]) -> tuple[OffsetChange, ...]:
+def differing(changes: Sequence[OffsetChange], after: Sequence[Offset]) -> tuple[OffsetChange, ...]:
     """Changes that the offsets read back do not show."""
-    there = {partitions.key(entry.partition): entry.offset for entry in after}
+    stored = {partitions.key(entry.partition): entry.offset for entry in after}
     return tuple(
-        change for change in made if not same_offset(there.get(partitions.key(change.partition)), change.after)
+        change for change in changes if not same_offset(stored.get(partitions.key(change.partition)), change.after)
     )
 
 
-def made_from(made: Sequence[OffsetChange], before: Sequence[Offset]) -> tuple[OffsetChange, ...]:
+def made_from(changes: Sequence[OffsetChange], before: Sequence[Offset]) -> tuple[OffsetChange, ...]:
     """The changes with the offsets that were current when they were made. Where these differ from the planned ones, the
     effect in records is no longer known."""
     former = {partitions.key(entry.partition): entry.offset for entry in before}
     return tuple(
         change if same_offset(change.before, now) else replace(change, before=now, effect=None)
-        for change in made
+        for change in changes
         for now in (former.get(partitions.key(change.partition)),)
     )
 
 
-def _moved(planned: Sequence[OffsetChange], made: tuple[OffsetChange, ...]) -> tuple[OffsetChange, ...]:
+def _moved(planned: Sequence[OffsetChange], changes: tuple[OffsetChange, ...]) -> tuple[OffsetChange, ...]:
     """Changes that start or end at another offset than the planned one."""
     known = {partitions.key(change.partition): change for change in planned}
     return tuple(
         change
-        for change in made
+        for change in changes
         if (old := known.get(partitions.key(change.partition))) is None
         or not (same_offset(old.before, change.before) and same_offset(old.after, change.after))
     )
 
 
-def _listed(found: Sequence[OffsetConflict]) -> str:
+def _listed(conflicts: Sequence[OffsetConflict]) -> str:
     parts = [
-        f"{partitions.shown(one.partition)} ({partitions.shown_offset(one.was)} → {partitions.shown_offset(one.now)})"
-        for one in found[:3]
+        f"{partitions.shown(conflict.partition)} "
+        f"({partitions.shown_offset(conflict.was)} → {partitions.shown_offset(conflict.now)})"
+        for conflict in conflicts[:3]
     ]
-    return ", ".join(parts) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    return ", ".join(parts) + (f" and {len(conflicts) - 3} more" if len(conflicts) > 3 else "")

@@ -86,8 +86,8 @@ class PendingChanges:
 
     def interrupted(self) -> list[PendingChange]:
         """Changes that no console is carrying out, oldest first."""
-        found = [pending for path in self._files() if self._is_free(path) and (pending := self._read(path))]
-        return sorted(found, key=lambda pending: pending.time)
+        interrupted = [pending for path in self._files() if self._is_free(path) and (pending := self._read(path))]
+        return sorted(interrupted, key=lambda pending: pending.time)
 
     def _files(self) -> Iterator[Path]:
         return self.folder.glob("*.json") if self.folder.is_dir() else iter(())
@@ -139,11 +139,11 @@ def _entries(offsets: tuple[Offset, ...] | None) -> Json:
 
 
 def _parsed(d: Json) -> PendingChange:
-    made = tuple(
+    changes = tuple(
         OffsetChange(ChangeKind(kind), partition, before, after) for kind, partition, before, after in d["changes"]
     )
     base, before = (None if d[key] is None else model.offsets({"offsets": d[key]}) for key in ("base", "before"))
-    plan = OffsetPlan(d["connector"], base, made, d["state"], d["ran"], PlanAction(d["action"]), d["why"])
+    plan = OffsetPlan(d["connector"], base, changes, d["state"], d["ran"], PlanAction(d["action"]), d["why"])
     return PendingChange(plan, ChangeStep(d["step"]), before, d["who"], d["id"], d["time"])
 
 

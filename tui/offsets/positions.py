@@ -87,13 +87,13 @@ def parse(text: str, now: datetime | None = None) -> Position:
 
 def _duration(word: str) -> timedelta | None:
     bare = word.removeprefix("-").removesuffix("ago").strip()
-    found = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
-    if found is None or not any(found.groups()):
+    match = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
+    if match is None or not any(match.groups()):
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 def _time(word: str) -> datetime:
-    found = datetime.fromisoformat(word)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(word)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -22,7 +22,7 @@ _Act = Callable[["PendingChange", "ChangeLock"], Awaitable["Recovered"]]
 
 
 class Recovered(NamedTuple):
-    """The outcome of a recovery; `verdict` is the server's answer if a change was sent."""
+    """The outcome of a recovery; `verdict` is the server's response if a change was sent."""
 
     message: str
     verdict: Verdict | None = None
@@ -129,19 +129,19 @@ class Recovery:
     async def _offsets_if_unchanged(self, pending: PendingChange, operation: OffsetOperation) -> tuple[Offset, ...]:
         """The current offsets. Raises OffsetsNotApplied if any differs from those before and after the change."""
         now = await operation.read()
-        there = {partitions.key(entry.partition): entry.offset for entry in now}
-        found = []
+        stored = {partitions.key(entry.partition): entry.offset for entry in now}
+        conflicts = []
         for change in pending.plan.changes:
-            offset = there.get(partitions.key(change.partition))
+            offset = stored.get(partitions.key(change.partition))
             was = _before(pending, change)
             if not (same_offset(offset, was) or same_offset(offset, change.after)):
-                found.append(OffsetConflict(change.partition, was, offset))
-        if found:
+                conflicts.append(OffsetConflict(change.partition, was, offset))
+        if conflicts:
             raise OffsetsNotApplied(
-                f"someone else changed {len(found)} of these offsets after the change was interrupted",
+                f"someone else changed {len(conflicts)} of these offsets after the change was interrupted",
                 f"`finish {pending.plan.name} --forget` keeps them",
                 code=4,
-                conflicts=found,
+                conflicts=conflicts,
                 now=now,
             )
         return now

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from tui.back_off import BackOff
 from tui.client.client import is_transient
 from tui.errors import Conflict, HeadraceError, ServerError, TimedOut, Unreachable
 
@@ -12,19 +13,19 @@ T = TypeVar("T")
 Clock = Callable[[], float]
 Report = Callable[[str], None]
 
-OUTAGE_LIMIT = 60.0  # seconds without an answer after which the operation fails
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 2.0  # seconds between two attempts
+OUTAGE_LIMIT = 60.0  # seconds without a response after which the operation fails
+BACK_OFF = BackOff(0.25, 2.0)
 
 
 def is_outage(error: HeadraceError) -> bool:
-    """Whether the error is temporary: no answer, a server error (5xx) or a rebalance."""
+    """Whether the error is temporary: no response, a server error (5xx) or a rebalance."""
     if isinstance(error, Conflict):
         return is_transient(error)
     return isinstance(error, TimedOut | Unreachable | ServerError)
 
 
-def is_answer_lost(error: HeadraceError) -> bool:
-    """Whether the request may have arrived: no answer, or a gateway's instead of the worker's."""
+def is_response_lost(error: HeadraceError) -> bool:
+    """Whether the request may have arrived: no response, or a gateway's instead of the worker's."""
     return isinstance(error, TimedOut | Unreachable) or (
         isinstance(error, ServerError) and error.status in (502, 503, 504)
     )
@@ -38,12 +39,12 @@ class Retry:
         self._outage_since: float | None = None
 
     async def call(self, request: Callable[[], Awaitable[T]]) -> T:
-        """Returns the answer of `request`, which may be called several times. Raises the last error once the limit is
+        """Returns the response of `request`, which may be called several times. Raises the last error once the limit is
         reached, and immediately an error that is not an outage."""
-        pause = FIRST_PAUSE
+        failures = 0
         while True:
             try:
-                answer = await request()
+                response = await request()
             except HeadraceError as error:
                 if not is_outage(error):
                     self._outage_since = None
@@ -52,9 +53,9 @@ class Retry:
                     raise
             else:
                 self._outage_ended()
-                return answer
-            await self._sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE)
+                return response
+            failures += 1
+            await self._sleep(BACK_OFF.pause(failures))
 
     def _is_too_long(self, error: HeadraceError) -> bool:
         now = self._clock()
@@ -66,4 +67,4 @@ class Retry:
     def _outage_ended(self) -> None:
         if self._outage_since is not None:
             self._outage_since = None
-            self._report("the cluster is answering again")
+            self._report("the cluster is responding again")

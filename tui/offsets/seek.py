@@ -83,11 +83,11 @@ class SeekPlanner:
         """Raises NotFound for an unknown connector, HeadraceError if the position cannot be resolved."""
         base = model.offsets(await self._connect.offsets(name))
         try:
-            answer = await self._connect.resolve_offsets(name, target.body)
+            response = await self._connect.resolve_offsets(name, target.body)
         except NotFound:
             moves = await self._by_brokers(name, base, target)
         else:
-            moves = [_change_of_answer(change) for change in answer["changes"]]
+            moves = [_change_of_response(change) for change in response["changes"]]
         clamped = [_clamped(target.position, move) for move in moves]
         held = tuple(move for move in clamped if not _moves(move) and move.remark)
         return SeekPlan(base, tuple(filter(_moves, clamped)), len(moves), held)
@@ -130,9 +130,9 @@ def _resolved(
 ) -> list[OffsetChange]:
     """The changes of the requested partitions, clamped to the bounds of their topics. Blocks."""
     topics = {topic for topic, _ in committed} | {target.topic}
-    there = brokers.partitions(lambda topic: is_read(topic) or topic in topics)
+    existing = brokers.partitions(lambda topic: is_read(topic) or topic in topics)
     wanted = [
-        at for at in there if target.includes(at) and (is_read(at[0]) or at in committed or at[0] == target.topic)
+        at for at in existing if target.includes(at) and (is_read(at[0]) or at in committed or at[0] == target.topic)
     ]
     if not wanted:
         raise HeadraceError(f"the sink reads no partition{target}")
@@ -168,7 +168,7 @@ def _move(at: TopicPartition, goal: int, committed: int | None, begin: int, end:
     return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
 
 
-def _change_of_answer(c: ResolvedChange) -> OffsetChange:
+def _change_of_response(c: ResolvedChange) -> OffsetChange:
     topic, partition = c["partition"]["kafka_topic"], c["partition"]["kafka_partition"]
     return _change(topic, partition, c["from"], c["to"], Effect(c["reread"], c["skipped"]))
 

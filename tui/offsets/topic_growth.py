@@ -37,20 +37,22 @@ class TopicGrowth:
         """The records written since the first sample, or the error of one of its topics, by the name of the source;
         `topics` has the topics of each. One request reads all end offsets; sources beyond MAX_PARTITIONS are left out.
         Blocks. Raises HeadraceError if the partitions cannot be read."""
-        self._read_partitions(brokers, {topic for some in topics.values() for topic in some})
+        self._read_partitions(
+            brokers, {topic for topics_of_connector in topics.values() for topic in topics_of_connector}
+        )
         places: dict[str, list[TopicPartition]] = {}
         count = 0
-        for source, some in topics.items():
-            own = [(topic, number) for topic in some for number in self._partitions.get(topic, ())]
+        for source, topics_of_connector in topics.items():
+            own = [(topic, number) for topic in topics_of_connector for number in self._partitions.get(topic, ())]
             if own and count + len(own) <= MAX_PARTITIONS:
                 places[source] = own
                 count += len(own)
         ends = brokers.ends_or_errors([at for own in places.values() for at in own])
         return {source: self._grown(source, {at: ends[at] for at in own}) for source, own in places.items()}
 
-    def _grown(self, source: str, answers: Mapping[TopicPartition, int | HeadraceError]) -> int | HeadraceError:
+    def _grown(self, source: str, responses: Mapping[TopicPartition, int | HeadraceError]) -> int | HeadraceError:
         ends = {}
-        for at, end in answers.items():
+        for at, end in responses.items():
             if isinstance(end, HeadraceError):
                 return end
             ends[at] = end
@@ -60,11 +62,11 @@ class TopicGrowth:
     def _read_partitions(self, brokers: Brokers, wanted: set[str]) -> None:
         if self._clock() - self._read_at < PARTITIONS_INTERVAL and self._partitions.keys() >= wanted:
             return
-        found: dict[str, list[int]] = {topic: [] for topic in {*wanted, *self._partitions}}
-        for topic, number in brokers.partitions(lambda name: name in found):
-            found[topic].append(number)
-        self._partitions, self._read_at = found, self._clock()
+        numbers_by_topic: dict[str, list[int]] = {topic: [] for topic in {*wanted, *self._partitions}}
+        for topic, number in brokers.partitions(lambda name: name in numbers_by_topic):
+            numbers_by_topic[topic].append(number)
+        self._partitions, self._read_at = numbers_by_topic, self._clock()
 
-    def forget(self, there: Collection[str]) -> None:
+    def forget(self, existing: Collection[str]) -> None:
         """Forgets sources that no longer exist."""
-        self._sources = {name: growth for name, growth in self._sources.items() if name in there}
+        self._sources = {name: growth for name, growth in self._sources.items() if name in existing}

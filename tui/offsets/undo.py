@@ -36,14 +36,14 @@ class HistoryEntry(NamedTuple):
         return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
     @property
-    def made(self) -> list[OffsetChange]:
+    def changes(self) -> list[OffsetChange]:
         """The partitions whose offsets changed."""
         return changes(self.before, self.after)
 
     @property
     def has_changed(self) -> bool:
         """Whether the change had an effect; a reset or a deletion has one if there were offsets before."""
-        return bool(self.made if self.action == "alter" else self.before)
+        return bool(self.changes if self.action == "alter" else self.before)
 
     def __str__(self) -> str:
         return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
@@ -75,19 +75,21 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
         raise
 
 
-def last(found: OffsetHistory, name: str) -> HistoryEntry:
+def last(history: OffsetHistory, name: str) -> HistoryEntry:
     """The newest entry that changed an offset. Raises HeadraceError if there is none."""
-    made = next((past for past in found.entries if past.has_changed), None)
-    if made is None:
+    entry = next((past for past in history.entries if past.has_changed), None)
+    if entry is None:
         advice = (
-            "" if found.by_worker else "this worker keeps no history; this machine records only changes made from here"
+            ""
+            if history.by_worker
+            else "this worker keeps no history; this machine records only changes made from here"
         )
         raise HeadraceError(f"the offsets of {name} have not been changed yet", advice)
-    return made
+    return entry
 
 
-def numbered(found: OffsetHistory, name: str, number: int) -> HistoryEntry:
-    for past in found.entries:
+def numbered(history: OffsetHistory, name: str, number: int) -> HistoryEntry:
+    for past in history.entries:
         if past.number == number:
             return past
     raise NotFound(f"{name} has no change {number} in its history", 404, f"`get offset history {name}` lists them")

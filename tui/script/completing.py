@@ -89,11 +89,11 @@ def _place(command: type[Command], given: int) -> str:
 
 def hint(line: str, names: Iterable[str], workers: Iterable[str] = ()) -> str:
     """The hint under the prompt: the words that may follow, or the usage of the command."""
-    found = complete(line, names, workers) if line else list(VERBS)
+    completions = complete(line, names, workers) if line else list(VERBS)
     typed = unfinished(line)
-    if len(found) > 1:
-        start = 0 if found[0] in VERBS else typed.start
-        return "  ".join(entry[start:].strip() for entry in found)
+    if len(completions) > 1:
+        start = 0 if completions[0] in VERBS else typed.start
+        return "  ".join(entry[start:].strip() for entry in completions)
     try:
         command, _ = find((*typed.before, typed.text))
     except UsageError:

@@ -61,19 +61,19 @@ class _Cluster:
         self._attached = attach()
         return Profile(self._attached.url, "embedded", bootstrap=self._attached.bootstrap)
 
-    def dial(self) -> Connect:
+    def open_connection(self) -> Connect:
         profile = self.profile()
-        connect = self.dial_other(profile)
+        connect = self.connect_other(profile)
         self._remind(profile)
         return connect
 
-    def dial_other(self, profile: Profile) -> Connect:
+    def connect_other(self, profile: Profile) -> Connect:
         """A client for the cluster of any context."""
         if self.options.read_only and not profile.read_only:
             profile = profile.as_read_only()
-        transport = session.audited(session.blocking(profile), profile, "script", self.printer.say)
+        transport = session.audited(session.blocking(profile), profile, "script", self.printer.report)
         connect = session.connect(profile, transport)
-        connect.notice = self.printer.say
+        connect.notice = self.printer.report
         return connect
 
     def _remind(self, profile: Profile) -> None:
@@ -85,11 +85,11 @@ class _Cluster:
         try:
             for intent in change_store(profile.label).pending.interrupted():
                 name = intent.plan.name
-                self.printer.say(
+                self.printer.report(
                     f"{name}: {intent.text}; run `finish {name}` to complete the change, or add --back to undo it"
                 )
         except HeadraceError as error:  # an unreadable record must not block other work
-            self.printer.say(f"headrace: {error}")
+            self.printer.report(f"headrace: {error}")
 
     def detach(self) -> None:
         if self._attached is not None:
@@ -103,16 +103,16 @@ def run(options: ScriptOptions) -> int:
     # Not splitlines(): JSON may contain its other separators.
     texts = _read(options.script, stdin_taken=False).split("\n") if options.script else list(options.commands)
     context = CommandContext(
-        cluster.dial,
+        cluster.open_connection,
         profile=cluster.profile,
         profiles=cluster.profiles,
-        narrate=printer.say,
+        report=printer.report,
         terminal=printer.signal if sys.stderr.isatty() else None,
         emit=printer.item,
         known_profile=cluster.known,
         settings_problems=options.settings_problems,
         read=lambda path: _read(path, stdin_taken=options.script == "-"),
-        dial_other=cluster.dial_other,
+        connect_other=cluster.connect_other,
         confirm=asker(is_script=bool(options.script)),
     )
     with _ends_on_sigterm():

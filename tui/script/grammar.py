@@ -10,7 +10,7 @@ from typing import Any
 from tui.commands.arguments import Argument
 from tui.commands.base import Command
 from tui.commands.registry import find
-from tui.errors import UsageError, about
+from tui.errors import UsageError, naming
 from tui.formatting import did_you_mean
 
 # JSON begins with `{`, or with `[` and the start of a JSON value that cannot be a glob such as [ab]*.
@@ -22,18 +22,18 @@ _decode = json.JSONDecoder().raw_decode
 def split(line: str) -> list[str]:
     """The words of a line. A word that starts with `#` begins a comment. Unquoted JSON is one word; invalid JSON
     extends to the end of the line, so that the command can report its error. Raises UsageError."""
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     while True:
         while at < len(line) and line[at].isspace():
             at += 1
         if at == len(line) or line[at] == "#":
-            return found
+            return words
         if _JSON.match(line, at):
             text, at = _json_word(line, at)
         else:
             text, at = _shell_word(line, at)
-        found.append(text)
+        words.append(text)
 
 
 def _json_word(line: str, at: int) -> tuple[str, int]:
@@ -89,7 +89,7 @@ def parse(line: str) -> Command | None:
 def command_of(words: Sequence[str]) -> Command:
     """The command of words that are already split. Raises UsageError."""
     kind, verb_words = find(tuple(words))
-    with about(kind.verb):
+    with naming(kind.verb):
         try:
             values = arguments_of(kind.arguments(), words[verb_words:])
         except UsageError as error:
@@ -137,7 +137,7 @@ def _option(word: str, by_flag: dict[str, Argument[Any]]) -> tuple[Argument[Any]
     short = by_flag.get(word[:2]) if not word.startswith("--") else None
     if short is not None and short.convert is not None:
         return short, word[2:]
-    raise UsageError(f"unknown option {name}", did_you_mean(name, [one for one in by_flag if len(one) > 2]))
+    raise UsageError(f"unknown option {name}", did_you_mean(name, [known for known in by_flag if len(known) > 2]))
 
 
 def _put(values: dict[str, Any], argument: Argument[Any], text: str) -> None:

@@ -37,7 +37,7 @@ class Printer:
         self.colour = colour
         self.codes: list[int] = []
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Prints a message on one line of standard error."""
         print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
 
@@ -47,7 +47,7 @@ class Printer:
 
     def error(self, error: HeadraceError, where: str = "") -> None:
         """Prints an error and records its exit code."""
-        self.say(f"headrace: {where}{': ' if where else ''}{error}")
+        self.report(f"headrace: {where}{': ' if where else ''}{error}")
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
@@ -73,15 +73,15 @@ class Printer:
         for outcome in result.outcomes:
             line = f"{outcome.name}: {outcome.message}"
             if outcome.failed:
-                self.say(f"headrace: {where}{': ' if where else ''}{line}")
+                self.report(f"headrace: {where}{': ' if where else ''}{line}")
             elif outcome.verdict is not None:
                 self._verdict(outcome.name, outcome.verdict, printed)
             elif not printed:
-                self.say(line)
+                self.report(line)
         names = {outcome.name for outcome in result.outcomes}  # a dry run may have several outcomes for one target
         failed = {outcome.name for outcome in result.outcomes if outcome.failed}
         if failed and len(names) > 1:
-            self.say(f"headrace: {len(failed)} of {len(names)} failed")
+            self.report(f"headrace: {len(failed)} of {len(names)} failed")
 
     def _verdict(self, name: str, verdict: Verdict, printed: bool) -> None:
         """Prints the server's message as data, and the remaining manual step as narration."""
@@ -89,7 +89,7 @@ class Printer:
             sys.stdout.write(plain(f"{name}: {verdict.message}") + "\n")
             sys.stdout.flush()
         if verdict.by_hand:
-            self.say(f"{name}: {verdict.by_hand}")
+            self.report(f"{name}: {verdict.by_hand}")
 
     @property
     def exit_code(self) -> int:

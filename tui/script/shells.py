@@ -58,28 +58,28 @@ Find = Callable[[Sequence[str], str], list[str]]  # (words before, current word)
 
 def in_fish(before: Sequence[str], current: str, find: Find) -> list[str]:
     """Candidates for fish, with descriptions after a tab; `current` includes its quote."""
-    found = find(before, unfinished(current, quoting.FISH).text)
-    if len(found) == 1 and " " in found[0]:
-        return [f"{found[0]}\tas typed", f"{found[0].rstrip()} \tand more"]
-    return found
+    completions = find(before, unfinished(current, quoting.FISH).text)
+    if len(completions) == 1 and " " in completions[0]:
+        return [f"{completions[0]}\tas typed", f"{completions[0].rstrip()} \tand more"]
+    return completions
 
 
 def in_bash(kind: str, part: str, line: str, find: Find) -> list[str]:
     """Candidates for COMPREPLY; `part` is the end of `line` that readline replaces, without the quote before it."""
     typed = unfinished(line, SHELL)
-    found = find(typed.before[1:], typed.text)
-    if len(found) > 1 and kind == _LISTS:
+    completions = find(typed.before[1:], typed.text)
+    if len(completions) > 1 and kind == _LISTS:
         start = unfinished(typed.text).start
-        return [word[start:] for word in found]
+        return [word[start:] for word in completions]
     kept = unfinished(line.removesuffix(part), SHELL)
     if len(kept.before) != len(typed.before):
         return []  # readline splits the line differently
-    written = _written([word.removeprefix(kept.text) for word in found], typed, kept)
+    written = _written([word.removeprefix(kept.text) for word in completions], typed, kept)
     if len(written) != 1:
         return written
     if kept.quote:
         return [written[0], f"{written[0]} "]
-    if " " in found[0]:
+    if " " in completions[0]:
         return written  # a command may continue
     opened = "'" if written[0].startswith("'") else ""
     return [f"{written[0]}{opened} "]

@@ -61,13 +61,13 @@ class DecodedRecord(NamedTuple):
 
     def as_json(self) -> Json:
         """The record as commands print it; headers as pairs, since their names may repeat."""
-        notes = {part: one.note for part, one in (("key", self.key), ("value", self.value)) if one.note}
-        one = self.record
+        notes = {part: decoded.note for part, decoded in (("key", self.key), ("value", self.value)) if decoded.note}
+        record = self.record
         return {
-            "topic": one.topic,
-            "partition": one.partition,
-            "offset": one.offset,
-            "timestamp": one.timestamp,
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
             "key": self.key.value,
             "value": self.value.value,
             "headers": [[name, part.value] for name, part in self.headers],
@@ -111,11 +111,13 @@ def decoder(
     """The decoder for the converters of a connector's config, or for `key` and `value`: classes or their short names.
     The registry of the context, with resolved secrets, takes precedence over that of the config."""
     known = registry.of_context(context_registry)
-    found = {
+    addresses = {
         part: known or registry.of_converter(_of_prefix(config, f"{part}.converter.")) for part in ("key", "value")
     }
-    clients: dict[RegistryAddress, SchemaRegistry] = {one: SchemaRegistry(one) for one in found.values() if one}
-    registries = tuple(clients[one] if (one := found[part]) else None for part in ("key", "value"))
+    clients: dict[RegistryAddress, SchemaRegistry] = {
+        registry: SchemaRegistry(registry) for registry in addresses.values() if registry
+    }
+    registries = tuple(clients[address] if (address := addresses[part]) else None for part in ("key", "value"))
     return RecordDecoder(
         key or config.get("key.converter", ""),
         value or config.get("value.converter", ""),
@@ -145,8 +147,8 @@ def _decoder(cls: str, schemas: SchemaRegistry | None) -> Decode:
         try:
             return decode(data)
         except (ValueError, struct.error, HeadraceError) as error:
-            found = _guessed(None)(data)
-            return found._replace(note=f"not decoded by {name}Converter: {error}")
+            decoded = _guessed(None)(data)
+            return decoded._replace(note=f"not decoded by {name}Converter: {error}")
 
     return decoded
 

@@ -70,10 +70,10 @@ class PageScan:
     def take(self, ranges: Ranges, chunk: Chunk) -> None:
         """Add the records of the ranges that were read to their end."""
         read = [record for record in chunk.records if record.partition in chunk.finished]
-        found = [record for record in read if self._matches is None or self._matches(record)]
+        records = [record for record in read if self._matches is None or self._matches(record)]
         self._scanned += len(read)
-        self._found += found
-        self._size += sum(record.size for record in found)
+        self._found += records
+        self._size += sum(record.size for record in records)
         for partition in chunk.finished:
             if self._is_older:
                 self._starts[partition] = ranges[partition][0]
@@ -93,9 +93,9 @@ class PageScan:
 
     def page(self) -> RecordPage:
         """The page, with the records nearest to its start."""
-        found, most = self._found, self._limits.records
-        kept = newest(found, most) if self._is_older else oldest(found, most)
+        records, most = self._found, self._limits.records
+        kept = newest(records, most) if self._is_older else oldest(records, most)
         whole = self._page._replace(
-            records=tuple(found), starts=self._starts, ends=self._ends, scanned=self._scanned, is_cut=self._is_cut
+            records=tuple(records), starts=self._starts, ends=self._ends, scanned=self._scanned, is_cut=self._is_cut
         )
         return whole.narrowed(kept, keeps_end=self._is_older)

@@ -30,12 +30,12 @@ def parse(text: str, partition: int | None = None) -> RecordPosition:
     if (match := _OF_PARTITION.fullmatch(text.strip())) is not None:
         partition, text = int(match[1]), match[2]
     try:
-        found = positions.parse(text)
+        position = positions.parse(text)
     except UsageError:
         raise UsageError(f"{text!r} is not a position: expected {EXPECTED}") from None
-    if isinstance(found, RelativePosition) and found.records >= 0:
+    if isinstance(position, RelativePosition) and position.records >= 0:
         raise UsageError(f"{text!r} is not a position in a topic: expected {EXPECTED}")
-    return RecordPosition(found, partition)
+    return RecordPosition(position, partition)
 
 
 def page_at(

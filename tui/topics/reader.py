@@ -21,19 +21,19 @@ from tui.topics.records import RecordPage, TopicRecord
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-ANSWER_TIMEOUT = 15.0  # seconds for an answer from the brokers
+RESPONSE_TIMEOUT = 15.0  # seconds for a response from the brokers
 GROUP = "headrace-console"  # required by the client, which never joins it
 
 
 class TopicReader:
     """Reads topics with one consumer, opened by the first page. `settings` are librdkafka's, with `bootstrap.servers`.
-    Raises Unreachable without an answer, NotFound for an unknown topic, UsageError for invalid settings."""
+    Raises Unreachable without a response, NotFound for an unknown topic, UsageError for invalid settings."""
 
     def __init__(self, settings: Mapping[str, Any], committed: bool = False) -> None:
         """`committed`: read only records of committed transactions."""
         servers = str(settings.get("bootstrap.servers", ""))
         self._settings, self._servers, self._committed = settings, servers, committed
-        self.brokers = Brokers(servers, {key: str(value) for key, value in settings.items()}, ANSWER_TIMEOUT)
+        self.brokers = Brokers(servers, {key: str(value) for key, value in settings.items()}, RESPONSE_TIMEOUT)
         self._consumer: Consumer | None = None
         self._lock = threading.Lock()  # pages are read one after another
         self._trouble = ConnectionTrouble()
@@ -65,8 +65,8 @@ class TopicReader:
         with self._lock:
             numbers = self._partitions(topic, partition)
         places = [(topic, number) for number in numbers]
-        found, ends = self.brokers.at_time(places, milliseconds), self.brokers.ends(places)
-        return {at[1]: found.get(at, ends[at]) for at in places}
+        offsets, ends = self.brokers.at_time(places, milliseconds), self.brokers.ends(places)
+        return {at[1]: offsets.get(at, ends[at]) for at in places}
 
     def bounds(self, topic: str, partition: int | None = None) -> tuple[dict[int, int], dict[int, int]]:
         """The earliest and latest offset by partition."""
@@ -108,12 +108,12 @@ class TopicReader:
 
         consumer, chunk = self._open(), _GrowingChunk(ranges, room)
         consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
-        answer_by = time.monotonic() + ANSWER_TIMEOUT
+        response_by = time.monotonic() + RESPONSE_TIMEOUT
         while chunk.unfinished and not chunk.is_full and not (chunk.records and time.monotonic() > deadline):
-            if time.monotonic() > answer_by:
-                raise self._unreachable(f"no records within {ANSWER_TIMEOUT:g} s")
+            if time.monotonic() > response_by:
+                raise self._unreachable(f"no records within {RESPONSE_TIMEOUT:g} s")
             if messages := consumer.consume(500, timeout=0.1):
-                answer_by = time.monotonic() + ANSWER_TIMEOUT
+                response_by = time.monotonic() + RESPONSE_TIMEOUT
             if done := chunk.take(messages):
                 consumer.incremental_unassign([TopicPartition(topic, number) for number in done])
         return Chunk(chunk.records, ranges.keys() - chunk.unfinished)
@@ -149,16 +149,20 @@ class TopicReader:
         from confluent_kafka import KafkaException
 
         try:
-            found = consumer.list_topics(topic, timeout=ANSWER_TIMEOUT).topics[topic]
+            metadata = consumer.list_topics(topic, timeout=RESPONSE_TIMEOUT).topics[topic]
         except KafkaException as error:
             raise self._unreachable(error.args[0].str()) from None
-        if found.error is not None or not found.partitions:
-            cause = "does not exist" if found.error is None or "UNKNOWN" in found.error.name() else found.error.str()
+        if metadata.error is not None or not metadata.partitions:
+            cause = (
+                "does not exist"
+                if metadata.error is None or "UNKNOWN" in metadata.error.name()
+                else metadata.error.str()
+            )
             raise NotFound(f"topic {topic}: {cause}", 404, "`topics` lists the topics of the brokers")
-        if partition is not None and partition not in found.partitions:
-            last = max(found.partitions)
+        if partition is not None and partition not in metadata.partitions:
+            last = max(metadata.partitions)
             raise NotFound(f"topic {topic} has no partition {partition}: its partitions are 0 to {last}", 404)
-        return sorted(found.partitions) if partition is None else [partition]
+        return sorted(metadata.partitions) if partition is None else [partition]
 
     def _unreachable(self, cause: str) -> Unreachable:
         return Unreachable(f"the brokers {self._servers}: {cause}{self._trouble.reason}")
@@ -209,7 +213,7 @@ class _GrowingChunk:
 
 def record_of(message: Message) -> TopicRecord:
     """The record of a consumer's message."""
-    found: Any = message.headers() or ()
+    headers: Any = message.headers() or ()
     return TopicRecord(
         topic=message.topic() or "",
         partition=message.partition() or 0,
@@ -217,7 +221,7 @@ def record_of(message: Message) -> TopicRecord:
         timestamp=max(0, message.timestamp()[1]),
         key=_bytes(message.key()),
         value=_bytes(message.value()),
-        headers=tuple((str(name), _bytes(value)) for name, value in found),
+        headers=tuple((str(name), _bytes(value)) for name, value in headers),
     )
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from tui.errors import HeadraceError, NotFound, Unreachable, refusal
 from tui.scrubbing import without_user
 
-TIMEOUT = 5.0  # seconds for an answer
+TIMEOUT = 5.0  # seconds for a response
 NOT_FOUND = 404
 
 
@@ -37,7 +37,7 @@ class RegisteredSchema(NamedTuple):
 
 
 class SchemaRegistry:
-    """A client of a registry; requests block. Raises NotFound for an unknown id and Unreachable without an answer; an
+    """A client of a registry; requests block. Raises NotFound for an unknown id and Unreachable without a response; an
     id that failed is not requested again."""
 
     def __init__(self, address: RegistryAddress) -> None:
@@ -51,24 +51,24 @@ class SchemaRegistry:
                 self._schemas[number] = self._read(number)
             except HeadraceError as error:
                 self._schemas[number] = error
-        found = self._schemas[number]
-        if isinstance(found, HeadraceError):
-            raise found
-        return found
+        schema = self._schemas[number]
+        if isinstance(schema, HeadraceError):
+            raise schema
+        return schema
 
     def _read(self, number: int) -> RegisteredSchema:
-        answer = self._ask(f"/schemas/ids/{number}")
-        others = tuple(self._referenced(answer.get("references") or (), set()))
-        return RegisteredSchema(number, str(answer.get("schemaType") or "AVRO"), str(answer["schema"]), others)
+        response = self._ask(f"/schemas/ids/{number}")
+        others = tuple(self._referenced(response.get("references") or (), set()))
+        return RegisteredSchema(number, str(response.get("schemaType") or "AVRO"), str(response["schema"]), others)
 
     def _referenced(self, references: Sequence[Mapping[str, Any]], seen: set[str]) -> Iterator[str]:
         for reference in references:
             if reference["name"] not in seen:
                 seen.add(reference["name"])
                 subject = quote(str(reference["subject"]), safe="")
-                answer = self._ask(f"/subjects/{subject}/versions/{reference['version']}")
-                yield from self._referenced(answer.get("references") or (), seen)
-                yield str(answer["schema"])
+                response = self._ask(f"/subjects/{subject}/versions/{reference['version']}")
+                yield from self._referenced(response.get("references") or (), seen)
+                yield str(response["schema"])
 
     def _ask(self, path: str) -> Any:
         import httpx
@@ -78,32 +78,32 @@ class SchemaRegistry:
         failure = ""
         for url in self._address.urls:
             try:
-                answer = self._client.get(url.rstrip("/") + path)
-                if answer.status_code < 300:
-                    return answer.json()
+                response = self._client.get(url.rstrip("/") + path)
+                if response.status_code < 300:
+                    return response.json()
             except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
                 failure = f"{without_user(url)}: {error or type(error).__name__}"
                 continue
-            failure = f"{without_user(url)}{path}: HTTP {answer.status_code}"
-            if answer.status_code == NOT_FOUND:
+            failure = f"{without_user(url)}{path}: HTTP {response.status_code}"
+            if response.status_code == NOT_FOUND:
                 raise NotFound(f"not found in the schema registry: {failure}", NOT_FOUND)
-            if answer.status_code < 500:
-                raise refusal(answer.status_code, f"the schema registry refused the request: {failure}")
-        raise Unreachable(f"the schema registry does not answer: {failure}")
+            if response.status_code < 500:
+                raise refusal(response.status_code, f"the schema registry refused the request: {failure}")
+        raise Unreachable(f"the schema registry does not respond: {failure}")
 
     def _opened(self) -> Any:
         import ssl
 
         import httpx
 
-        one = self._address
+        registry = self._address
         headers = {"Accept": "application/vnd.schemaregistry.v1+json"}
-        headers |= {"Authorization": f"Bearer {one.token}"} if one.token else {}
+        headers |= {"Authorization": f"Bearer {registry.token}"} if registry.token else {}
         return httpx.Client(
-            auth=(one.username, one.password) if one.username else None,
+            auth=(registry.username, registry.password) if registry.username else None,
             headers=headers,
             timeout=TIMEOUT,
-            verify=ssl.create_default_context(cafile=one.ca) if one.ca else True,
+            verify=ssl.create_default_context(cafile=registry.ca) if registry.ca else True,
         )
 
 

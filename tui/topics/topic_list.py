@@ -35,15 +35,15 @@ class TopicSummary(NamedTuple):
 
 def topics(brokers: Brokers, wanted: Callable[[str], bool]) -> dict[str, TopicSummary]:
     """The topics that `wanted` accepts, by name, without their offsets. Raises HeadraceError."""
-    found: dict[str, list[int]] = {}
+    partitions_by_topic: dict[str, list[int]] = {}
     for topic, number in brokers.partitions(wanted):
-        found.setdefault(topic, []).append(number)
-    return {name: TopicSummary(name, tuple(numbers)) for name, numbers in sorted(found.items())}
+        partitions_by_topic.setdefault(topic, []).append(number)
+    return {name: TopicSummary(name, tuple(numbers)) for name, numbers in sorted(partitions_by_topic.items())}
 
 
-def with_offsets(brokers: Brokers, some: Iterable[TopicSummary]) -> dict[str, TopicSummary]:
+def with_offsets(brokers: Brokers, topics: Iterable[TopicSummary]) -> dict[str, TopicSummary]:
     """The topics with the first and last offsets of their partitions, by name. Raises HeadraceError."""
-    chosen = list(some)
+    chosen = list(topics)
     places = [(topic.name, number) for topic in chosen for number in topic.partitions]
     earliest, latest = dict[TopicPartition, int](), dict[TopicPartition, int]()
     for at in range(0, len(places), OFFSETS_AT_ONCE):

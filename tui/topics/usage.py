@@ -31,13 +31,13 @@ def named_topics(config: Mapping[str, str]) -> dict[str, str]:
 
 def uses(connectors: Iterable[Connector], topics: Iterable[str]) -> dict[str, list[TopicUse]]:
     """The uses of these topics, by topic; `topics.regex` counts, and so do topics that a config names."""
-    found: dict[str, list[TopicUse]] = {topic: [] for topic in topics}
-    for one in connectors:
-        roles = named_topics(one.config)
-        if one.config.get("topics.regex"):
-            is_read = topic_filter(one.config)
-            roles = {topic: "read" for topic in found if is_read(topic)} | roles
+    uses_by_topic: dict[str, list[TopicUse]] = {topic: [] for topic in topics}
+    for connector in connectors:
+        roles = named_topics(connector.config)
+        if connector.config.get("topics.regex"):
+            is_read = topic_filter(connector.config)
+            roles = {topic: "read" for topic in uses_by_topic if is_read(topic)} | roles
         for topic, role in roles.items():
-            if topic in found:
-                found[topic].append(TopicUse(one.name, role))
-    return found
+            if topic in uses_by_topic:
+                uses_by_topic[topic].append(TopicUse(connector.name, role))
+    return uses_by_topic

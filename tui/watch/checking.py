@@ -42,22 +42,22 @@ class Report(NamedTuple):
     @property
     def level(self) -> Level:
         """The worst level of all findings."""
-        return next((level for level in _ORDER if any(one.level is level for one in self.findings)), Level.OK)
+        return next((level for level in _ORDER if any(finding.level is level for finding in self.findings)), Level.OK)
 
     @property
     def text(self) -> str:
         """The summary with performance data, and a line for each finding."""
-        words = [_words(one) for one in self.findings]
+        words = [_words(finding) for finding in self.findings]
         shown = "; ".join(words[:MAX_NAMED])
         more = f"; and {len(words) - MAX_NAMED} more" if len(words) > MAX_NAMED else ""
         number = counted(self.connectors, "connector")
         head = f"HEADRACE {self.level.name} - {shown}{more}" if words else f"HEADRACE OK - {number}"
-        lines = [f"{one.level.name}: {words[at]}" for at, one in enumerate(self.findings)]
+        lines = [f"{finding.level.name}: {words[at]}" for at, finding in enumerate(self.findings)]
         return "\n".join([f"{head} | {self._performance}", *(lines if len(lines) > 1 else [])])
 
     @property
     def _performance(self) -> str:
-        critical, warning = (sum(one.level is level for one in self.findings) for level in _ORDER[:2])
+        critical, warning = (sum(finding.level is level for finding in self.findings) for level in _ORDER[:2])
         return f"connectors={self.connectors} critical={critical} warning={warning}"
 
 
@@ -68,18 +68,18 @@ def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float, with_u
     for rule in rules:
         level = Level.CRITICAL if rule.severity == CRITICAL else Level.WARNING
         unknown: dict[str, list[str]] = {}  # connectors by the error, if there was one
-        for one in seen:
-            if not rule.covers(one.connector.name):
+        for observation in seen:
+            if not rule.covers(observation.connector.name):
                 continue
-            verified = rule.when.verify(one, now)
+            verified = rule.when.verify(observation, now)
             if verified.holds:
-                findings.append(Finding(level, one.connector.name, verified.text))
+                findings.append(Finding(level, observation.connector.name, verified.text))
             elif verified.holds is None:
-                unknown.setdefault(verified.text, []).append(one.connector.name)
+                unknown.setdefault(verified.text, []).append(observation.connector.name)
         if with_unknown:
             texts = [unknown_text(rule.when.subject, names, error) for error, names in unknown.items()]
             findings += [Finding(Level.UNKNOWN, "", text) for text in texts]
-    worst_first = sorted(dict.fromkeys(findings), key=lambda one: (_ORDER.index(one.level), one.connector))
+    worst_first = sorted(dict.fromkeys(findings), key=lambda finding: (_ORDER.index(finding.level), finding.connector))
     return Report(len(seen), tuple(worst_first))
 
 
@@ -89,6 +89,6 @@ def unknown_text(subject: str, names: Sequence[str], error: str = "") -> str:
     return f"{subject} of {of} is unknown: {error}" if error else f"{subject} of {of} is not reported by this cluster"
 
 
-def _words(one: Finding) -> str:
+def _words(finding: Finding) -> str:
     """A bar would begin performance data."""
-    return one_line(f"{one.connector} {one.text}").replace("|", "/")
+    return one_line(f"{finding.connector} {finding.text}").replace("|", "/")

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from tui.errors import UsageError
-from tui.formatting import did_you_mean, span
+from tui.formatting import did_you_mean, format_duration
 from tui.model import Connector
 
 STATES = ("failed", "unassigned", "paused", "stopped", "restarting")
@@ -49,54 +49,57 @@ class Condition(NamedTuple):
     limit: float = 0.0
     text: str = ""
 
-    def verify(self, one: Observation, now: float) -> Verified:
+    def verify(self, observation: Observation, now: float) -> Verified:
         """Whether the condition holds for a connector. `now` in seconds since 1970."""
         if self.subject in STATES:
-            return self._state(one.connector)
+            return self._state(observation.connector)
         if self.subject == "stalled":
-            return self._stalled(one)
+            return self._stalled(observation)
         if self.subject == "lag":
-            return self._lag(one)
+            return self._lag(observation)
         if self.subject == "failures":
-            return self._failures(one)
-        return self._expires(one, now) if self.subject == "expires" else Verified(False)
+            return self._failures(observation)
+        return self._expires(observation, now) if self.subject == "expires" else Verified(False)
 
-    def _state(self, one: Connector) -> Verified:
-        if one.overall != self.subject.upper():
+    def _state(self, connector: Connector) -> Verified:
+        if connector.overall != self.subject.upper():
             return Verified(False)
-        if self.subject == "failed" and one.state != "FAILED":
-            return Verified(True, f"{one.failed} of {len(one.tasks)} tasks FAILED")
-        return Verified(True, f"is {one.overall}")
+        if self.subject == "failed" and connector.state != "FAILED":
+            return Verified(True, f"{connector.failed} of {len(connector.tasks)} tasks FAILED")
+        return Verified(True, f"is {connector.overall}")
 
-    def _stalled(self, one: Observation) -> Verified:
-        if one.stalled is None:
-            return Verified(None if one.connector.running else False)
-        tasks = ", ".join(map(str, one.stalled))
+    def _stalled(self, observation: Observation) -> Verified:
+        if observation.stalled is None:
+            return Verified(None if observation.connector.running else False)
+        tasks = ", ".join(map(str, observation.stalled))
         return Verified(
-            bool(one.stalled), f"task {tasks} is STALLED" if len(one.stalled) == 1 else f"tasks {tasks} are STALLED"
+            bool(observation.stalled),
+            f"task {tasks} is STALLED" if len(observation.stalled) == 1 else f"tasks {tasks} are STALLED",
         )
 
-    def _lag(self, one: Observation) -> Verified:
-        if one.connector.type != "sink" or (one.lag is None and not one.connector.running):
+    def _lag(self, observation: Observation) -> Verified:
+        if observation.connector.type != "sink" or (observation.lag is None and not observation.connector.running):
             return Verified(False)
         return (
-            Verified(None, one.lag_error)
-            if one.lag is None
-            else Verified(one.lag > self.limit, f"lag {one.lag:,} > {self.limit:,.0f}")
+            Verified(None, observation.lag_error)
+            if observation.lag is None
+            else Verified(observation.lag > self.limit, f"lag {observation.lag:,} > {self.limit:,.0f}")
         )
 
-    def _failures(self, one: Observation) -> Verified:
-        if one.failures is None:
-            return Verified(None if one.connector.running else False)
-        return Verified(one.failures > self.limit, f"{one.failures:.1f} failed records/s > {self.limit:g}")
+    def _failures(self, observation: Observation) -> Verified:
+        if observation.failures is None:
+            return Verified(None if observation.connector.running else False)
+        return Verified(
+            observation.failures > self.limit, f"{observation.failures:.1f} failed records/s > {self.limit:g}"
+        )
 
-    def _expires(self, one: Observation, now: float) -> Verified:
-        if one.connector.type != "sink" or one.connector.state != "STOPPED":
+    def _expires(self, observation: Observation, now: float) -> Verified:
+        if observation.connector.type != "sink" or observation.connector.state != "STOPPED":
             return Verified(False)
-        if one.expires_at is None:
-            return Verified(False if one.knows_expiry else None)
-        left = one.expires_at - now
-        text = f"offsets expire in {span(left)}" if left > 0 else "offsets may have expired"
+        if observation.expires_at is None:
+            return Verified(False if observation.knows_expiry else None)
+        left = observation.expires_at - now
+        text = f"offsets expire in {format_duration(left)}" if left > 0 else "offsets may have expired"
         return Verified(left < self.limit, text)
 
 

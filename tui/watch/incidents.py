@@ -17,7 +17,7 @@ class IncidentChange(NamedTuple):
 
     rule: Rule
     started: bool
-    found: tuple[tuple[str, str], ...]  # name (CLUSTER for the cluster) and description
+    matches: tuple[tuple[str, str], ...]  # name (CLUSTER for the cluster) and description
 
 
 class Incidents:
@@ -33,14 +33,14 @@ class Incidents:
         """Takes an observation of all connectors; deleted ones end their incidents. `now` in seconds since 1970."""
         met: dict[tuple[int, str], str] = {}
         unknown: set[tuple[int, str]] = set()
-        for one in seen:
+        for observation in seen:
             for number, rule in enumerate(self.rules):
-                if rule.covers(one.connector.name):
-                    verified = rule.when.verify(one, now)
+                if rule.covers(observation.connector.name):
+                    verified = rule.when.verify(observation, now)
                     if verified.holds:
-                        met[number, one.connector.name] = verified.text
+                        met[number, observation.connector.name] = verified.text
                     elif verified.holds is None:
-                        unknown.add((number, one.connector.name))
+                        unknown.add((number, observation.connector.name))
         return self._changed(met, unknown, now)
 
     def lost(self, reason: str, now: float) -> list[IncidentChange]:
@@ -65,7 +65,7 @@ class Incidents:
             if key in self._open:
                 ended.setdefault(key[0], []).append((key[1], self._open.pop(key)))
         return [
-            IncidentChange(self.rules[number], began, tuple(sorted(found)))
+            IncidentChange(self.rules[number], began, tuple(sorted(connectors)))
             for began, changed in ((True, started), (False, ended))
-            for number, found in sorted(changed.items())
+            for number, connectors in sorted(changed.items())
         ]

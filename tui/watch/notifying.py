@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tui.back_off import BackOff
 from tui.clipboard import through_multiplexer
 from tui.contexts import secrets
 from tui.errors import HeadraceError
@@ -23,7 +24,7 @@ MAX_TEXT = 200  # characters of a desktop notice
 COMMAND_TIMEOUT, WEBHOOK_TIMEOUT = 30.0, 10.0  # seconds
 MAX_VARIABLE = 60_000  # bytes of a command's variable; systems limit each, and all together
 ATTEMPTS = 3  # of a webhook
-RETRY_DELAY = 2.0  # seconds before the second attempt; the third waits twice as long
+BACK_OFF = BackOff(2.0, 60.0)
 MAX_WAITING = 100  # notices that wait for commands and webhooks
 CLOSE_TIMEOUT = 10.0  # seconds in which they are sent when the program ends
 
@@ -34,11 +35,13 @@ class Notifier:
     """`terminal` writes control sequences; None: there is no terminal. `say` shows problems, on any thread."""
 
     def __init__(
-        self, cluster: str, terminal: Callable[[str], None] | None, say: Callable[[str], None],
+        self, cluster: str, terminal: Callable[[str], None] | None, report: Callable[[str], None],
         environ: Mapping[str, str] = os.environ,
+        *, back_off: BackOff = BACK_OFF, command_timeout: float = COMMAND_TIMEOUT,
     ) -> None:  # fmt: skip
-        self._cluster, self._terminal, self._say, self._environ = cluster, terminal, say, environ
+        self._cluster, self._terminal, self._report, self._environ = cluster, terminal, report, environ
         self._waiting: queue.Queue[IncidentChange | None] = queue.Queue(MAX_WAITING)
+        self._back_off, self._command_timeout = back_off, command_timeout
         self._thread: threading.Thread | None = None
 
     def notify(self, change: IncidentChange) -> None:
@@ -54,7 +57,7 @@ class Notifier:
             try:
                 self._waiting.put_nowait(change)
             except queue.Full:
-                self._say(f"rule {rule.title}: not sent, since {MAX_WAITING} notices are already waiting")
+                self._report(f"rule {rule.title}: not sent, since {MAX_WAITING} notices are already waiting")
 
     def close(self) -> None:
         """Sends what waits, for a limited time."""
@@ -77,9 +80,9 @@ class Notifier:
                 try:
                     send(change)
                 except HeadraceError as error:
-                    self._say(f"rule {change.rule.title}: {one_line(str(error))}")
+                    self._report(f"rule {change.rule.title}: {one_line(str(error))}")
                 except Exception as error:  # later notices are sent all the same; its text may name the address
-                    self._say(f"rule {change.rule.title}: not sent: {type(error).__name__}")
+                    self._report(f"rule {change.rule.title}: not sent: {type(error).__name__}")
 
     def _command(self, change: IncidentChange) -> None:
         """Names of connectors reach the command in variables alone, never as a part of its text. It has no terminal."""
@@ -99,11 +102,11 @@ class Notifier:
             raise HeadraceError(f"the command cannot be run: {error.strerror}") from None
         with process:
             try:
-                _, errors = process.communicate(timeout=COMMAND_TIMEOUT)
+                _, errors = process.communicate(timeout=self._command_timeout)
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # with all that it has started
-                raise HeadraceError(f"the command did not end within {COMMAND_TIMEOUT:g} s") from None
+                raise HeadraceError(f"the command did not end within {self._command_timeout:g} s") from None
         if process.returncode:
             why = errors.decode(errors="replace").strip().partition("\n")[0]
             raise HeadraceError(f"the command failed with code {process.returncode}{f': {why}' if why else ''}")
@@ -116,7 +119,7 @@ class Notifier:
         problem = ""
         for attempt in range(ATTEMPTS):
             if attempt:
-                threading.Event().wait(RETRY_DELAY * 2 ** (attempt - 1))
+                threading.Event().wait(self._back_off.pause(attempt))
             try:
                 status = self._post(address, report)
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
@@ -152,16 +155,16 @@ def report_of(change: IncidentChange, cluster: str) -> dict[str, Any]:
         "rule": change.rule.title,
         "severity": change.rule.severity,
         "cluster": cluster,
-        "connectors": [name for name, _ in change.found if name != CLUSTER],
-        "details": [text for _, text in change.found],
+        "connectors": [name for name, _ in change.matches if name != CLUSTER],
+        "details": [text for _, text in change.matches],
     }
 
 
 def text_of(change: IncidentChange, cluster: str) -> str:
     """The change in one line: `CRITICAL on prod: orders 1 of 3 tasks FAILED`."""
     word = change.rule.severity.upper() if change.started else "ended"
-    parts = [f"{name} {text}".strip() for name, text in change.found[:MAX_NAMED]]
-    more = len(change.found) - len(parts)
+    parts = [f"{name} {text}".strip() for name, text in change.matches[:MAX_NAMED]]
+    more = len(change.matches) - len(parts)
     what = "; ".join(parts) + (f"; and {counted(more, 'more connector')}" if more else "")
     return one_line(f"{word} on {cluster}: {what}" + (f" ({change.rule.name})" if change.rule.name else ""))
 

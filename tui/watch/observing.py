@@ -26,8 +26,8 @@ Json = Any
 
 
 class Observer:
-    """Headrace workers report states and progress of all connectors in one answer; other workers report states, and the
-    brokers of the context the lag of sinks."""
+    """Headrace workers report states and progress of all connectors in one response; other workers report states, and
+    the brokers of the context the lag of sinks."""
 
     def __init__(
         self, connect: Connect, brokers: Callable[[], Brokers] | None = None, clock: Callable[[], float] = time.time
@@ -40,14 +40,14 @@ class Observer:
     async def observe(self, subjects: Collection[str]) -> list[Observation]:
         """What the conditions with these subjects need, for each connector. Raises HeadraceError."""
         if self._is_ours is not False and _REPORTED & set(subjects):
-            found = await self._from_events()
-            if found is not None:
+            connectorses = await self._from_events()
+            if connectorses is not None:
                 if "failures" in subjects and not self._counts:
-                    self._rates(found[1])
+                    self._rates(connectorses[1])
                     await self._connect.sleep(FAILURE_WINDOW)
-                    found = await self._from_events() or found
-                return await self._with_expiry(self._observed(*found), subjects)
-        seen = [Observation(one) for one in model.connectors(await self._connect.expanded()).values()]
+                    connectorses = await self._from_events() or connectorses
+                return await self._with_expiry(self._observed(*connectorses), subjects)
+        seen = [Observation(connector) for connector in model.connectors(await self._connect.expanded()).values()]
         if "lag" in subjects and self._brokers is not None:
             seen = self._with_lag(seen, self._brokers())
         return await self._with_expiry(seen, subjects)
@@ -69,54 +69,60 @@ class Observer:
     def _observed(self, connectors: Mapping[str, Connector], progress: Mapping[str, Json]) -> list[Observation]:
         rates = self._rates(progress)
         seen = []
-        for name, one in connectors.items():
+        for name, connector in connectors.items():
             reported = progress.get(name) or {}
             lag = (reported.get("lag") or {}).get("records")
-            seen.append(Observation(one, lag, rates.get(name, 0.0), tuple(reported.get("stalled") or ())))
+            seen.append(Observation(connector, lag, rates.get(name, 0.0), tuple(reported.get("stalled") or ())))
         return seen
 
     def _rates(self, progress: Mapping[str, Json]) -> dict[str, float]:
         """Failed records a second since the last call."""
         now = self._clock()
-        counts = {name: record_counts(one, now) for name, one in progress.items()}
-        rates = {name: one.since(self._counts[name]).rate for name, one in counts.items() if name in self._counts}
+        counts = {name: record_counts(entry, now) for name, entry in progress.items()}
+        rates = {name: counts.since(self._counts[name]).rate for name, counts in counts.items() if name in self._counts}
         self._counts = counts
         return rates
 
     def _with_lag(self, seen: list[Observation], brokers: Brokers) -> list[Observation]:
         from tui.offsets.group_lag import of_sinks
 
-        lags = of_sinks(brokers, [one.connector for one in seen if one.connector.type == "sink"])
-        without_answer = [found for found in lags.values() if isinstance(found, Unreachable)]
-        if without_answer and len(without_answer) == len(lags):
-            raise without_answer[0]
-        return [_measured(one, lags.get(one.connector.name)) for one in seen]
+        lags = of_sinks(
+            brokers, [observation.connector for observation in seen if observation.connector.type == "sink"]
+        )
+        without_response = [error for error in lags.values() if isinstance(error, Unreachable)]
+        if without_response and len(without_response) == len(lags):
+            raise without_response[0]
+        return [_measured(observation, lags.get(observation.connector.name)) for observation in seen]
 
     async def _with_expiry(self, seen: list[Observation], subjects: Collection[str]) -> list[Observation]:
-        return [await self._expiry(one) for one in seen] if "expires" in subjects else seen
+        return [await self._expiry(observation) for observation in seen] if "expires" in subjects else seen
 
-    async def _expiry(self, one: Observation) -> Observation:
-        if one.connector.type != "sink" or one.connector.state != "STOPPED":
-            return one
-        return with_expiry(one, await expiry_of(self._connect, one.connector.name))
+    async def _expiry(self, observation: Observation) -> Observation:
+        if observation.connector.type != "sink" or observation.connector.state != "STOPPED":
+            return observation
+        return with_expiry(observation, await expiry_of(self._connect, observation.connector.name))
 
 
-def _measured(one: Observation, found: GroupLag | HeadraceError | None) -> Observation:
-    if found is None:
-        return one
-    return one._replace(lag_error=str(found)) if isinstance(found, HeadraceError) else one._replace(lag=found.lag)
+def _measured(observation: Observation, group_lag: GroupLag | HeadraceError | None) -> Observation:
+    if group_lag is None:
+        return observation
+    return (
+        observation._replace(lag_error=str(group_lag))
+        if isinstance(group_lag, HeadraceError)
+        else observation._replace(lag=group_lag.lag)
+    )
 
 
 async def expiry_of(connect: Connect, name: str) -> Mapping[str, Json] | None:
     """The offsets of a stopped sink in detail; None if the worker refuses, or does not report when they expire."""
     try:
-        answer = await connect.offsets_in_detail(name)
+        response = await connect.offsets_in_detail(name)
     except Refused:
         return None
-    return answer if "expires_at" in answer else None
+    return response if "expires_at" in response else None
 
 
-def with_expiry(one: Observation, answer: Mapping[str, Json] | None) -> Observation:
+def with_expiry(observation: Observation, response: Mapping[str, Json] | None) -> Observation:
     """The observation with the time at which the offsets expire."""
-    at = None if answer is None else answer.get("expires_at")
-    return one._replace(expires_at=None if at is None else at / 1000, knows_expiry=answer is not None)
+    at = None if response is None else response.get("expires_at")
+    return observation._replace(expires_at=None if at is None else at / 1000, knows_expiry=response is not None)

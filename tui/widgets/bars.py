@@ -49,8 +49,8 @@ class Bar(Widget):
         return self.content.truncate(width, ellipsis=True) if self.content.cell_length > width else self.content
 
 
-def _same(one: Content, other: Content) -> bool:
-    return one.plain == other.plain and one.spans == other.spans
+def _same(part: Content, other: Content) -> bool:
+    return part.plain == other.plain and part.spans == other.spans
 
 
 def joined(left: Content, right: Content, width: int) -> Content:
@@ -118,18 +118,18 @@ class TitleBar(Bar):
 
     def freshness(self) -> Content:
         """The connection state in short; the counters' bar shows the error."""
-        ink = "" if self._is_coloured else self._ink
+        style = "" if self._is_coloured else self._style
         glyph = {LinkState.LIVE: "● ", LinkState.POLLING: "● ", LinkState.LOST: "✗ "}.get(self.link.state, "○ ")
         text = self.link.text(self.now)
         if self.link.state is LinkState.LOST:
             text = text.removesuffix(f": {self.link.trouble}")
-        return Content.assemble((glyph + visible(text), ink))
+        return Content.assemble((glyph + visible(text), style))
 
     @property
-    def _ink(self) -> str:
+    def _style(self) -> str:
         polling = "$warning" if self.link.trouble else "$success"
-        inks = {LinkState.LIVE: "$success", LinkState.POLLING: polling, LinkState.LOST: "bold $error"}
-        return inks.get(self.link.state, "$text-muted")
+        styles = {LinkState.LIVE: "$success", LinkState.POLLING: polling, LinkState.LOST: "bold $error"}
+        return styles.get(self.link.state, "$text-muted")
 
 
 class ListCounts(NamedTuple):
@@ -164,11 +164,11 @@ class Counters(Bar):
         if link.state is LinkState.CONNECTING:
             self.put(Content.assemble(("connecting…", "$text-muted")))
             return
-        found = [state for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))) if counts[state]]
-        numbers = [(f"{states.glyph(state)} {counts[state]:,}", states.ink(state)) for state in found]
-        words = [(f"{text} {state.lower()}", ink) for state, (text, ink) in zip(found, numbers, strict=True)]
-        self.short = Content("  ").join(Content.assemble(one) for one in numbers)
-        self.put(Content("   ").join(Content.assemble(one) for one in words), self._right(total, shown))
+        states_shown = [state for state in (*SEVERITY, *sorted(counts.keys() - set(SEVERITY))) if counts[state]]
+        numbers = [(f"{states.glyph(state)} {counts[state]:,}", states.style(state)) for state in states_shown]
+        words = [(f"{text} {state.lower()}", style) for state, (text, style) in zip(states_shown, numbers, strict=True)]
+        self.short = Content("  ").join(Content.assemble(number) for number in numbers)
+        self.put(Content("   ").join(Content.assemble(word) for word in words), self._right(total, shown))
 
     def render(self) -> Content:
         """Without the names of the states where these do not fit."""
@@ -191,7 +191,7 @@ class StatusBar(Bar):
     DEFAULT_CSS = """
     StatusBar { height: auto; min-height: 1; max-height: 4; padding: 0 1; }
     """
-    INKS: ClassVar[dict[str, str]] = {
+    STYLES: ClassVar[dict[str, str]] = {
         "info": "$foreground",
         "good": "$success",
         "warn": "$warning",
@@ -199,7 +199,7 @@ class StatusBar(Bar):
         "busy": "$accent",
     }
 
-    def say(self, text: str, kind: str = "info") -> None:
+    def report(self, text: str, kind: str = "info") -> None:
         """Shows a message of one of the kinds in INKS. If it is too long, its middle is left out: the advice is at its
         end."""
         glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
@@ -207,7 +207,7 @@ class StatusBar(Bar):
         shown = visible(text)
         if self.content_size.width and cell_len(shown) > room:
             shown = fit(shown, room, middle=True)
-        self.put(Content.assemble((glyph + shown, self.INKS[kind])) if text else Content(""))
+        self.put(Content.assemble((glyph + shown, self.STYLES[kind])) if text else Content(""))
         self.refresh(layout=True)
 
 
@@ -236,7 +236,7 @@ class KeyBar(Bar):
         """The effective bindings: neither consumed by a text field nor idle on this screen. Those that are shown only
         where there is room come last."""
         seen: set[str] = set()
-        found = []
+        useful = []
         focused = self.app.focused
         idle = getattr(self.screen, "is_idle", None)
         for active in self.screen.active_bindings.values():
@@ -247,9 +247,9 @@ class KeyBar(Bar):
                 continue
             if idle is None or not idle(binding.action):
                 seen.add(binding.action)
-                found.append(active)
+                useful.append(active)
         first = getattr(self.screen, "is_foremost", None) or (lambda action: False)
-        return sorted(found, key=lambda active: (not active.binding.show, not first(active.binding.action)))
+        return sorted(useful, key=lambda active: (not active.binding.show, not first(active.binding.action)))
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
         """As many keys as fit, always with those at the end: how to quit, and the help, which lists all."""

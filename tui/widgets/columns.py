@@ -41,7 +41,7 @@ def arrange(columns: Sequence[Column], wanted: Mapping[str, int], space: int) ->
         while _total(shown, widths) > space and any(column.rank >= least_rank for column in shown):
             shown.remove(max(shown, key=lambda column: column.rank))
         if _total(shown, widths) > space:
-            widths |= {one.key: min(widths[one.key], one.narrow) for one in shown if one.narrow}
+            widths |= {column.key: min(widths[column.key], column.narrow) for column in shown if column.narrow}
     spare = space - _total(shown, widths)
     while shown[1:] and spare < _lacking(shown[0], widths, wanted) and shown[-1].rank >= MINOR:
         shown.pop()

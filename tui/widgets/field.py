@@ -10,7 +10,12 @@ from textual.widgets import Input
 
 from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 
-EDITING = {key.strip(): one.action for one in Input.BINDINGS if isinstance(one, Binding) for key in one.key.split(",")}
+EDITING = {
+    key.strip(): binding.action
+    for binding in Input.BINDINGS
+    if isinstance(binding, Binding)
+    for key in binding.key.split(",")
+}
 del EDITING["ctrl+c"]  # ends the program, as everywhere
 
 
@@ -25,7 +30,7 @@ class TextField(Input):
         """Removes keys that the screen handles, so that the footer shows the screen's bindings."""
         taken = self.screen._bindings.key_to_bindings.keys() - EDITING.keys() | {"enter"}
         known = self._bindings.key_to_bindings
-        self._bindings.key_to_bindings = {key: found for key, found in known.items() if key not in taken}
+        self._bindings.key_to_bindings = {key: bindings for key, bindings in known.items() if key not in taken}
 
     async def on_key(self, event: events.Key) -> None:
         if self.screen.focused is not self:

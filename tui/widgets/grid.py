@@ -167,7 +167,7 @@ class Grid(ScrollView, can_focus=True):
         if len(self.keys) != count or self.virtual_size.height != len(self.keys) + 1:
             self.virtual_size = Size(0, len(self.keys) + 1)
         if (self.cursor is None or follow) and self.cursor not in self._rows and self.keys:
-            self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), tell=True)
+            self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), notify=True)
         elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
             self._last_row = self._rows[self.cursor]
             self.scroll_to(y=max(0, self._last_row - line), animate=False, force=True)
@@ -180,7 +180,9 @@ class Grid(ScrollView, can_focus=True):
         if len(now) != len(self._drawn) or self._arranged_for < 0 or self._drawn_order != self.sorted_by:
             self.refresh()
             return
-        differing = [y for y, (one, other) in enumerate(zip(now, self._drawn, strict=True), 1) if one != other]
+        differing = [
+            y for y, (hashable, other) in enumerate(zip(now, self._drawn, strict=True), 1) if hashable != other
+        ]
         if len(differing) > height // 2:
             self.refresh()
         elif differing:
@@ -228,9 +230,9 @@ class Grid(ScrollView, can_focus=True):
     def go(self, key: str) -> None:
         """Moves the cursor to a key, if the grid has it."""
         if key in self._rows:
-            self._put(self._rows[key], tell=True)
+            self._put(self._rows[key], notify=True)
 
-    def _put(self, row: int, tell: bool) -> None:
+    def _put(self, row: int, notify: bool) -> None:
         if not self.keys:
             return
         row = min(max(row, 0), len(self.keys) - 1)
@@ -238,7 +240,7 @@ class Grid(ScrollView, can_focus=True):
         self.cursor, self._last_row = self.keys[row], row
         self._into_view(row)
         self.refresh_changed()
-        if changed and tell:
+        if changed and notify:
             self.post_message(self.Moved(self, self.cursor))
 
     def _into_view(self, row: int) -> None:
@@ -255,9 +257,9 @@ class Grid(ScrollView, can_focus=True):
     def action_move(self, step: int) -> None:
         self._tell_beyond(step)
         if self.cursor in self._rows:
-            self._put(self._last_row + step, tell=True)
+            self._put(self._last_row + step, notify=True)
         else:  # its key was removed: the first step leads to its former row
-            self._put(self._last_row - (step < 0), tell=True)
+            self._put(self._last_row - (step < 0), notify=True)
 
     def _tell_beyond(self, step: int) -> None:
         if self.keys and self.cursor == self.keys[0 if step < 0 else -1]:
@@ -265,10 +267,10 @@ class Grid(ScrollView, can_focus=True):
 
     def action_page(self, step: int) -> None:
         self._tell_beyond(step)
-        self._put(self._last_row + step * max(1, self._body_height - 1), tell=True)
+        self._put(self._last_row + step * max(1, self._body_height - 1), notify=True)
 
     def action_edge(self, row: int) -> None:
-        self._put(row % len(self.keys) if self.keys else 0, tell=True)
+        self._put(row % len(self.keys) if self.keys else 0, notify=True)
 
     def action_open(self) -> None:
         if self.current is not None:
@@ -280,7 +282,7 @@ class Grid(ScrollView, can_focus=True):
             self.post_message(self.HeadingClicked(self, column))
         if event.y < 1 or row >= len(self.keys):
             return
-        self._put(row, tell=True)
+        self._put(row, notify=True)
         if event.chain == 2:
             self.action_open()
 
@@ -361,8 +363,8 @@ class Grid(ScrollView, can_focus=True):
         for column, size in self.arranged:
             is_order = column.key == self.sorted_by[0]
             title = column.title + self.sorted_by[1] if is_order else column.title
-            ink = base + self._style("grid--accent") if is_order else style
-            segments += [Segment(fit(title, size, column.right), ink), gap]
+            style = base + self._style("grid--accent") if is_order else style
+            segments += [Segment(fit(title, size, column.right), style), gap]
         return Strip(segments).adjust_cell_length(width, style)
 
     def _line(self, key: str, width: int, base: Style) -> Strip:
@@ -378,14 +380,14 @@ class Grid(ScrollView, can_focus=True):
         for column, size in self.arranged:
             cell = cells.get(column.key)
             text = fit(visible(cell.text), size, column.right, column.middle) if cell else " " * size
-            ink = self._style("grid--muted" if self.stale else cell.style if cell else "")
+            style = self._style("grid--muted" if self.stale else cell.style if cell else "")
             if cell and cell.parts and not self.stale:
                 segments += [*self._parts(cell.parts, text, base, cursor), Segment(" " * GAP, fill)]
-            elif ink.reverse:  # the words, not the rest of the cell
+            elif style.reverse:  # the words, not the rest of the cell
                 words = text.rstrip()
-                segments += [Segment(words, base + ink + cursor), Segment(" " * (len(text) - len(words) + GAP), fill)]
+                segments += [Segment(words, base + style + cursor), Segment(" " * (len(text) - len(words) + GAP), fill)]
             else:
-                segments += [Segment(text, base + ink + cursor), Segment(" " * GAP, fill)]
+                segments += [Segment(text, base + style + cursor), Segment(" " * GAP, fill)]
         return Strip(segments).adjust_cell_length(width, fill)
 
     def _parts(self, parts: Sequence[Cell], text: str, base: Style, cursor: Style) -> Iterator[Segment]:

@@ -19,8 +19,8 @@ async def run_screen_binding(widget: Widget, key: str) -> bool:
         bindings = screen._bindings.get_bindings_for_key(key)
     except NoBinding:
         return False
-    for one in bindings:
-        if await widget.app.run_action(one.action, screen):
+    for binding in bindings:
+        if await widget.app.run_action(binding.action, screen):
             return True
     return False
 
@@ -43,8 +43,8 @@ def forward_queued(widget: Widget) -> None:
 
 def _queued_messages(widget: Widget) -> list[Message | None]:
     """The queued messages; None is the last message of a widget that is being removed."""
-    found: list[Message | None] = [] if widget._pending_message is None else [widget._pending_message]
+    messages: list[Message | None] = [] if widget._pending_message is None else [widget._pending_message]
     widget._pending_message = None
     while not widget._message_queue.empty():
-        found.append(widget._message_queue.get_nowait())
-    return found
+        messages.append(widget._message_queue.get_nowait())
+    return messages

@@ -112,13 +112,13 @@ class JsonArea(TextArea):
         raw = self.document.get_line(line_index)
         line = Text(visible(raw), end="", no_wrap=True)
         for start, end, kind in tokens(raw):
-            line.stylize(self._ink(f"json--{kind}"), start, end)
+            line.stylize(self._style(f"json--{kind}"), start, end)
         if self.error_at is not None and self.error_at.line == line_index + 1:
             start = min(self.error_at.column - 1, max(0, len(raw) - 1))
-            line.stylize(self._ink("json--error"), start, _word_end(raw, start))
+            line.stylize(self._style("json--error"), start, _word_end(raw, start))
         return line
 
-    def _ink(self, name: str) -> Style:
+    def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name, partial=True)
 
 

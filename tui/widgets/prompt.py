@@ -26,8 +26,8 @@ class _Ghost(Suggester):
         self.prompt = prompt
 
     async def get_suggestion(self, value: str) -> str | None:
-        found = self.prompt.completions(value)
-        return found[0] if found else None
+        completions = self.prompt.completions(value)
+        return completions[0] if completions else None
 
 
 class PromptInput(Input):
@@ -76,8 +76,8 @@ class PromptInput(Input):
 
 
 def _actions(bindings: Iterable[BindingType]) -> dict[str, str]:
-    found = (one for one in bindings if isinstance(one, Binding))
-    return {key.strip(): one.action for one in found for key in one.key.split(",")}
+    inherited = (binding for binding in bindings if isinstance(binding, Binding))
+    return {key.strip(): binding.action for binding in inherited for key in binding.key.split(",")}
 
 
 IMMEDIATE_KEYS = {**_actions(Input.BINDINGS), **_actions(PromptInput.BINDINGS)}
@@ -157,10 +157,10 @@ class Prompt(Horizontal):
 
     def complete(self) -> None:
         """Inserts the common prefix of all completions, and a blank after a single one."""
-        found = self.completions(self.input.value)
-        if found:
-            text = _common(found)
-            self.put(text + (" " if len(found) == 1 and self.sign == ":" and not text.endswith(" ") else ""))
+        completions = self.completions(self.input.value)
+        if completions:
+            text = _common(completions)
+            self.put(text + (" " if len(completions) == 1 and self.sign == ":" and not text.endswith(" ") else ""))
 
     def put(self, text: str) -> None:
         """Sets the text, with the cursor at its end."""
@@ -203,5 +203,5 @@ class Prompt(Horizontal):
 
 def _common(lines: list[str]) -> str:
     first, last = min(lines), max(lines)
-    end = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
+    end = next((at for at, (letter, other) in enumerate(zip(first, last, strict=False)) if letter != other), None)
     return first[: end if end is not None else min(len(first), len(last))]

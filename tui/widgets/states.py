@@ -40,7 +40,7 @@ def css(widget: str) -> str:
     return "\n".join([*rules, f"{widget} > .{CLASSES['FAILED']} {{ text-style: $state-failed-style; }}"])
 
 
-def ink(state: str) -> str:
+def style(state: str) -> str:
     """The style of a state in a text; a failure stands out without colours, too."""
     name = style_class(state).removeprefix("state--")
     return f"$state-failed-style $state-{name}" if state == "FAILED" else f"bold $state-{name}"

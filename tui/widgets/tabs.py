@@ -52,9 +52,9 @@ class Tabs(Bar, can_focus=False):
         words, gap, tight = self.arranged(self.content_size.width)
         parts: list[str | Content | tuple[str, str]] = []
         for place, word in enumerate(words):
-            ink = "bold $accent underline" if place == self.index else "$text-muted"
+            style = "bold $accent underline" if place == self.index else "$text-muted"
             mark = self.marks.get(self.names[place], "")
-            parts += [(f"{place + 1}", "$text-muted"), (mark if mark and tight else " ", "$error"), (word, ink)]
+            parts += [(f"{place + 1}", "$text-muted"), (mark if mark and tight else " ", "$error"), (word, style)]
             parts += [(f" {mark}" if mark and not tight else "", "$error"), gap]
         self.put(Content.assemble(*parts[:-1]))
 

@@ -1,7 +1,8 @@
 """The audit log of this machine: each request that changes a cluster, as a line of JSON in the XDG state folder.
 
     {"time": "2026-…Z", "who": "ops@bastion", "context": "prod", "url": "http://…", "from": "script" | "screen",
-     "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "answer": …}  or "error" for the answer
+     "what": "PUT /connectors/x/stop", "connector": "x", "body": …, "before": …, "answer": …}  or "error" for the
+     response
 
 `before` is the replaced config for changes of configs, and the replaced offsets for changes of offsets. Secrets are
 hidden. If the log cannot be written, a warning is shown once and requests are sent all the same.
@@ -40,7 +41,7 @@ def audit_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 class AuditedTransport(TransportWrapper):
-    """A transport that logs each request which changes the cluster, with its answer."""
+    """A transport that logs each request which changes the cluster, with its response."""
 
     def __init__(
         self, inner: Transport, context: str, door: str, warn: Callable[[str], None] | None = None,
@@ -61,13 +62,13 @@ class AuditedTransport(TransportWrapper):
         heading = self._heading(call, passwords)
         entry = {**heading, "before": scrubbed(before, passwords=passwords)}
         try:
-            answer = await self.inner.send(call)
+            response = await self.inner.send(call)
         except HeadraceError as error:
             self._write({**entry, "error": str(error)})
             raise
-        self._write({**entry, "answer": scrubbed(answer, passwords=passwords)})
-        self._kept(call, heading, (before, answer), state, passwords)
-        return answer
+        self._write({**entry, "answer": scrubbed(response, passwords=passwords)})
+        self._kept(call, heading, (before, response), state, passwords)
+        return response
 
     def _kept(
         self, call: ApiCall, heading: Mapping[str, Any], both: tuple[Any, Any], state: str, passwords: frozenset[str]
@@ -75,8 +76,8 @@ class AuditedTransport(TransportWrapper):
         """Passes a change of a config to `keep`; like the log, a history that cannot be written stops no request."""
         if self._keep is None or not _changes_config(call):
             return
-        before, answer = both
-        after = answer.get("config") if isinstance(answer, dict) else None
+        before, response = both
+        after = response.get("config") if isinstance(response, dict) else None
         try:
             self._keep(
                 heading["connector"], before or None, None if call.method == "DELETE" else after, state,
@@ -91,8 +92,8 @@ class AuditedTransport(TransportWrapper):
         if self._keep is None or not (_changes_config(call) and call.method == "DELETE"):
             return ""
         try:
-            answer = await self.inner.send(ApiCall("GET", f"{call.path.partition('?')[0]}/status"))
-            return str(answer["connector"]["state"])
+            response = await self.inner.send(ApiCall("GET", f"{call.path.partition('?')[0]}/status"))
+            return str(response["connector"]["state"])
         except (HeadraceError, KeyError, TypeError):
             return ""
 

@@ -57,13 +57,13 @@ class BlockingTransport:
 
     def _exchange(self, call: ApiCall, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()
-        connection.within(self.endpoint.answer_timeout)
+        connection.within(self.endpoint.response_timeout)
         try:
             connection.ask(call.method, self._target(call.path), headers, encode(call))
-            answer = connection.answer()
+            response = connection.response()
         except TimeoutError as error:
             self._drop()
-            raise self.endpoint.no_answer() from error
+            raise self.endpoint.no_response() from error
         except TooLarge as error:
             self._drop()
             raise self.endpoint.too_large(error) from error
@@ -73,7 +73,7 @@ class BlockingTransport:
         self._used_at = time.monotonic()
         if not connection.lasts:
             self._drop()
-        return answer
+        return response
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         """The lines of a server-sent event stream, for `lasting` seconds or until the stream closes."""
@@ -82,7 +82,7 @@ class BlockingTransport:
         connection = self._connect()
         try:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
-            connection.within(self.endpoint.answer_timeout)
+            connection.within(self.endpoint.response_timeout)
             connection.ask("GET", self._target(path), sent, None)
             status, kind = connection.head()
             connection.within(math.inf if end is None else end - time.monotonic(), SILENCE_TIMEOUT)
@@ -175,8 +175,8 @@ def proxy_of(endpoint: Endpoint) -> SplitResult | None:
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
-    found = proxies.get(endpoint.parts.scheme) or proxies.get("all")
-    return None if not found or proxy_bypass(endpoint.parts.hostname or "") else _parts(found)
+    proxy = proxies.get(endpoint.parts.scheme) or proxies.get("all")
+    return None if not proxy or proxy_bypass(endpoint.parts.hostname or "") else _parts(proxy)
 
 
 def _parts(url: str) -> SplitResult:

@@ -1,4 +1,4 @@
-"""A persistent HTTP/1.1 connection over a socket; answers are parsed by httptools (Node's parser).
+"""A persistent HTTP/1.1 connection over a socket; responses are parsed by httptools (Node's parser).
 
 http.client is not used: importing the mail parser and the ssl module took a fifth of a script line's time. ssl is
 imported only for https.
@@ -27,7 +27,7 @@ PARTIAL_RESPONSE = "Remote end closed connection in the middle of its response"
 class Connection:
     """Connects on creation, within `timeout` seconds. Errors raise OSError, after which the connection is unusable.
 
-    `until` is the deadline for a whole answer, in monotonic seconds, and `quiet` the longest silence before it, so a
+    `until` is the deadline for a whole response, in monotonic seconds, and `quiet` the longest silence before it, so a
     server that sends a byte now and then cannot delay the caller for long.
     """
 
@@ -35,7 +35,7 @@ class Connection:
         self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._answer, self._room = _Answer(), limits.Room(limits.RESPONSE_BYTES)
+        self._response, self._room = _Response(), limits.Room(limits.RESPONSE_BYTES)
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
         """Sets both limits, counted from now."""
@@ -45,12 +45,12 @@ class Connection:
 
     def tunnel(self, host: str, port: int, headers: Mapping[str, str]) -> None:
         """Opens a tunnel through a proxy to a TLS server. Raises OSError."""
-        there = authority(host, port)
-        self.ask("CONNECT", there, {"Host": there, **headers}, None)
-        while not self._answer.headed:
+        target = authority(host, port)
+        self.ask("CONNECT", target, {"Host": target, **headers}, None)
+        while not self._response.headed:
             self._more()
-        if self._answer.status != 200:
-            raise OSError(f"Tunnel connection failed: {self._answer.status} {self._answer.reason}")
+        if self._response.status != 200:
+            raise OSError(f"Tunnel connection failed: {self._response.status} {self._response.reason}")
 
     def secure(self, context: ssl.SSLContext, host: str) -> None:
         self.socket = context.wrap_socket(self.socket, server_hostname=host)
@@ -62,31 +62,31 @@ class Connection:
         lines += [f"{name}: {value}" for name, value in {**headers, "Accept-Encoding": "identity", **length}.items()]
         if any("\r" in line or "\n" in line for line in lines):
             raise OSError("a header or the URL's path contains a line break")
-        self._answer, self._room = _Answer(), limits.Room(limits.RESPONSE_BYTES)
+        self._response, self._room = _Response(), limits.Room(limits.RESPONSE_BYTES)
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
 
-    def answer(self) -> tuple[int, bytes]:
-        """Reads the answer: status and body."""
-        while not self._answer.complete:
+    def response(self) -> tuple[int, bytes]:
+        """Reads the response: status and body."""
+        while not self._response.complete:
             self._more()
-        return self._answer.status, b"".join(self._answer.parts)
+        return self._response.status, b"".join(self._response.parts)
 
     @property
     def lasts(self) -> bool:
         """Whether the connection can be used for another request."""
-        return self._answer.complete and self._answer.parser.should_keep_alive()
+        return self._response.complete and self._response.parser.should_keep_alive()
 
     def head(self) -> tuple[int, str]:
-        """Reads the head of the answer: status and content type."""
-        while not self._answer.headed:
+        """Reads the head of the response: status and content type."""
+        while not self._response.headed:
             self._more()
         self._room = limits.Room(limits.EVENT_BYTES)
-        return self._answer.status, self._answer.headers.get("content-type", "")
+        return self._response.status, self._response.headers.get("content-type", "")
 
     def line(self) -> bytes:
         """Reads the next line of an endless body, with its newline; without a newline at the end of the body."""
-        parts, looked = self._answer.parts, 0
-        while not any(b"\n" in part for part in parts[looked:]) and not self._answer.complete:
+        parts, looked = self._response.parts, 0
+        while not any(b"\n" in part for part in parts[looked:]) and not self._response.complete:
             looked = len(parts)
             self._more()
         line, newline, rest = b"".join(parts).partition(b"\n")
@@ -106,17 +106,17 @@ class Connection:
         self._room.take(len(data))
         try:
             if data:
-                self._answer.parser.feed_data(data)
-            elif self._answer.ends_with_connection:
-                self._answer.complete = True
+                self._response.parser.feed_data(data)
+            elif self._response.ends_with_connection:
+                self._response.complete = True
             else:
-                raise ConnectionResetError(PARTIAL_RESPONSE if self._answer.headed else NO_RESPONSE)
+                raise ConnectionResetError(PARTIAL_RESPONSE if self._response.headed else NO_RESPONSE)
         except HttpParserError as error:
-            raise OSError(f"the answer is not HTTP: {error}") from error
+            raise OSError(f"the response is not HTTP: {error}") from error
 
 
-class _Answer:
-    """An answer as the parser reports it. Interim answers (1xx) are skipped: the final one follows."""
+class _Response:
+    """A response as the parser reports it. Interim responses (1xx) are skipped: the final one follows."""
 
     def __init__(self) -> None:
         self.parser = HttpResponseParser(self)

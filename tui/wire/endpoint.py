@@ -1,4 +1,4 @@
-"""Endpoints of workers, and the decoding of answers; shared by both transports, without an HTTP library."""
+"""Endpoints of workers, and the decoding of responses; shared by both transports, without an HTTP library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from tui.client.shapes import parsed
-from tui.errors import MalformedAnswer, TimedOut, Unreachable, UsageError, refusal
+from tui.errors import MalformedResponse, TimedOut, Unreachable, UsageError, refusal
 from tui.formatting import one_line
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ SILENCE_TIMEOUT = (
     25.0  # seconds without a byte on the event stream before it counts as dead (the worker sends a comment every 10 s)
 )
 CONNECT_TIMEOUT = 5.0
-ANSWER_TIMEOUT = 95.0  # Connect itself gives up after 90 s, with a message worth reading
+RESPONSE_TIMEOUT = 95.0  # Connect itself gives up after 90 s, with a message worth reading
 
 
 class Endpoint(NamedTuple):
@@ -31,7 +31,7 @@ class Endpoint(NamedTuple):
     password: str = ""
     ca: str = ""  # a file of trusted certificates instead of the system's
     connect_timeout: float = CONNECT_TIMEOUT
-    answer_timeout: float = ANSWER_TIMEOUT
+    response_timeout: float = RESPONSE_TIMEOUT
     token: str = ""
     certificate: str = ""  # files, for mutual TLS
     key: str = ""
@@ -60,15 +60,15 @@ class Endpoint(NamedTuple):
 
     def identification(self) -> dict[str, str]:
         """Credentials and the context's own headers."""
-        found = {"Accept": "application/json", **dict(self.headers)}
+        headers = {"Accept": "application/json", **dict(self.headers)}
         user, password = self.username, self.password
         if not user:
             user, password = unquote(self.parts.username or ""), unquote(self.parts.password or "")
         if self.token:
-            found["Authorization"] = f"Bearer {self.token}"
+            headers["Authorization"] = f"Bearer {self.token}"
         elif user:
-            found["Authorization"] = basic_credentials(user, password)
-        return found
+            headers["Authorization"] = basic_credentials(user, password)
+        return headers
 
     def unreachable(self, cause: str, *, sent: bool = False) -> Unreachable:
         """The error of a failed connection; `sent` if the request may have arrived."""
@@ -79,11 +79,11 @@ class Endpoint(NamedTuple):
     def no_connection(self) -> Unreachable:
         return self.unreachable(f"no connection within {self.connect_timeout:g} s")
 
-    def too_large(self, error: OSError) -> MalformedAnswer:
-        return MalformedAnswer(f"{self.shown}: {error}")
+    def too_large(self, error: OSError) -> MalformedResponse:
+        return MalformedResponse(f"{self.shown}: {error}")
 
-    def no_answer(self, within: float = 0.0) -> TimedOut:
-        return TimedOut(f"{self.shown} gave no answer within {within or self.answer_timeout:g} s")
+    def no_response(self, within: float = 0.0) -> TimedOut:
+        return TimedOut(f"{self.shown} gave no response within {within or self.response_timeout:g} s")
 
 
 def basic_credentials(user: str, password: str) -> str:
@@ -115,7 +115,7 @@ def encode(call: ApiCall) -> bytes | None:
 
 
 def body_decoder(call: ApiCall, loads: Callable[[bytes], Any] = json.loads) -> Callable[[bytes], Any]:
-    """The function that decodes the body of an answer."""
+    """The function that decodes the body of a response."""
     return _text if call.is_text else loads
 
 
@@ -124,7 +124,7 @@ def _text(body: bytes) -> str:
 
 
 def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads) -> Any:
-    """The decoded answer; None for an empty body. Raises Refused for an error status, and MalformedAnswer if
+    """The decoded response; None for an empty body. Raises Refused for an error status, and MalformedResponse if
     `loads` raises ValueError."""
     if not 200 <= status < 300:
         raise refusal(status, _message(status, body))
@@ -134,7 +134,7 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
         return parsed(body, loads)
     except ValueError as error:
         deep = "nested too deeply" in str(error)
-        raise MalformedAnswer(f"the answer is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
+        raise MalformedResponse(f"the response is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
 
 
 def _message(status: int, body: bytes) -> str:
@@ -157,6 +157,6 @@ def _reason(page: str) -> str:
     from html import unescape
 
     for pattern in (r"MESSAGE:</th>\s*<td>([^<]+)", r"<h1>([^<]+)", r"<title>([^<]+)"):
-        if found := re.search(pattern, page, re.IGNORECASE):
-            return one_line(unescape(found[1]))
+        if match := re.search(pattern, page, re.IGNORECASE):
+            return one_line(unescape(match[1]))
     return ""

@@ -36,7 +36,7 @@ class AsyncTransport:
         self._lists = ListDecoder(lambda body: decode(200, body, _loads))
         self._client = httpx.AsyncClient(
             base_url=endpoint.url.rstrip("/"),
-            timeout=httpx.Timeout(endpoint.answer_timeout, connect=endpoint.connect_timeout),
+            timeout=httpx.Timeout(endpoint.response_timeout, connect=endpoint.connect_timeout),
             headers={"Accept-Encoding": "gzip, deflate", **endpoint.identification()},
             # Loading the certificates takes 20 ms, and only TLS needs them.
             verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
@@ -52,14 +52,14 @@ class AsyncTransport:
         request = self._client.build_request(call.method, call.path, content=encode(call), headers=headers)
         with self._our_errors():
             # The client's own timeout applies to each read: a server that sends single bytes would never exceed it.
-            async with asyncio.timeout(self.endpoint.answer_timeout):
-                status, body = await self._answered(request, call.repeatable)
+            async with asyncio.timeout(self.endpoint.response_timeout):
+                status, body = await self._status_and_body(request, call.repeatable)
         if call.method == "GET" and call.path == EXPANDED_LIST and status == 200:
             return await self._lists.decoded(body)
         return decode(status, body, body_decoder(call, _loads))
 
-    async def _answered(self, request: httpx.Request, repeatable: bool) -> tuple[int, bytes]:
-        """The status and the body of the answer."""
+    async def _status_and_body(self, request: httpx.Request, repeatable: bool) -> tuple[int, bytes]:
+        """The status and the body of the response."""
         try:
             return await self._read(request)
         except httpx.RemoteProtocolError:  # such as an idle connection closed by the server
@@ -116,7 +116,7 @@ class AsyncTransport:
         except httpx.ConnectTimeout as error:
             raise self.endpoint.no_connection() from error
         except (httpx.TimeoutException, TimeoutError) as error:
-            raise self.endpoint.no_answer(within) from error
+            raise self.endpoint.no_response(within) from error
         except httpx.ConnectError as error:
             raise self.endpoint.unreachable(_words(error)) from error
         except (httpx.TransportError, httpx.DecodingError) as error:

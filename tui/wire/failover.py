@@ -14,7 +14,7 @@ from tui.errors import HeadraceError, TimedOut, Unreachable
 
 
 class FailoverTransport:
-    """A transport over several workers, which prefers the one that answered last."""
+    """A transport over several workers, which prefers the one that responded last."""
 
     def __init__(self, workers: Sequence[Transport]) -> None:
         self.workers, self._current, self._streaming = list(workers), 0, 0

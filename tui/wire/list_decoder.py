@@ -1,6 +1,7 @@
-"""Decodes the list of connectors at each poll: only connectors whose part of the answer has changed are decoded again.
+"""Decodes the list of connectors at each poll: only connectors whose part of the response has changed are decoded
+again.
 
-An answer with 1,000 connectors has 1 MB of text and 5 MB of objects. If each poll created all of them, most of the
+A response with 1,000 connectors has 1 MB of text and 5 MB of objects. If each poll created all of them, most of the
 time would be spent on connectors that are the same as before, and the objects that are kept would fragment the memory.
 """
 
@@ -30,23 +31,23 @@ class _Part(NamedTuple):
 
 class ListDecoder:
     """Decodes bodies `{"NAME":{…},…}`. The values of unchanged connectors are the same objects as before; so is the
-    whole answer if no connector has changed. `loads` decodes the first body, and bodies that are not such objects."""
+    whole response if no connector has changed. `loads` decodes the first body, and bodies that are not such objects."""
 
     def __init__(self, loads: Callable[[bytes], Any]) -> None:
         self._loads = loads
         self._digest = b""
-        self._answer: Any = None
+        self._response: Any = None
         self._parts: list[_Part] = []
 
     async def decoded(self, body: bytes) -> Any:
         """The decoded body. Raises as `loads` does."""
         digest = blake2b(body).digest()
         if digest == self._digest:
-            return self._answer
+            return self._response
         parts = await self._split(body) if self._digest else []  # the first one is decoded at once, to be shown sooner
-        answer = {part.name: part.value for part in parts} if parts else self._loads(body)
-        self._digest, self._answer, self._parts = digest, answer, parts
-        return answer
+        response = {part.name: part.value for part in parts} if parts else self._loads(body)
+        self._digest, self._response, self._parts = digest, response, parts
+        return response
 
     async def _split(self, body: bytes) -> list[_Part]:
         """The parts of the body; none if it is not an object with connectors."""
@@ -56,9 +57,9 @@ class ListDecoder:
             return []
 
     async def _split_text(self, text: str) -> list[_Part]:
-        """The parts of the text. The order of connectors is mostly that of the previous answer."""
+        """The parts of the text. The order of connectors is mostly that of the previous response."""
         known, places = self._parts, {part.name: place for place, part in enumerate(self._parts)}
-        found: list[_Part] = []
+        parts: list[_Part] = []
         at, place, decoded = 1, 0, 0
         while text[at - 1] != "}":
             part = known[place] if place < len(known) else None
@@ -71,12 +72,12 @@ class ListDecoder:
                 decoded += 1
                 if not decoded % SLICE_SIZE:
                     await asyncio.sleep(0)
-            found.append(part)
+            parts.append(part)
             place += 1
             at += len(part.text) + 1
         if text[0] != "{" or at != len(text):
             raise ValueError("not one object")
-        return found
+        return parts
 
 
 _decoder = json.JSONDecoder()

@@ -1,4 +1,4 @@
-"""A transport that reports each answer, since any answer shows that the cluster is reachable."""
+"""A transport that reports each response, since any response shows that the cluster is reachable."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tui.wire.wrapper import TransportWrapper
 
 
 class ObservedTransport(TransportWrapper):
-    """Calls `heard` after each answer, including refusals, but not after a failed request."""
+    """Calls `heard` after each response, including refusals, but not after a failed request."""
 
-    def __init__(self, inner: Transport, answered: Callable[[], None]) -> None:
+    def __init__(self, inner: Transport, responded: Callable[[], None]) -> None:
         super().__init__(inner)
-        self._answered = answered
+        self._status_and_body = responded
 
     async def send(self, call: ApiCall) -> Any:
         try:
-            answer = await self.inner.send(call)
+            response = await self.inner.send(call)
         except Refused:
-            self._answered()
+            self._status_and_body()
             raise
-        self._answered()
-        return answer
+        self._status_and_body()
+        return response

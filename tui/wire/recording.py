@@ -1,4 +1,4 @@
-"""Recordings of sessions: requests and answers as JSONL, written by `--record` and shown by `--replay`.
+"""Recordings of sessions: requests and responses as JSONL, written by `--record` and shown by `--replay`.
 
     {"headrace": 1, "url": "http://…", "time": "2026-…"}                       the first line
     {"at": 0.2, "method": "GET", "path": "/…", "answer": …}                     seconds since the start
@@ -35,7 +35,7 @@ Clock = Callable[[], float]
 
 
 class RecordingTransport(TransportWrapper):
-    """A transport that records requests and answers. Raises HeadraceError if the file cannot be created."""
+    """A transport that records requests and responses. Raises HeadraceError if the file cannot be created."""
 
     def __init__(self, inner: Transport, path: str, clock: Clock = time.monotonic) -> None:
         super().__init__(inner)
@@ -51,14 +51,14 @@ class RecordingTransport(TransportWrapper):
 
     async def send(self, call: ApiCall) -> Any:
         try:
-            answer = await self.inner.send(call)
+            response = await self.inner.send(call)
         except HeadraceError as error:
             failure = {"error": type(error).__name__, "message": error.message, "advice": error.advice}
             status = {"status": error.status} if isinstance(error, Refused) else {}
             self._note({**await self._asked(call), **failure, **status})
             raise
-        self._note({**await self._asked(call), "answer": await self._scrubbed(answer, _part(call))})
-        return answer
+        self._note({**await self._asked(call), "answer": await self._scrubbed(response, _part(call))})
+        return response
 
     async def _asked(self, call: ApiCall) -> dict[str, Any]:
         body = {} if call.body is None else {"body": await self._scrubbed(call.body, _part(call))}
@@ -76,15 +76,15 @@ class RecordingTransport(TransportWrapper):
     def _without_passwords(self, value: Any, key: str = "") -> Any:
         """The value with its configs scrubbed, by the definitions that have been read."""
         if isinstance(value, list):
-            return [self._without_passwords(one) for one in value]
+            return [self._without_passwords(item) for item in value]
         if not isinstance(value, Mapping):
             return value
         if _is_config(value, key):
             return scrubbed(value, passwords=self._password_keys.hidden(value))
         definition = value.get("definition")
-        if isinstance(definition, Mapping) and definition.get("type") == "PASSWORD":  # of an answer to a validation
+        if isinstance(definition, Mapping) and definition.get("type") == "PASSWORD":  # of a response to a validation
             return {**value, "value": scrubbed(value.get("value"), passwords=("value",))}
-        return {name: self._without_passwords(one, str(name)) for name, one in value.items()}
+        return {name: self._without_passwords(item, str(name)) for name, item in value.items()}
 
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         async for line in self.inner.lines(path, last_id, lasting):
@@ -116,7 +116,7 @@ class RecordingTransport(TransportWrapper):
 
 
 def _part(call: ApiCall) -> str:
-    """The last part of the path: `config` for requests whose body or answer is a config."""
+    """The last part of the path: `config` for requests whose body or response is a config."""
     return call.path.partition("?")[0].removesuffix("/validate").rpartition("/")[2]
 
 
@@ -142,29 +142,29 @@ def _configs(value: Any) -> Iterator[Mapping[str, str]]:
 
 
 class ReplayTransport:
-    """A transport that replays a recording at its recorded pace. After the end it repeats the last answers."""
+    """A transport that replays a recording at its recorded pace. After the end it repeats the last responses."""
 
     def __init__(self, path: str, clock: Clock = time.monotonic) -> None:
         self.url, entries = _read(path)
         self._clock, self._started_at = clock, clock()
-        self._answers: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+        self._responses: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._lines: dict[str, list[tuple[float, str]]] = defaultdict(list)
         for entry in entries:
             if "stream" in entry:
                 self._lines[entry["stream"]].append((entry["at"], entry["line"]))
             else:
-                self._answers[entry["method"], entry["path"]].append(entry)
+                self._responses[entry["method"], entry["path"]].append(entry)
 
     @property
     def _elapsed(self) -> float:
         return self._clock() - self._started_at
 
     async def send(self, call: ApiCall) -> Any:
-        answers = self._answers.get((call.method, call.path))
-        if not answers:
+        responses = self._responses.get((call.method, call.path))
+        if not responses:
             raise NotFound(f"{call.method} {call.path} is not in the recording", 404)
-        heard = bisect_right(answers, self._elapsed, key=lambda entry: entry["at"])
-        entry = answers[max(heard - 1, 0)]
+        sent = bisect_right(responses, self._elapsed, key=lambda entry: entry["at"])
+        entry = responses[max(sent - 1, 0)]
         if "error" in entry:
             raise _error(entry)
         return entry["answer"]
@@ -188,7 +188,7 @@ class ReplayTransport:
         await asyncio.sleep(seconds)
 
     async def close(self) -> None:
-        self._answers.clear()
+        self._responses.clear()
 
 
 def _error(entry: dict[str, Any]) -> HeadraceError:
@@ -218,10 +218,10 @@ def _read(path: str) -> tuple[str, list[dict[str, Any]]]:
 
 def _decoded(lines: list[str]) -> list[Any]:
     """The lines up to the first damaged one: a console killed while writing leaves an incomplete last line."""
-    found: list[Any] = []
+    entries: list[Any] = []
     for line in lines:
         try:
-            found.append(json.loads(line))
+            entries.append(json.loads(line))
         except ValueError:
             break
-    return found or [None]
+    return entries or [None]

@@ -13,13 +13,14 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import allowed
 from tests.support.workers import WorkerProcess
+from tui.back_off import BackOff
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, LinkState, Snapshot
 from tui.cluster.store import ClusterStore, StorePace
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import AsyncTransport
 
-QUICK = StorePace(interval=0.2, first_retry=0.1, longest_retry=0.5)
+QUICK = StorePace(interval=0.2, back_off=BackOff(0.1, 0.5))
 
 
 class Watch:
@@ -101,6 +102,6 @@ async def test_an_unreachable_worker_does_not_end_the_store() -> None:
     async with watching("http://127.0.0.1:1") as watch:
         lost = await watch.until(lambda now: now.link.state is LinkState.LOST)
         assert lost.link.heard_at is None
-        assert "no answer yet" in lost.link.text(0.0)
+        assert "no response yet" in lost.link.text(0.0)
         with pytest.raises(TimeoutError):
             await watch.until(lambda now: now.link.state is not LinkState.LOST, within=0.5)

@@ -88,4 +88,4 @@ async def detach_store(seen: Console) -> None:
 
 def update(seen: Console, *some: Connector) -> None:
     """Shows a snapshot of these connectors."""
-    seen.home.heard(snapshot(*some), Diff(link=True))
+    seen.home.take_snapshot(snapshot(*some), Diff(link=True))

@@ -12,7 +12,7 @@ from tests.support.console.console_transports import InMemory
 from tests.tui.conftest import Cluster
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, about
+from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, root_facts
 from tui.cluster.snapshot import LinkState
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
@@ -40,7 +40,7 @@ async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
         await seen.go(source)
         await seen.press("space", "C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
-        await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ NO ANSWER", "Apache")
+        await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ UNREACHABLE", "Apache")
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
         assert cluster.url not in screen.overview.summaries, "the current cluster is not queried twice"
@@ -122,7 +122,7 @@ async def test_an_unreadable_contexts_file_is_reported(cluster: Cluster, context
 
 
 class Silent(InMemory):
-    """A transport whose cluster does not answer."""
+    """A transport whose cluster does not respond."""
 
     url = "http://nobody:1"
 
@@ -155,8 +155,8 @@ async def test_an_unreachable_cluster_is_polled_at_growing_intervals(monkeypatch
 
 
 def test_headrace_and_apache_workers_are_distinguished() -> None:
-    assert about({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
-    assert about({"version": "4.3.0", "commit": "a9ce"}) == {
+    assert root_facts({"version": "4.3.0", "commit": "headrace-1"})["kind"] == "Headrace"
+    assert root_facts({"version": "4.3.0", "commit": "a9ce"}) == {
         "version": "4.3.0",
         "kind": "Apache",
         "cluster_id": "",

@@ -108,7 +108,7 @@ async def test_messages(size: tuple[int, int], recording: Path) -> None:
     async with recorded(*size, recording) as seen:
         await seen.sees("[/oops]")
         for kind in ("info", "good", "warn", "bad", "busy"):
-            seen.home.say(EVIL, kind)
+            seen.home.report(EVIL, kind)
             await seen.sees("[bold]b[/bold]")
             harmless(seen)
         seen.home.noticed(Notice(EVIL, "ERROR", EVIL, "fails", 0))
@@ -237,7 +237,7 @@ async def test_workers_loggers_failed_records(size: tuple[int, int], recording: 
         one = ClusterWorker(EVIL, (EVIL,), ((EVIL, 0),), EVIL, True, EVIL, EVIL, 1, 0.5, 1_000_000, EVIL)
         workers.group = ClusterWorkers({EVIL: one}, True, EVIL, 1, EVIL, True, {(EVIL, 0): 1.0})
         await shown(seen, workers)
-        workers.say(*await refuse_change())
+        workers.report(*await refuse_change())
         harmless(seen)
         found = [Unit(EVIL, 0, EVIL, EVIL, EVIL)]
         await shown(seen, WorkerUnitsScreen(EVIL, lambda: (found, False)))

@@ -120,7 +120,7 @@ async def test_read_only_refuses_before_sending(cluster: Cluster) -> None:
         await seen.go(name)
         await seen.press("s")
         await seen.sees("stop refused: the context prod is read-only")
-        seen.home.say("")
+        seen.home.report("")
         await seen.press("colon", *f"stop {name}", "enter")
         await seen.sees("refused: the context prod is read-only")
         assert cluster.state(name) == "RUNNING 1/1"

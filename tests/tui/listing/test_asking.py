@@ -58,7 +58,7 @@ async def test_read_only_refuses_before_asking() -> None:
             await seen.sees("refused: the context http://127.0.0.1:1 is read-only")
             assert seen.app.screen is seen.home and not seen.home.operations.log
             await seen.press("question_mark", "escape")
-            seen.home.say("")
+            seen.home.report("")
         await seen.press("s")
         await seen.sees("stop refused: the context")
         await seen.press("L")
@@ -81,7 +81,7 @@ async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:
             assert [type(screen) for screen in seen.app.screen_stack] == [type(seen.home), Dialog]
             await seen.press("escape")
             await seen.sees("cancelled")
-            seen.home.say("")
+            seen.home.report("")
             seen.home.clear_marks()
         assert not seen.home.operations.log
 

@@ -96,7 +96,9 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
             await seen.press("s")
             await question(seen)
             assert seen.home.services is not None
-            seen.home.services.connection.store._publisher._subscribers.remove(seen.home.heard)  # hides the outage
+            seen.home.services.connection.store._publisher._subscribers.remove(
+                seen.home.take_snapshot
+            )  # hides the outage
             await gate.shut()
             await seen.press("6", "enter")
             screen = await results(seen)
@@ -104,7 +106,7 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
             assert words.count("failed") + words.count("left out") == 6
             await seen.sees("f retries 6", "f retry", "cannot reach")
             await gate.open()
-            seen.home.services.connection.store.subscribe(seen.home.heard)
+            seen.home.services.connection.store.subscribe(seen.home.take_snapshot)
             seen.home.action_refresh()
             await seen.press("f")
             screen = await results(seen)

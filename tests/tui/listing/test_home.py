@@ -13,7 +13,7 @@ from tui import model
 from tui.cluster.snapshot import Diff, Notice
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
-from tui.formatting import span
+from tui.formatting import format_duration
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.script.completing import complete, hint
@@ -125,7 +125,7 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
         await seen.sees("quit?", "edited offsets not applied: one")
         await seen.confirm("n")
         assert seen.app.is_running
-        seen.home.heard(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
+        seen.home.take_snapshot(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
         await seen.sees("one: deleted; the edited text can no longer be applied")
         assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
             "the text is kept for a connector of the same name, and quitting no longer asks about the text"
@@ -183,7 +183,14 @@ def test_text_is_fitted_to_a_width() -> None:
     assert fit("abcdef", 4) == "abc…" and fit("日本語", 5) == "日本…" and fit("日本語", 4) == "日… "
     assert fit("7", 3, right=True) == "  7" and fit("x", 0) == ""
     assert visible("a\nb\x7f\u200b") == "a␊b␡�"
-    assert [span(seconds) for seconds in (-1, 59, 60, 3600, 200000)] == ["0 s", "59 s", "1 min", "1 h", "2 d"]
+    durations = map(format_duration, (-1, 59, 60, 3600, 200000))
+    assert list(durations) == [
+        "0 s",
+        "59 s",
+        "1 min",
+        "1 h",
+        "2 d",
+    ]
 
 
 def test_secret_keys_are_recognized_unless_they_are_references() -> None:

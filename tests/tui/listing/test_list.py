@@ -120,7 +120,7 @@ async def test_the_list_is_dimmed_while_the_worker_is_unreachable(cluster: Clust
             await seen.sees("next try in", "unreachable:")
             assert seen.home.connector_list.stale and name in seen.text
             await seen.press("s")
-            await seen.sees("the cluster does not answer")
+            await seen.sees("the cluster does not respond")
             await gate.open()
             await seen.until(lambda: not seen.home.is_stale, within=60)
             assert not seen.home.connector_list.stale and seen.home.connector_list.cursor == name

@@ -62,7 +62,7 @@ async def test_a_notice_is_cleared_with_its_cause() -> None:
         failed(seen, "bad")
         update(seen, connector("one"))
         assert status(seen) == ("", ""), "the connector was deleted"
-        seen.home.say("bad: no such file", "bad")  # the result of a key press
+        seen.home.report("bad: no such file", "bad")  # the result of a key press
         update(seen, connector("one"), connector("bad"))
         update(seen, connector("one"))
         assert status(seen)[0] == "bad: no such file"
@@ -89,17 +89,17 @@ async def test_a_page_shows_no_notices_of_other_connectors() -> None:
 async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
-        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        seen.home.take_snapshot(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert seen.home.services is not None
         assert not seen.home.may_send(change=True)
-        assert status(seen) == ("the cluster does not answer: nothing is sent until it is back", "warn")
-        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        assert status(seen) == ("the cluster does not respond: nothing is sent until it is back", "warn")
+        seen.home.take_snapshot(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert status(seen)[0]
         update(seen, connector("one"))
         assert status(seen) == ("", "")
-        seen.home.heard(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
+        seen.home.take_snapshot(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert not seen.home.view.services.may_change("altering offsets")
-        assert status(seen)[0].startswith("the cluster does not answer")
+        assert status(seen)[0].startswith("the cluster does not respond")
         update(seen, connector("one"))
         assert status(seen) == ("", "")
 
@@ -114,7 +114,7 @@ async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.home.status = seen.home.status._replace(at=old)
         seen.home.tick()
         assert status(seen) == ("", "")
-        seen.home.say("not an answer that goes", "bad")
+        seen.home.report("not an answer that goes", "bad")
         seen.home.status = StatusText(*seen.home.status[:2], old)
         seen.home.tick()
         assert status(seen)[0], "the result of a key press remains until the next key"

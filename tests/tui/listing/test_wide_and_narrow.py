@@ -83,6 +83,8 @@ async def test_a_long_message_keeps_its_advice() -> None:
     async with console(NO_CLUSTER, 60, 20) as seen:
         await detach_store(seen)
         update(seen, *SOME)
-        seen.home.say("cannot do this: " + "the reason is long " * 30 + "(set bootstrap-servers in the context)", "bad")
+        seen.home.report(
+            "cannot do this: " + "the reason is long " * 30 + "(set bootstrap-servers in the context)", "bad"
+        )
         await seen.sees("cannot do this", "…", "(set bootstrap-servers in the context)")
         assert seen.home.query_one(StatusBar).size.height <= 4

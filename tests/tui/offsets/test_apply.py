@@ -121,7 +121,7 @@ async def test_a_request_without_answer_is_repeated(
     def once(call: ApiCall) -> HeadraceError | None:
         if call.method == "PATCH" and not lost:
             lost.append(call)
-            return TimedOut("no answer within 95 s")
+            return TimedOut("no response within 95 s")
         return None
 
     wire.fault = once
@@ -133,7 +133,7 @@ async def test_a_request_without_answer_is_repeated(
 async def test_a_change_applied_without_answer_is_detected(
     cluster: Cluster, running: str, wire: Faulty, book: ChangeStore
 ) -> None:
-    wire.fault = on("PATCH", "offsets", TimedOut("no answer within 95 s"))
+    wire.fault = on("PATCH", "offsets", TimedOut("no response within 95 s"))
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book)
     assert done.verdict.certainty is Certainty.POSSIBLE and "read back" in done.verdict.message
     assert done.left_stopped and position(cluster, running) == 10

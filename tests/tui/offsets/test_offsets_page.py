@@ -192,6 +192,6 @@ async def test_status_lines_end_with_their_cause() -> None:
         await seen.sees("restored your text")
         await seen.press("f5")
         await seen.until(lambda: seen.home.status.text == "" and not seen.home.view.offsets.has_unsaved, "started over")
-        seen.home.say("an answer to some key", "bad")
+        seen.home.report("an answer to some key", "bad")
         await seen.press("escape", "escape", "f5")
         await seen.until(lambda: seen.home.status.text == "")

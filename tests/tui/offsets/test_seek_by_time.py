@@ -86,7 +86,7 @@ def test_a_sink_is_set_back_and_undone_on_the_screen(cluster: Cluster, sink: str
         terminal.press("y")
         terminal.sees("✓ definite success", "The offsets for this connector have been altered successfully")
         assert at(cluster, sink) == 5
-        terminal.sees("5 records to go")
+        terminal.sees("lag 5 records")
         terminal.press("u")
         terminal.sees("offset 5 → offset 10 (+5)", "reverses change 1")
         terminal.press("ctrl+s")

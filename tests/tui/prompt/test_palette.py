@@ -42,12 +42,12 @@ async def test_a_key_without_effect_is_found_with_the_reason() -> None:
         await seen.sees("! dead letters: orders-sink has no dead letter topic")
 
 
-async def test_nothing_fits() -> None:
+async def test_no_matches() -> None:
     async with console(NO_CLUSTER, 100, 30) as seen:
         await detach_store(seen)
         update(seen, *SOME)
         await find(seen, "stcok")
-        await seen.sees("nothing fits 'stcok'; did you mean stock or stop?")
+        await seen.sees("no matches for 'stcok'; did you mean stock or stop?")
         await seen.press("enter")
         assert isinstance(seen.app.screen, PaletteScreen)
         await seen.press("escape")

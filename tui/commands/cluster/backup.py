@@ -30,28 +30,28 @@ class Backup(Command):
     partial = flag("--partial", help="write the connectors that can be read if others cannot")
 
     async def run(self, context: CommandContext) -> Result:
-        there = model.connectors(await context.connect.expanded())
-        found: dict[str, SavedConnector] = {}
+        existing = model.connectors(await context.connect.expanded())
+        connectors: dict[str, SavedConnector] = {}
 
         async def read(name: str) -> TargetOutcome:
-            if name not in there:
+            if name not in existing:
                 raise NotFound(f"Connector {name} not found", 404)
-            found[name] = document.saved(there[name], await context.connect.offsets(name))
-            return TargetOutcome(name, counted(len(found[name].offsets), "offset"))
+            connectors[name] = document.saved(existing[name], await context.connect.offsets(name))
+            return TargetOutcome(name, counted(len(connectors[name].offsets), "offset"))
 
-        chosen = await select_names(context.connect, self.names, self.regex) if self.names else sorted(there)
+        chosen = await select_names(context.connect, self.names, self.regex) if self.names else sorted(existing)
         done = await for_each(chosen, read)
         failed = [outcome for outcome in done.outcomes if outcome.failed]
-        if failed and not (self.partial and found):
+        if failed and not (self.partial and connectors):
             raise HeadraceError(
                 f"nothing was written, since {counted(len(failed), 'connector')} could not be read: "
                 + "; ".join(f"{outcome.name}: {outcome.message}" for outcome in failed[:3]),
                 "--partial writes the others",
             )
-        written = self._written(context, await self._document(context, found))
+        written = self._written(context, await self._document(context, connectors))
         return written._replace(outcomes=tuple(failed)) if failed else written
 
-    async def _document(self, context: CommandContext, found: dict[str, SavedConnector]) -> BackupDocument:
+    async def _document(self, context: CommandContext, connectors: dict[str, SavedConnector]) -> BackupDocument:
         root = await context.connect.root()
         cluster = {
             "url": context.connect.url,
@@ -59,21 +59,21 @@ class Backup(Command):
             "kafka_cluster_id": str(root.get("kafka_cluster_id") or ""),
         }
         taken = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        return BackupDocument(taken, cluster, found)
+        return BackupDocument(taken, cluster, connectors)
 
-    def _written(self, context: CommandContext, made: BackupDocument) -> Result:
+    def _written(self, context: CommandContext, backup: BackupDocument) -> Result:
         """Writes to standard output or to the file."""
-        offsets = sum(len(one.offsets) for one in made.connectors.values())
-        summary = f"{counted(len(made.connectors), 'connector')} with {counted(offsets, 'offset')}"
-        for one in made.connectors.values():
-            if hidden := masks(one.config):
-                context.narrate(
-                    f"{one.name}: {', '.join(hidden)} is masked by the cluster; restore with --set KEY=VALUE"
+        offsets = sum(len(connector.offsets) for connector in backup.connectors.values())
+        summary = f"{counted(len(backup.connectors), 'connector')} with {counted(offsets, 'offset')}"
+        for connector in backup.connectors.values():
+            if hidden := masks(connector.config):
+                context.report(
+                    f"{connector.name}: {', '.join(hidden)} is masked by the cluster; restore with --set KEY=VALUE"
                 )
-        names = tuple(made.connectors)
+        names = tuple(backup.connectors)
         if self.file == "-":
-            context.narrate(summary)
-            return Result(text=document.text(made).rstrip("\n"), names=names)
-        context.write(self.file, document.text(made))
-        context.narrate(f"{summary}, written to {self.file}")
+            context.report(summary)
+            return Result(text=document.text(backup).rstrip("\n"), names=names)
+        context.write(self.file, document.text(backup))
+        context.report(f"{summary}, written to {self.file}")
         return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

@@ -41,35 +41,37 @@ class Topics(Command):
         if self.connector is not None and self.connector not in connectors:
             raise NotFound(f"Connector {self.connector} not found", 404)
         brokers = context.brokers()
-        found = await in_thread(lambda: topics(brokers, self._wanted()))
-        if self.patterns and not found:
+        summaries = await in_thread(lambda: topics(brokers, self._wanted()))
+        if self.patterns and not summaries:
             raise NotFound(f"no topic matches {' '.join(self.patterns)}", 404)
-        used = uses(connectors.values(), found)
+        used = uses(connectors.values(), summaries)
         wanted = connectors if self.connector is None else {self.connector: connectors[self.connector]}
         await self._add_observed(context, wanted.values(), used)
         if self.connector is not None:
-            found = {
-                topic: one for topic, one in found.items() if any(u.connector == self.connector for u in used[topic])
+            summaries = {
+                topic: summary
+                for topic, summary in summaries.items()
+                if any(u.connector == self.connector for u in used[topic])
             }
-        found = await in_thread(lambda: with_offsets(brokers, found.values()))
-        raw = [document(topic, used[topic.name]) for topic in found.values()]
-        table = _by_partition(found.values()) if self.partitions else _by_topic(found.values(), used)
-        return Result(raw, table, names=tuple(found))
+        summaries = await in_thread(lambda: with_offsets(brokers, summaries.values()))
+        raw = [document(topic, used[topic.name]) for topic in summaries.values()]
+        table = _by_partition(summaries.values()) if self.partitions else _by_topic(summaries.values(), used)
+        return Result(raw, table, names=tuple(summaries))
 
     def _wanted(self) -> Callable[[str], bool]:
         if self.patterns:
             return selector(self.patterns, self.regex)
         return lambda name: self.all or not name.startswith("_")
 
-    async def _add_observed(self, context: CommandContext, some: Iterable[Connector], used: Uses) -> None:
+    async def _add_observed(self, context: CommandContext, connectors: Iterable[Connector], used: Uses) -> None:
         """Adds the topics that workers have seen connectors use, of those whose configs name none (KIP-558)."""
         known = {use.connector for uses_of_topic in used.values() for use in uses_of_topic}
-        for one in [one for one in some if one.name not in known][:MAX_OBSERVED]:
+        for connector in [connector for connector in connectors if connector.name not in known][:MAX_OBSERVED]:
             with suppress(Refused):  # topic tracking may be disabled
-                answer = await context.connect.topics(one.name)
-                for topic in (answer.get(one.name) or {}).get("topics") or ():
+                response = await context.connect.topics(connector.name)
+                for topic in (response.get(connector.name) or {}).get("topics") or ():
                     if topic in used:
-                        used[topic].append(TopicUse(one.name, "read" if one.type == "sink" else "written"))
+                        used[topic].append(TopicUse(connector.name, "read" if connector.type == "sink" else "written"))
 
 
 def document(topic: TopicSummary, used: Sequence[TopicUse]) -> Any:
@@ -85,15 +87,23 @@ def document(topic: TopicSummary, used: Sequence[TopicUse]) -> Any:
     }
 
 
-def _by_topic(some: Iterable[TopicSummary], used: Mapping[str, Sequence[TopicUse]]) -> Table:
-    rows = tuple((one.name, len(one.partitions), one.records, ", ".join(map(str, used[one.name]))) for one in some)
+def _by_topic(topics: Iterable[TopicSummary], used: Mapping[str, Sequence[TopicUse]]) -> Table:
+    rows = tuple(
+        (topic.name, len(topic.partitions), topic.records, ", ".join(map(str, used[topic.name]))) for topic in topics
+    )
     return Table(("TOPIC", "PARTITIONS", "RECORDS", "USED BY"), rows)
 
 
-def _by_partition(some: Iterable[TopicSummary]) -> Table:
+def _by_partition(topics: Iterable[TopicSummary]) -> Table:
     rows = tuple(
-        (one.name, number, one.earliest[number], one.latest[number], one.latest[number] - one.earliest[number])
-        for one in some
-        for number in one.partitions
+        (
+            topic.name,
+            number,
+            topic.earliest[number],
+            topic.latest[number],
+            topic.latest[number] - topic.earliest[number],
+        )
+        for topic in topics
+        for number in topic.partitions
     )
     return Table(("TOPIC", "PARTITION", "EARLIEST", "LATEST", "RECORDS"), rows)

@@ -63,10 +63,10 @@ class _DeadLettersCommand(Command):
         """Milliseconds since 1970. Raises UsageError."""
         if self.since is None:
             return 0
-        found = positions.parse(self.since)
-        if not isinstance(found, TimePosition):
+        position = positions.parse(self.since)
+        if not isinstance(position, TimePosition):
             raise UsageError(f"--since {self.since}: expected a time, such as 2026-01-31T12:00:00Z or `1h ago`")
-        return found.milliseconds
+        return position.milliseconds
 
     async def selected(self, context: CommandContext) -> _Selection:
         """Reads the letters. Raises WrongState if the connector has no dead letter topic."""
@@ -76,22 +76,22 @@ class _DeadLettersCommand(Command):
             raise WrongState(f"{self.name} has no dead letter topic: {TOPIC} is not set", 409)
         topic = DeadLetterTopic(name, context.kafka_settings())
         window = await in_thread(lambda: topic.newest(self._limit))
-        _narrate_rest(context, window)
+        _report_rest(context, window)
         return _Selection(topic, config, tuple(filter(self._matches(), window.letters)))
 
     def _matches(self) -> Callable[[DeadLetter], bool]:
         text, since = (self.error or "").lower(), self._since()
 
-        def matches(one: DeadLetter) -> bool:
-            whole = f"{one.kind_of_error}\n{one.error}\n{one.error_header('exception.class.name')}"
-            return one.timestamp >= since and text in whole.lower()
+        def matches(letter: DeadLetter) -> bool:
+            whole = f"{letter.kind_of_error}\n{letter.error}\n{letter.error_header('exception.class.name')}"
+            return letter.timestamp >= since and text in whole.lower()
 
         return matches
 
 
-def _narrate_rest(context: CommandContext, window: DeadLetterWindow) -> None:
+def _report_rest(context: CommandContext, window: DeadLetterWindow) -> None:
     if window.has_older:
-        context.narrate(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
+        context.report(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
 
 
 class GetDeadLetters(_DeadLettersCommand):
@@ -103,25 +103,25 @@ class GetDeadLetters(_DeadLettersCommand):
     verb = "get deadletters"
 
     async def run(self, context: CommandContext) -> Result:
-        found = await self.selected(context)
+        selection = await self.selected(context)
         groups: dict[str, list[DeadLetter]] = {}
-        for letter in found.letters:
+        for letter in selection.letters:
             groups.setdefault(letter.kind_of_error, []).append(letter)
-        rows = tuple(_row(kind, some) for kind, some in sorted(groups.items(), key=lambda item: -len(item[1])))
+        rows = tuple(_row(kind, letters) for kind, letters in sorted(groups.items(), key=lambda item: -len(item[1])))
         columns = ("COUNT", "NEWEST", "ERROR", "OLDEST", "ORIGIN", "NEWEST AT")
         return Result(
-            [as_json(found.topic.topic, one) for one in found.letters],
+            [as_json(selection.topic.topic, letter) for letter in selection.letters],
             Table(columns, rows, frozenset({"OLDEST", "ORIGIN", "NEWEST AT"})) if rows else None,
             "" if rows else "no dead letters",
-            tuple(one.position for one in found.letters),
+            tuple(letter.position for letter in selection.letters),
         )
 
 
-def _row(kind: str, some: Sequence[DeadLetter]) -> tuple[str | int, ...]:
+def _row(kind: str, letters: Sequence[DeadLetter]) -> tuple[str | int, ...]:
     """The row of the letters with the same kind of error, newest first."""
-    origins = sorted({one.origin[0] for one in some if one.origin})
-    times = [one.timestamp for one in some]
-    return len(some), _time(max(times)), kind, _time(min(times)), ", ".join(origins), some[0].position
+    origins = sorted({letter.origin[0] for letter in letters if letter.origin})
+    times = [letter.timestamp for letter in letters]
+    return len(letters), _time(max(times)), kind, _time(min(times)), ", ".join(origins), letters[0].position
 
 
 def _time(milliseconds: int) -> str:
@@ -151,8 +151,8 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         values = self._values(context)
-        found = await self.selected(context)
-        letters = {one.position: one for one in found.letters}
+        selection = await self.selected(context)
+        letters = {letter.position: letter for letter in selection.letters}
         wanted = list(dict.fromkeys(self.places or (letters if self.edit is None else values)))
         missing = [place for place in wanted if place not in letters]
         if missing:
@@ -160,20 +160,20 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
             return confirmation([TargetOutcome(place, why, NOT_FOUND) for place in missing])
         if not wanted:
             return Result([], text="no dead letters to replay")
-        instead = original_topic(found.config)
+        instead = original_topic(selection.config)
         chosen = [letters[place]._replace(value=values.get(place, letters[place].value)) for place in wanted]
         if self.dry_run:
-            return confirmation([_would(one, instead, one.position in values) for one in chosen])
-        topics = sorted({one.origin[0] if one.origin else instead for one in chosen} - {""})
+            return confirmation([_would(letter, instead, letter.position in values) for letter in chosen])
+        topics = sorted({letter.origin[0] if letter.origin else instead for letter in chosen} - {""})
         question = f"send {counted(len(chosen), 'record')} of {self.name} again to"
         require_confirmation(context, self.yes, question, topics)
-        outcomes = await in_thread(lambda: found.topic.replay(chosen, instead))
+        outcomes = await in_thread(lambda: selection.topic.replay(chosen, instead))
         return confirmation(
             [
-                TargetOutcome(one.letter.position, one.error, FAILED)
-                if one.error
-                else TargetOutcome(one.letter.position, f"sent to {one.where}")
-                for one in outcomes
+                TargetOutcome(result.letter.position, result.error, FAILED)
+                if result.error
+                else TargetOutcome(result.letter.position, f"sent to {result.where}")
+                for result in outcomes
             ]
         )
 
@@ -185,24 +185,24 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
         return dict(_edited(text, self.edit))
 
 
-def _would(one: DeadLetter, instead: str, edited: bool) -> TargetOutcome:
-    topic = one.origin[0] if one.origin else instead
+def _would(letter: DeadLetter, instead: str, edited: bool) -> TargetOutcome:
+    topic = letter.origin[0] if letter.origin else instead
     if not topic:
-        return TargetOutcome(one.position, "its headers do not name the original topic", FAILED)
-    where = f"{topic}-{one.origin[1]}" if one.origin else topic
-    return TargetOutcome(one.position, f"would be sent to {where}" + (" with the edited value" if edited else ""))
+        return TargetOutcome(letter.position, "its headers do not name the original topic", FAILED)
+    where = f"{topic}-{letter.origin[1]}" if letter.origin else topic
+    return TargetOutcome(letter.position, f"would be sent to {where}" + (" with the edited value" if edited else ""))
 
 
 def _edited(text: str, where: str) -> Iterable[tuple[str, bytes | None]]:
     """Position and value of each object in a JSON array or in JSON lines."""
     try:
         whole = json.loads(text)
-        some = whole if isinstance(whole, list) else [whole]
+        entries = whole if isinstance(whole, list) else [whole]
     except (ValueError, RecursionError):
-        some = [parse_json(line, where, f"expected {EXPORTED}") for line in text.splitlines() if line.strip()]
-    for number, one in enumerate(some, 1):
+        entries = [parse_json(line, where, f"expected {EXPORTED}") for line in text.splitlines() if line.strip()]
+    for number, entry in enumerate(entries, 1):
         try:
-            yield f"{int(one['partition'])}@{int(one['offset'])}", bytes_of(one["value"])
+            yield f"{int(entry['partition'])}@{int(entry['offset'])}", bytes_of(entry["value"])
         except (TypeError, KeyError, ValueError):
             raise UsageError(
                 f"{where}: dead letter {number} needs partition, offset and value", f"expected {EXPORTED}"

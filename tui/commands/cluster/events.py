@@ -37,7 +37,7 @@ class GetEvents(Command):
         lasting = self.lasting
         if lasting is None and not context.emits:  # the result is shown only at the end
             lasting = DEFAULT_DURATION
-            context.narrate(f"listening for {lasting:g} s")
+            context.report(f"listening for {lasting:g} s")
         seen: list[Json] = []
         try:
             async with aclosing(context.connect.lines("/events", lasting)) as lines:
@@ -79,8 +79,8 @@ def row(event: Json) -> tuple[str, ...]:
 
 def _description(kind: str, data: Json) -> str:
     if kind == "connector":
-        one = model.connector(str(data.get("name")), data.get("status"), data.get("info"))
-        return f"{one.overall}, tasks {one.tasks_text}"
+        connector = model.connector(str(data.get("name")), data.get("status"), data.get("info"))
+        return f"{connector.overall}, tasks {connector.tasks_text}"
     if kind == "removed":
         return "removed"
     return str(data.get("message") or json.dumps(data))

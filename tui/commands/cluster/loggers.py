@@ -16,7 +16,7 @@ LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
 
 
 class GetLoggers(Command):
-    """List the loggers with a level of their own, on the worker that answers the request."""
+    """List the loggers with a level of their own, on the worker that handles the request."""
 
     verb = "get loggers"
 
@@ -25,10 +25,10 @@ class GetLoggers(Command):
     async def run(self, context: CommandContext) -> Result:
         every = await context.connect.loggers()
         for name in self.names:
-            if not any(matches(there, [name]) for there in every):
+            if not any(matches(logger, [name]) for logger in every):
                 raise NotFound(f"no logger matches {name}" if is_glob(name) else f"Logger {name} not found.", 404)
         shown = {name: every[name] for name in sorted(every) if not self.names or matches(name, self.names)}
-        rows = tuple((name, one.get("level"), _time(one.get("last_modified"))) for name, one in shown.items())
+        rows = tuple((name, logger.get("level"), _time(logger.get("last_modified"))) for name, logger in shown.items())
         return Result(shown, Table(("LOGGER", "LEVEL", "CHANGED"), rows), names=tuple(shown))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.commands.arguments import option, optional_positional, positional
 from tui.commands.base import ChangingCommand, Command, CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.errors import UNREACHABLE, NotFound, about
+from tui.errors import UNREACHABLE, NotFound, naming
 from tui.formatting import one_line
 from tui.patterns import Pattern
 
@@ -51,7 +51,7 @@ class DescribePlugin(Command):
             Pattern(self.search)
 
     async def run(self, context: CommandContext) -> Result:
-        with about(self.name):
+        with naming(self.name):
             keys = await context.connect.plugin_config(self.name)
         if self.search is not None:
             wanted = Pattern(self.search, ignore_case=True)
@@ -91,18 +91,22 @@ class ReloadPlugin(ChangingCommand):
         if self.dry_run:
             return confirmation([TargetOutcome(name or "plugins", "would be reloaded on all workers")])
         try:
-            answer = await context.connect.reload_plugins(name, context.change_store.origin(""))
+            response = await context.connect.reload_plugins(name, context.change_store.origin(""))
         except NotFound as error:
             if not error.message.startswith("HTTP 404"):
                 raise
             raise NotFound("this cluster cannot reload plugins", 404, "only Headrace workers can") from None
         outcomes = []
-        for worker, found in answer["workers"].items():
-            if found is None:
-                outcomes.append(TargetOutcome(worker, "did not answer: reload again", UNREACHABLE))
+        for worker, reloaded in response["workers"].items():
+            if reloaded is None:
+                outcomes.append(TargetOutcome(worker, "did not respond: reload again", UNREACHABLE))
                 continue
-            text = f"restarting {', '.join(found['restarted'])}" if found["restarted"] else "reloaded, nothing restarts"
-            if found["missing"]:
-                text += f"; the plugins of {', '.join(found['missing'])} are missing"
-            outcomes.append(TargetOutcome(worker, text, raw=found))
+            text = (
+                f"restarting {', '.join(reloaded['restarted'])}"
+                if reloaded["restarted"]
+                else "reloaded, nothing restarts"
+            )
+            if reloaded["missing"]:
+                text += f"; the plugins of {', '.join(reloaded['missing'])} are missing"
+            outcomes.append(TargetOutcome(worker, text, raw=reloaded))
         return confirmation(outcomes)

@@ -13,7 +13,7 @@ from tui.commands.arguments import choice, flag, option, positional, positionals
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import is_glob, matches, select_names, selector
-from tui.errors import MalformedAnswer, NotFound, Refused, about
+from tui.errors import MalformedResponse, NotFound, Refused, naming
 
 T = TypeVar("T")
 Json = Any
@@ -57,27 +57,29 @@ class GetConnectors(Command):
     async def run(self, context: CommandContext) -> Result:
         every = model.connectors(await context.connect.expanded())
         for name in self.names:
-            if not any(matches(there, [name]) for there in every):
+            if not any(matches(known, [name]) for known in every):
                 if is_glob(name):
                     raise NotFound(f"no connector matches {name}", 404)
                 raise NotFound(
                     f"Connector {name} not found", 404, _guess(name, every, self.typed in VERBS_WITHOUT_NOUN)
                 )
         matches_regex = self._matches_regex()
-        return listing([one for one in every.values() if self._wants(one) and matches_regex(one.name)])
+        return listing(
+            [connector for connector in every.values() if self._wants(connector) and matches_regex(connector.name)]
+        )
 
     def _matches_regex(self) -> Callable[[str], bool]:
         return (lambda name: True) if self.regex is None else selector([self.regex], regex=True)
 
-    def _wants(self, one: model.Connector) -> bool:
+    def _wants(self, connector: model.Connector) -> bool:
         return (
-            (not self.names or matches(one.name, self.names))
-            and (self.state is None or one.overall == self.state)
-            and (self.type is None or one.type == self.type)
+            (not self.names or matches(connector.name, self.names))
+            and (self.state is None or connector.overall == self.state)
+            and (self.type is None or connector.type == self.type)
         )
 
 
-def _guess(name: str, there: Iterable[str], maybe_noun: bool) -> str:
+def _guess(name: str, names: Iterable[str], maybe_noun: bool) -> str:
     """A suggestion for an unknown name, which may be a misspelt (`get plugns`) or unknown noun (`get widgets`)."""
     from difflib import get_close_matches
 
@@ -86,16 +88,16 @@ def _guess(name: str, there: Iterable[str], maybe_noun: bool) -> str:
     nouns = [verb.removeprefix("get ") for verb in VERBS if maybe_noun and verb.startswith("get ")]
     completed = [noun for noun in nouns if noun.startswith(name)]
     meant = [f"get {noun}" for noun in completed or get_close_matches(name, nouns, 1)] or get_close_matches(
-        name, there, 1
+        name, names, 1
     )
     if meant:
         return f"did you mean {' or '.join(meant)}?"
     return f"unknown resource {name!r}; choose from {', '.join(nouns)}" if nouns else ""
 
 
-def listing(some: list[model.Connector]) -> Result:
+def listing(connectors: list[model.Connector]) -> Result:
     """The connector list as a table and as JSON."""
-    ranked = model.by_severity(some)
+    ranked = model.by_severity(connectors)
     states = {c.name: c.overall for c in ranked}
     rows = tuple((c.name, c.type, states[c.name], c.tasks_text, c.worker, c.short_class, c.cls) for c in ranked)
     raw = [
@@ -122,35 +124,35 @@ class GetOffsets(Command):
     regex = regex_flag()
 
     async def run(self, context: CommandContext) -> Result:
-        answers = {}
+        responses = {}
         wide = self.output == "wide"
         ask = context.connect.offsets_in_detail if wide else context.connect.offsets
         for name in await select_names(context.connect, self.names, self.regex):
-            with about(name):
-                answers[name] = await ask(name)
-        single = tuple(answers) == self.names and len(answers) == 1  # not a glob with one match
-        raw = answers[self.names[0]] if single else answers
-        entries = [(name, entry) for name, answer in answers.items() for entry in model.offsets(answer)]
-        table = await self._with_lag(context, answers) if wide else offsets_table(entries)
-        return Result(raw, table, names=tuple(answers))
+            with naming(name):
+                responses[name] = await ask(name)
+        single = tuple(responses) == self.names and len(responses) == 1  # not a glob with one match
+        raw = responses[self.names[0]] if single else responses
+        entries = [(name, entry) for name, response in responses.items() for entry in model.offsets(response)]
+        table = await self._with_lag(context, responses) if wide else offsets_table(entries)
+        return Result(raw, table, names=tuple(responses))
 
-    async def _with_lag(self, context: CommandContext, answers: dict[str, Json]) -> Table:
+    async def _with_lag(self, context: CommandContext, responses: dict[str, Json]) -> Table:
         """The table with lag, from a Headrace worker or from the brokers that the context names."""
         from tui.offsets import lag, partitions
         from tui.offsets.seek import in_thread
 
         rows: list[tuple[Cell, ...]] = []
-        for name, answer in answers.items():
-            offsets = model.offsets(answer)
-            lags = lag.of_answer(answer)
+        for name, response in responses.items():
+            offsets = model.offsets(response)
+            lags = lag.of_response(response)
             if not lags and context.profile.bootstrap and any(entry.is_sink for entry in offsets):
                 lags = await in_thread(partial(lag.of_brokers, offsets, context.brokers()))
-            for line in lag.warnings(answer).lines(int(time.time() * 1000)):
-                context.narrate(f"{name}: {line}")
+            for line in lag.warnings(response).lines(int(time.time() * 1000)):
+                context.report(f"{name}: {line}")
             for entry in offsets:
-                one = lags.get(partitions.key(entry.partition), lag.Lag())
+                partition_lag = lags.get(partitions.key(entry.partition), lag.Lag())
                 where = partitions.shown(entry.partition), partitions.offset_cell(entry.offset)
-                rows.append((name, *where, one.end, one.records, lag.time_of(one)))
+                rows.append((name, *where, partition_lag.end, partition_lag.records, lag.time_of(partition_lag)))
         return Table(("NAME", "PARTITION", "OFFSET", "END", "LAG", "TIME"), tuple(rows))
 
 
@@ -182,7 +184,7 @@ class DescribeConnector(Command):
 
     async def run(self, context: CommandContext) -> Result:
         connect, name = context.connect, self.name
-        with about(name):
+        with naming(name):
             raw: dict[str, Json] = {"info": await connect.info(name)}
             raw["status"] = await _or_none(connect.status(name))
             raw["topics"] = ((await _or_none(connect.topics(name)) or {}).get(name) or {}).get("topics") or []
@@ -192,11 +194,12 @@ class DescribeConnector(Command):
         return Result(raw, text=description(name, raw), names=(name,))
 
 
-async def _or_none(answer: Awaitable[T]) -> T | None:
-    """The answer, or None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status yet."""
+async def _or_none(response: Awaitable[T]) -> T | None:
+    """The response, or None if the cluster refuses: topic tracking disabled, no offsets before 3.5, or no status
+    yet."""
     try:
-        return await answer
-    except MalformedAnswer:
+        return await response
+    except MalformedResponse:
         raise
     except Refused:
         return None
@@ -204,21 +207,23 @@ async def _or_none(answer: Awaitable[T]) -> T | None:
 
 def description(name: str, raw: dict[str, Json]) -> str:
     """The connector as text, with the traces last."""
-    one = model.connector(name, raw["status"], raw["info"])
-    lines = [f"{one.name}  {one.overall}", ""]
-    lines += _pairs({"type": one.type, "class": one.cls, "version": one.version, "worker": one.worker})
-    lines += _pairs({"connector": one.state, "tasks": one.tasks_text, "topics": ", ".join(raw["topics"])})
-    lines += [f"  {task.id:<3} {task.state:<11} {task.worker}" for task in one.tasks]
+    connector = model.connector(name, raw["status"], raw["info"])
+    lines = [f"{connector.name}  {connector.overall}", ""]
+    lines += _pairs(
+        {"type": connector.type, "class": connector.cls, "version": connector.version, "worker": connector.worker}
+    )
+    lines += _pairs({"connector": connector.state, "tasks": connector.tasks_text, "topics": ", ".join(raw["topics"])})
+    lines += [f"  {task.id:<3} {task.state:<11} {task.worker}" for task in connector.tasks]
     lines += ["", "config"]
-    lines += [f"  {key} = {value}" for key, value in sorted(one.config.items())]
+    lines += [f"  {key} = {value}" for key, value in sorted(connector.config.items())]
     for task in raw.get("tasks") or ():
         lines += ["", f"config of task {task['id']['task']}"]
         lines += [f"  {key} = {value}" for key, value in sorted(task["config"].items())]
     entries = model.offsets(raw)
     if entries:
         lines += ["", "offsets", *(f"  {compact(entry.partition)}  {compact(entry.offset)}" for entry in entries)]
-    if one.traces:
-        lines += ["", one.traces]
+    if connector.traces:
+        lines += ["", connector.traces]
     return "\n".join(lines)
 
 

@@ -82,15 +82,15 @@ class Records(Command):
 
         page = await in_thread(read)
         if page.is_cut:
-            context.narrate(
+            context.report(
                 f"read {page.scanned:,} records without finding {self._limit}; use --scan to read "
                 "more, or --from to start elsewhere"
             )
-        found = [decode.decoded(record) for record in page.records]
+        decoded = [decode.decoded(record) for record in page.records]
         return Result(
-            [one.as_json() for one in found],
-            Table(COLUMNS, tuple(map(_row, found))),
-            names=tuple(f"{one.record.partition}@{one.record.offset}" for one in found),
+            [decoded.as_json() for decoded in decoded],
+            Table(COLUMNS, tuple(map(_row, decoded))),
+            names=tuple(f"{decoded.record.partition}@{decoded.record.offset}" for decoded in decoded),
         )
 
     async def _decoder(self, context: CommandContext) -> RecordDecoder:
@@ -101,7 +101,7 @@ class Records(Command):
         return decoder(config, registry, self.key_converter or "", self.value_converter or "")
 
 
-def _row(one: DecodedRecord) -> tuple[str | int, ...]:
-    record = one.record
+def _row(decoded: DecodedRecord) -> tuple[str | int, ...]:
+    record = decoded.record
     at = datetime.fromtimestamp(record.timestamp / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return (record.partition, record.offset, at if record.timestamp else "", one.key.line, one.value.line)
+    return (record.partition, record.offset, at if record.timestamp else "", decoded.key.line, decoded.value.line)

@@ -9,8 +9,8 @@ from tui.commands.arguments import positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import select_names
-from tui.errors import NotFound, about
-from tui.formatting import one_line, span
+from tui.errors import NotFound, naming
+from tui.formatting import format_duration, one_line
 
 if TYPE_CHECKING:
     from tui.client.responses import RestartPolicyResponse, RestartsResponse, RestartUnitResponse
@@ -27,11 +27,11 @@ class GetRestarts(Command):
     regex = regex_flag()
 
     async def run(self, context: CommandContext) -> Result:
-        answers: dict[str, RestartsResponse] = {}
+        responses: dict[str, RestartsResponse] = {}
         for name in await select_names(context.connect, self.names, self.regex):
-            with about(name):
+            with naming(name):
                 try:
-                    answers[name] = await context.connect.restarts(name)
+                    responses[name] = await context.connect.restarts(name)
                 except NotFound as error:
                     if not error.message.startswith("HTTP 404"):
                         raise
@@ -39,20 +39,22 @@ class GetRestarts(Command):
                         "this worker has no automatic restarts", 404, "only Headrace workers have them"
                     ) from None
         now = time.time()
-        rows = [row for answer in answers.values() for row in _rows(answer, now)]
-        single = tuple(answers) == self.names and len(answers) == 1
-        return Result(answers[self.names[0]] if single else answers, Table(COLUMNS, tuple(rows)), names=tuple(answers))
+        rows = [row for response in responses.values() for row in _rows(response, now)]
+        single = tuple(responses) == self.names and len(responses) == 1
+        return Result(
+            responses[self.names[0]] if single else responses, Table(COLUMNS, tuple(rows)), names=tuple(responses)
+        )
 
 
-def _rows(answer: RestartsResponse, now: float) -> list[tuple[Cell, ...]]:
+def _rows(response: RestartsResponse, now: float) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
-    for unit in answer["units"]:
+    for unit in response["units"]:
         last = unit["history"][0] if unit["history"] else None
-        ago = f"{span(now - last['time'] / 1000)} ago" if last else ""
+        ago = f"{format_duration(now - last['time'] / 1000)} ago" if last else ""
         task = "" if unit["task"] is None else unit["task"]
         error = one_line(last["error"]) if last else ""
-        next_one = situation(unit, answer["policy"], now)[1]
-        rows.append((answer["name"], task, attempts(unit, answer["policy"]), next_one, ago, error))
+        next_one = situation(unit, response["policy"], now)[1]
+        rows.append((response["name"], task, attempts(unit, response["policy"]), next_one, ago, error))
     return rows
 
 
@@ -66,7 +68,7 @@ def situation(unit: RestartUnitResponse, policy: RestartPolicyResponse, now: flo
     row = attempts(unit, policy)
     if unit["due"] is not None:
         left = unit["due"] / 1000 - now
-        return "waits", f"restart {row} " + (f"in {span(left + 0.999)}" if left > 0 else "is due")
+        return "waits", f"restart {row} " + (f"in {format_duration(left + 0.999)}" if left > 0 else "is due")
     if unit["ended"]:
         return "given up", "is no longer restarted: fix the cause, then restart it"
     return "runs", f"{row} restarts in a row" if unit["attempts"] else "all attempts left"

@@ -49,24 +49,26 @@ class Restore(ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         wanted = self._wanted(context)
-        there = model.connectors(await context.connect.expanded())
+        connectors = model.connectors(await context.connect.expanded())
         steps: dict[str, RestoreStep] = {}
 
         async def look(name: str) -> TargetOutcome:
-            steps[name] = await self._step(context, wanted[name], there)
+            steps[name] = await self._step(context, wanted[name], connectors)
             return TargetOutcome(name, steps[name].summary)
 
         looked = await for_each(wanted, look)
         invalid = tuple(outcome for outcome in looked.outcomes if outcome.failed)
-        lines = [line for one in steps.values() for line in one.lines()]
+        lines = [line for step in steps.values() for line in step.lines()]
         lines += [f"! {outcome.name}: {outcome.message}" for outcome in invalid]
         lines.append(overview(list(steps.values())) + (f", {len(invalid)} invalid" if invalid else ""))
-        pending = [name for name, one in steps.items() if one.pending]
+        pending = [name for name, step in steps.items() if step.pending]
         if self.dry_run:
-            made, names = [one.as_json() for one in steps.values()], tuple(pending)
-            return Result(made, text="\n".join(lines), names=names, outcomes=looked.outcomes, pending=bool(pending))
+            document_of_steps, names = [step.as_json() for step in steps.values()], tuple(pending)
+            return Result(
+                document_of_steps, text="\n".join(lines), names=names, outcomes=looked.outcomes, pending=bool(pending)
+            )
         for line in lines:
-            context.narrate(line)
+            context.report(line)
         if invalid and not self.partial:
             raise HeadraceError(
                 f"nothing was restored, since {', '.join(outcome.name for outcome in invalid)} cannot be",
@@ -88,24 +90,24 @@ class Restore(ChangingCommand):
                 f"{where} has no connector {pattern}; it has {', '.join(sorted(backup.connectors)) or 'none'}",
             )
         mapping = self._mapping()
-        return document.by_name(mapping.applied(one) for one in chosen)
+        return document.by_name(mapping.applied(connector) for connector in chosen)
 
     async def _step(
-        self, context: CommandContext, saved: SavedConnector, there: Mapping[str, Connector]
+        self, context: CommandContext, saved: SavedConnector, connectors: Mapping[str, Connector]
     ) -> RestoreStep:
         """The step for a connector; the worker validates configs that are to be written."""
         now = None
-        if saved.name in there:
-            now = document.saved(there[saved.name], await context.connect.offsets(saved.name))
+        if saved.name in connectors:
+            now = document.saved(connectors[saved.name], await context.connect.offsets(saved.name))
         options = RestoreOptions(self.overwrite, not self.no_offsets, self.stopped)
-        found = plan.step(saved, now, options)
-        if found.pending and found.config:
-            if hidden := masks(found.written):
+        step = plan.step(saved, now, options)
+        if step.pending and step.config:
+            if hidden := masks(step.written):
                 raise BadRequest(f"{', '.join(hidden)} is a mask, not a value", 400, f"--set {hidden[0]}=VALUE")
-            await validate(context, found.written, saved.name)
-        if now is not None and found.config:
-            found = found._replace(passwords=await context.password_keys.of(now.config, found.written))
-        return found
+            await validate(context, step.written, saved.name)
+        if now is not None and step.config:
+            step = step._replace(passwords=await context.password_keys.of(now.config, step.written))
+        return step
 
     async def _carry_out(
         self, context: CommandContext, steps: Mapping[str, RestoreStep], invalid: tuple[TargetOutcome, ...]
@@ -113,14 +115,14 @@ class Restore(ChangingCommand):
         """Continues after a connector that fails."""
 
         async def act(name: str) -> TargetOutcome:
-            one = steps[name]
+            step = steps[name]
             restore = ConnectorRestore(
-                one, context.connect, context.change_store, lambda text: context.narrate(f"{name}: {text}"),
+                step, context.connect, context.change_store, lambda text: context.report(f"{name}: {text}"),
                 context.clock, f"restored from {self.file}",
             )  # fmt: skip
-            if one.action is not RestoreAction.SKIP:
+            if step.action is not RestoreAction.SKIP:
                 restore.forget_interrupted()
-            return TargetOutcome(name, await restore.run() if one.pending else one.summary)
+            return TargetOutcome(name, await restore.run() if step.pending else step.summary)
 
         done = await for_each(steps, act)
         return confirmation([*done.outcomes, *invalid])

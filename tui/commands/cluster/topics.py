@@ -6,7 +6,7 @@ from tui.commands.arguments import positionals, regex_flag
 from tui.commands.base import Command, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import select_names
-from tui.errors import NotFound, about
+from tui.errors import NotFound, naming
 
 
 class GetTopics(Command):
@@ -18,20 +18,23 @@ class GetTopics(Command):
     regex = regex_flag()
 
     async def run(self, context: CommandContext) -> Result:
-        found: dict[str, list[str]] = {}
+        topics_by_name: dict[str, list[str]] = {}
         for name in await select_names(context.connect, self.names, self.regex):
-            with about(name):
-                answer = await context.connect.topics(name)
-            found[name] = sorted((answer.get(name) or {}).get("topics") or ())
-        await self._check_existing(context, [name for name, topics in found.items() if not topics])
-        rows = tuple((name, topic) for name, topics in found.items() for topic in topics)
+            with naming(name):
+                response = await context.connect.topics(name)
+            topics_by_name[name] = sorted((response.get(name) or {}).get("topics") or ())
+        await self._check_existing(context, [name for name, topics in topics_by_name.items() if not topics])
+        rows = tuple((name, topic) for name, topics in topics_by_name.items() for topic in topics)
         every = tuple(dict.fromkeys(topic for _, topic in rows))
         return Result(
-            {name: {"topics": topics} for name, topics in found.items()}, Table(("NAME", "TOPIC"), rows), "", every
+            {name: {"topics": topics} for name, topics in topics_by_name.items()},
+            Table(("NAME", "TOPIC"), rows),
+            "",
+            every,
         )
 
     async def _check_existing(self, context: CommandContext, names: list[str]) -> None:
-        """Raises NotFound for an unknown connector, for which workers answer as for one without topics."""
+        """Raises NotFound for an unknown connector, for which workers response as for one without topics."""
         known = set(await context.connect.names()) if names else set()
         for name in names:
             if name not in known:

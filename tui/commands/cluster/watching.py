@@ -41,7 +41,9 @@ class _ByRules(Command):
     warning = _conditions("w", WARNING)
 
     def _wanted(self, seen: Sequence[Observation]) -> list[Observation]:
-        return [one for one in seen if not self.names or matches(one.connector.name, self.names)]
+        return [
+            observation for observation in seen if not self.names or matches(observation.connector.name, self.names)
+        ]
 
     def _given_rules(self) -> list[Rule]:
         """Rules of the command line. Raises UsageError."""
@@ -77,13 +79,13 @@ class Check(_ByRules):
         rules = self._rules(context)
         seen = await _observer(context).observe({rule.when.subject for rule in rules})
         chosen = self._wanted(seen)
-        there = {one.connector.name for one in seen}
-        missing = [name for name in self.names if not is_glob(name) and name not in there]
+        existing = {observation.connector.name for observation in seen}
+        missing = [name for name in self.names if not is_glob(name) and name not in existing]
         if self.names and not chosen and not missing:
             raise HeadraceError(f"no connector matches {' '.join(self.names)}")
-        found = check(rules, chosen, time.time(), with_unknown=self.by_rules or bool(self.critical or self.warning))
+        report = check(rules, chosen, time.time(), with_unknown=self.by_rules or bool(self.critical or self.warning))
         gone = tuple(Finding(Level.CRITICAL, name, "does not exist") for name in missing)
-        return found._replace(findings=(*gone, *found.findings))
+        return report._replace(findings=(*gone, *report.findings))
 
     def _rules(self, context: CommandContext) -> list[Rule]:
         given = self._given_rules()
@@ -112,8 +114,8 @@ class Watch(_ByRules):
         if self.lasting is None and not context.emits:
             raise UsageError("the screen already checks the rules of config.toml", "or add --for TIME")
         period = DEFAULT_PERIOD if self.every is None else max(self.every, 0.1)
-        notifier = Notifier(context.profile.label, context.terminal, context.narrate)
-        context.narrate(
+        notifier = Notifier(context.profile.label, context.terminal, context.report)
+        context.report(
             f"watching {context.profile.label} by {len(rules)} rule{'s' * (len(rules) > 1)}, every {period:g} s"
         )
         printed: list[Any] = []
@@ -121,7 +123,7 @@ class Watch(_ByRules):
             await self._watch(context, Incidents(rules), notifier, period, printed)
         finally:
             notifier.close()
-        return Result() if context.emits else Result(printed, text="\n".join(one["text"] for one in printed))
+        return Result() if context.emits else Result(printed, text="\n".join(item["text"] for item in printed))
 
     async def _watch(
         self, context: CommandContext, incidents: Incidents, notifier: Notifier, period: float, printed: list[Any]
@@ -140,14 +142,14 @@ class Watch(_ByRules):
                 changes = incidents.lost(str(error), time.time())
                 if str(error) != trouble:
                     trouble = str(error)
-                    context.narrate(f"cannot observe the cluster; its incidents are kept: {trouble}")
+                    context.report(f"cannot observe the cluster; its incidents are kept: {trouble}")
             else:
                 trouble = ""
                 wanted = self._wanted(seen)
                 changes = incidents.observe(wanted, time.time())
                 before, unknown = unknown, _unknown_lag(wanted)
                 for text in sorted(unknown - before):
-                    context.narrate(text)
+                    context.report(text)
             for change in changes:
                 printed.append(self._report(context, change))
                 notifier.notify(change)
@@ -167,10 +169,10 @@ class Watch(_ByRules):
 def _unknown_lag(seen: Sequence[Observation]) -> set[str]:
     """A text for each error for which the lag of running sinks is unknown."""
     names: dict[str, list[str]] = {}
-    for one in seen:
-        if one.lag_error and one.connector.running:
-            names.setdefault(one.lag_error, []).append(one.connector.name)
-    return {unknown_text("lag", found, error) for error, found in names.items()}
+    for observation in seen:
+        if observation.lag_error and observation.connector.running:
+            names.setdefault(observation.lag_error, []).append(observation.connector.name)
+    return {unknown_text("lag", name, error) for error, name in names.items()}
 
 
 def _observer(context: CommandContext) -> Observer:

@@ -12,7 +12,7 @@ from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, 
 from tui.commands.result import Cell, Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import CONFLICT, DONE, NOT_FOUND, NotFound, TimedOut
-from tui.formatting import counted, megabytes, span
+from tui.formatting import counted, format_duration, megabytes
 
 Json = Any
 COLUMNS = (
@@ -41,19 +41,21 @@ class GetWorkers(Command):
     verb = "get workers"
 
     async def run(self, context: CommandContext) -> Result:
-        found = await cluster_workers(context.connect)
-        if not found.reported:
-            context.narrate(f"derived from the statuses of connectors: {ONLY_OURS}")
-        if found.rebalancing:
-            context.narrate("the group is rebalancing")
-        if text := waiting_text(found, time.time()):
-            context.narrate(text)
-        if text := core_text(found):
-            context.narrate(text)
-        raw = found.raw if found.reported else {"workers": [_as_json(one) for one in found.workers.values()]}
-        rows = tuple(_row(one) for one in found.workers.values())
+        workers = await cluster_workers(context.connect)
+        if not workers.reported:
+            context.report(f"derived from the statuses of connectors: {ONLY_OURS}")
+        if workers.rebalancing:
+            context.report("the group is rebalancing")
+        if text := waiting_text(workers, time.time()):
+            context.report(text)
+        if text := core_text(workers):
+            context.report(text)
+        raw = (
+            workers.raw if workers.reported else {"workers": [_as_json(worker) for worker in workers.workers.values()]}
+        )
+        rows = tuple(_row(worker) for worker in workers.workers.values())
         wide = frozenset({"IMPLEMENTATION", "URL"})
-        return Result(raw, Table(COLUMNS, rows, wide), names=tuple(found.workers))
+        return Result(raw, Table(COLUMNS, rows, wide), names=tuple(workers.workers))
 
 
 class DescribeWorker(Command):
@@ -64,16 +66,18 @@ class DescribeWorker(Command):
     worker = positional("WORKER", "as listed by `get workers`")
 
     async def run(self, context: CommandContext) -> Result:
-        found = await cluster_workers(context.connect)
-        one = _known(found, self.worker)
-        facts = zip(COLUMNS, _row(one), strict=True)
+        workers = await cluster_workers(context.connect)
+        worker = _known(workers, self.worker)
+        facts = zip(COLUMNS, _row(worker), strict=True)
         lines = [f"{name.lower():<15} {value}" for name, value in facts if value not in ("", None)]
-        units: dict[str, list[str]] = {name: ["connector"] for name in one.connectors}
-        for name, task in one.tasks:
+        units: dict[str, list[str]] = {name: ["connector"] for name in worker.connectors}
+        for name, task in worker.tasks:
             units.setdefault(name, []).append(f"task {task}")
         lines += ["", *(f"{name}: {', '.join(parts)}" for name, parts in sorted(units.items()))]
-        raw = next((w for w in (found.raw or {}).get("workers", ()) if w["worker_id"] == one.worker_id), _as_json(one))
-        return Result(raw, text="\n".join(lines).rstrip(), names=(one.worker_id,))
+        raw = next(
+            (w for w in (workers.raw or {}).get("workers", ()) if w["worker_id"] == worker.worker_id), _as_json(worker)
+        )
+        return Result(raw, text="\n".join(lines).rstrip(), names=(worker.worker_id,))
 
 
 class EachWorker(ChangingCommand):
@@ -86,8 +90,8 @@ class EachWorker(ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
-            found = await cluster_workers(context.connect)
-            return confirmation([TargetOutcome(name, *self.would(found, name)) for name in self.workers])
+            workers = await cluster_workers(context.connect)
+            return confirmation([TargetOutcome(name, *self.would(workers, name)) for name in self.workers])
         if self.danger:
             require_confirmation(context, self.yes, self._verb, self.workers)
         return await for_each(self.workers, lambda name: self.change(context, name))
@@ -106,17 +110,17 @@ class EachWorker(ChangingCommand):
             raise NotFound(f"this cluster cannot {self._verb} workers", 404, ONLY_OURS) from None
         return TargetOutcome(name, self.done)
 
-    def would(self, found: ClusterWorkers, worker_id: str) -> tuple[str, int]:
+    def would(self, workers: ClusterWorkers, worker_id: str) -> tuple[str, int]:
         """The message of a dry run, and its exit code."""
         try:
-            one = _known(found, worker_id)
+            worker = _known(workers, worker_id)
         except NotFound as error:
             return error.message, NOT_FOUND
-        return self.would_change(found, one) if found.reported else (ONLY_OURS, NOT_FOUND)
+        return self.would_change(workers, worker) if workers.reported else (ONLY_OURS, NOT_FOUND)
 
-    def would_change(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
+    def would_change(self, workers: ClusterWorkers, worker: ClusterWorker) -> tuple[str, int]:
         """As `would`, for a worker of the group."""
-        return f"would be {self.done}, now {one.state}", DONE
+        return f"would be {self.done}, now {worker.state}", DONE
 
 
 class Cordon(EachWorker):
@@ -146,12 +150,12 @@ class Drain(EachWorker):
     def check(self) -> None:
         refuse(self.timeout is not None and not self.wait, "--timeout needs --wait")
 
-    def would_change(self, found: ClusterWorkers, one: ClusterWorker) -> tuple[str, int]:
-        if all(other.state != ACTIVE for other in found.workers.values() if other is not one):
+    def would_change(self, workers: ClusterWorkers, worker: ClusterWorker) -> tuple[str, int]:
+        if all(other.state != ACTIVE for other in workers.workers.values() if other is not worker):
             return "no other worker accepts its connectors and tasks", CONFLICT
-        if one.state in (DRAINING, DRAINED):
-            return f"is already {one.state}", DONE
-        return f"would be drained: {units_text(one)} would move to other workers", DONE
+        if worker.state in (DRAINING, DRAINED):
+            return f"is already {worker.state}", DONE
+        return f"would be drained: {units_text(worker)} would move to other workers", DONE
 
     async def run(self, context: CommandContext) -> Result:
         result = await super().run(context)
@@ -168,7 +172,7 @@ class Drain(EachWorker):
         while remaining := await _remaining(context, name):
             left = counted(remaining, "connector or task is", "connectors and tasks are") + " left"
             if remaining != seen:
-                context.narrate(f"{name}: {left}")
+                context.report(f"{name}: {left}")
                 seen = remaining
             if context.clock() >= deadline:
                 raise TimedOut(f"not drained in time: {left}")
@@ -178,57 +182,57 @@ class Drain(EachWorker):
 
 async def _remaining(context: CommandContext, worker_id: str) -> int:
     """The number of connectors and tasks that are assigned to a worker, or still run there."""
-    found = (await cluster_workers(context.connect)).workers.get(worker_id)
-    if found is None:
+    worker = (await cluster_workers(context.connect)).workers.get(worker_id)
+    if worker is None:
         return 0
-    assigned = {(name, None) for name in found.connectors} | set(found.tasks)
+    assigned = {(name, None) for name in worker.connectors} | set(worker.tasks)
     running = set()
     for name, status in (await context.connect.statuses()).items():
-        one = model.connector(name, status)
-        running |= {(name, t.id) for t in one.tasks if t.worker == worker_id and t.state != "UNASSIGNED"}
+        connector = model.connector(name, status)
+        running |= {(name, t.id) for t in connector.tasks if t.worker == worker_id and t.state != "UNASSIGNED"}
     return len(assigned | running)
 
 
-def _known(found: ClusterWorkers, worker_id: str) -> ClusterWorker:
-    one = found.workers.get(worker_id)
-    if one is None:
-        there = ", ".join(found.workers) or "none"
-        raise NotFound(f"Worker {worker_id} is not in the cluster; its workers are {there}", 404)
-    return one
+def _known(workers: ClusterWorkers, worker_id: str) -> ClusterWorker:
+    worker = workers.workers.get(worker_id)
+    if worker is None:
+        known = ", ".join(workers.workers) or "none"
+        raise NotFound(f"Worker {worker_id} is not in the cluster; its workers are {known}", 404)
+    return worker
 
 
-def _row(one: ClusterWorker) -> tuple[Cell, ...]:
-    load = None if one.load is None else f"{one.load:.1f}"
-    memory = None if one.memory is None else megabytes(one.memory)
-    leader = "leader" if one.leader else ""
-    counts = (len(one.connectors), len(one.tasks))
+def _row(worker: ClusterWorker) -> tuple[Cell, ...]:
+    load = None if worker.load is None else f"{worker.load:.1f}"
+    memory = None if worker.memory is None else megabytes(worker.memory)
+    leader = "leader" if worker.leader else ""
+    counts = (len(worker.connectors), len(worker.tasks))
     return (
-        one.worker_id,
-        one.state,
+        worker.worker_id,
+        worker.state,
         leader,
-        one.version,
-        one.slots,
+        worker.version,
+        worker.slots,
         load,
         memory,
         *counts,
-        one.implementation,
-        one.url,
+        worker.implementation,
+        worker.url,
     )
 
 
-def _as_json(one: ClusterWorker) -> Json:
-    tasks = [{"connector": name, "task": task} for name, task in one.tasks]
-    return {"worker_id": one.worker_id, "connectors": list(one.connectors), "tasks": tasks}
+def _as_json(worker: ClusterWorker) -> Json:
+    tasks = [{"connector": name, "task": task} for name, task in worker.tasks]
+    return {"worker_id": worker.worker_id, "connectors": list(worker.connectors), "tasks": tasks}
 
 
-def units_text(one: ClusterWorker) -> str:
+def units_text(worker: ClusterWorker) -> str:
     """For example `2 connectors and 5 tasks`."""
-    return f"{counted(len(one.connectors), 'connector')} and {counted(len(one.tasks), 'task')}"
+    return f"{counted(len(worker.connectors), 'connector')} and {counted(len(worker.tasks), 'task')}"
 
 
-def core_text(found: ClusterWorkers) -> str:
+def core_text(workers: ClusterWorkers) -> str:
     """The slots that wait for a core of a Spark cluster; empty if there are none."""
-    without = {name: one.slots_without_core for name, one in found.workers.items() if one.slots_without_core}
+    without = {name: worker.slots_without_core for name, worker in workers.workers.items() if worker.slots_without_core}
     if not without:
         return ""
     total = sum(map(len, without.values()))
@@ -236,10 +240,10 @@ def core_text(found: ClusterWorkers) -> str:
     return f"{counted(total, 'slot waits', 'slots wait')} for a core of the Spark cluster: {where}"
 
 
-def waiting_text(found: ClusterWorkers, now: float) -> str:
+def waiting_text(workers: ClusterWorkers, now: float) -> str:
     """The units that wait for a worker that has left; empty if there are none."""
-    if not found.waiting:
+    if not workers.waiting:
         return ""
-    left = max(0.0, max(found.waiting.values()) - now)
-    number = counted(len(found.waiting), "connector or task waits", "connectors and tasks wait")
-    return f"{number} for a worker that has left, for at most {span(left)}"
+    left = max(0.0, max(workers.waiting.values()) - now)
+    number = counted(len(workers.waiting), "connector or task waits", "connectors and tasks wait")
+    return f"{number} for a worker that has left, for at most {format_duration(left)}"

@@ -60,36 +60,36 @@ class Apply(ChangingCommand):
 
     async def _step(self, context: CommandContext, document: ConnectorDocument) -> PlanStep:
         """The step for one connector; in a dry run the worker also validates the config."""
-        found = step(document, await _current(context, document.name))
-        if self.dry_run and found.pending:
-            config = merged(found.before or {}, found.changes)
+        planned = step(document, await _current(context, document.name))
+        if self.dry_run and planned.pending:
+            config = merged(planned.before or {}, planned.changes)
             await validate(context, config, document.where)
-            return found._replace(passwords=await context.password_keys.of(found.before, config))
-        return found
+            return planned._replace(passwords=await context.password_keys.of(planned.before, config))
+        return planned
 
     async def _removals(
         self, context: CommandContext, wanted: Collection[str]
     ) -> tuple[list[PlanStep], list[TargetOutcome]]:
         """Deletions, and a failure for each config that cannot be read (some workers refuse a / in a name)."""
-        found: list[PlanStep] = []
+        steps: list[PlanStep] = []
 
         async def look(name: str) -> TargetOutcome:
             try:
                 before = await _current(context, name) or {}
                 secret = await context.password_keys.of(before) if self.dry_run else frozenset[str]()
-                found.append(removal(name, before)._replace(passwords=secret))
+                steps.append(removal(name, before)._replace(passwords=secret))
             except Refused as error:
                 return failed_outcome(name, _not_read(error))
-            return TargetOutcome(name, _would(found[-1]))
+            return TargetOutcome(name, _would(steps[-1]))
 
         looked = await for_each(sorted(set(await context.connect.names()) - set(wanted)), look)
-        return found, [outcome for outcome in looked.outcomes if outcome.failed]
+        return steps, [outcome for outcome in looked.outcomes if outcome.failed]
 
     async def _carry_out(
         self, context: CommandContext, planned: Result, steps: dict[str, PlanStep], removals: list[PlanStep]
     ) -> Result:
         """Creates and updates first; connectors are deleted only if nothing has failed."""
-        doomed = {one.name: one for one in removals}
+        doomed = {step.name: step for step in removals}
         if doomed:
             require_confirmation(context, self.yes, "delete", list(doomed))
         failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
@@ -116,27 +116,27 @@ async def _delete(context: CommandContext, name: str, something_failed: bool) ->
     return TargetOutcome(name, "deleted")
 
 
-async def _apply(context: CommandContext, one: PlanStep) -> TargetOutcome:
-    document = one.document
+async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
+    document = step.document
     assert document is not None
-    if one.action == CREATE:
+    if step.action == CREATE:
         if document.initial_state:
-            body = {"name": one.name, "config": document.config, "initial_state": document.initial_state}
-            return TargetOutcome(one.name, "created", raw=await context.connect.create(body))
-        return TargetOutcome(one.name, "created", raw=await context.connect.configure(one.name, document.config))
+            body = {"name": step.name, "config": document.config, "initial_state": document.initial_state}
+            return TargetOutcome(step.name, "created", raw=await context.connect.create(body))
+        return TargetOutcome(step.name, "created", raw=await context.connect.configure(step.name, document.config))
     if document.initial_state:
-        context.narrate(f"{one.name} already exists: its initial_state is ignored")
-    if one.action == KEEP:
-        return TargetOutcome(one.name, "unchanged")
-    done = await applying.apply(ConfigEdit(one.name, one.before or {}, one.changes), context.connect)
-    return TargetOutcome(one.name, "updated", raw={"name": one.name, "config": dict(done.after)})
+        context.report(f"{step.name} already exists: its initial_state is ignored")
+    if step.action == KEEP:
+        return TargetOutcome(step.name, "unchanged")
+    done = await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), context.connect)
+    return TargetOutcome(step.name, "updated", raw={"name": step.name, "config": dict(done.after)})
 
 
-def _would(one: PlanStep) -> str:
-    if one.action == KEEP:
+def _would(step: PlanStep) -> str:
+    if step.action == KEEP:
         return KEEP
-    keys = "" if one.action in (CREATE, DELETE) else f": {', '.join(change.key for change in one.changes)}"
-    return f"would be {one.action.removesuffix('e')}ed{keys}"
+    keys = "" if step.action in (CREATE, DELETE) else f": {', '.join(change.key for change in step.changes)}"
+    return f"would be {step.action.removesuffix('e')}ed{keys}"
 
 
 def _not_read(error: Refused) -> Refused:
@@ -147,15 +147,15 @@ def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) 
     """The result of a dry run: the diff as text, the steps as JSON, failures among the outcomes."""
     outcomes = [
         *planned.outcomes,
-        *(TargetOutcome(one.name, _would(one)) for one in steps if one.action == DELETE),
+        *(TargetOutcome(step.name, _would(step)) for step in steps if step.action == DELETE),
         *unread,
     ]
     return Result(
-        [one.as_json() for one in steps],
+        [step.as_json() for step in steps],
         text=text_of(steps) + (f", {len(unread)} unreadable" if unread else ""),
-        names=tuple(one.name for one in steps if one.pending),
+        names=tuple(step.name for step in steps if step.pending),
         outcomes=tuple(outcomes),
-        pending=any(one.pending for one in steps),
+        pending=any(step.pending for step in steps),
     )
 
 

@@ -57,15 +57,15 @@ class DiffConnectors(Command):
         here = {name: mapping.config(config, names[name]) for name, config in here.items()}
         positions: Positions = {}
         async with context.other(self.other or "") as other:
-            there = await read_configs(other)
+            other_configs = await read_configs(other)
             if self.names:
-                there = {name: config for name, config in there.items() if name in names.values()}
+                other_configs = {name: config for name, config in other_configs.items() if name in names.values()}
             passwords = await context.password_keys.of(*here.values())
-            passwords |= await PasswordKeys(other.plugin_config).of(*there.values())
+            passwords |= await PasswordKeys(other.plugin_config).of(*other_configs.values())
             if self.offsets:
-                both = {name: names[name] for name in here if names[name] in there}
+                both = {name: names[name] for name in here if names[name] in other_configs}
                 positions = await _offsets_of_both(context, other, both)
-        return self._result(compared(here, there, names), passwords, positions)
+        return self._result(compared(here, other_configs, names), passwords, positions)
 
     def _named(self, configs: Configs) -> Configs:
         if not self.names:
@@ -76,55 +76,75 @@ class DiffConnectors(Command):
             raise NotFound(f"no connector matches {' '.join(self.names)}", 404)
         return chosen
 
-    def _result(self, found: Sequence[ConnectorDifference], passwords: Collection[str], positions: Positions) -> Result:
-        differing = tuple(one.name for one in found if one.differs)
-        moved = {name for name, some in positions.items() if any(one.differs for one in some)}
-        shown = [one for one in found if self.all or one.differs or one.name in moved]
+    def _result(
+        self, differences: Sequence[ConnectorDifference], passwords: Collection[str], positions: Positions
+    ) -> Result:
+        differing = tuple(difference.name for difference in differences if difference.differs)
+        moved = {
+            name for name, differences in positions.items() if any(difference.differs for difference in differences)
+        }
+        shown = [difference for difference in differences if self.all or difference.differs or difference.name in moved]
         if not shown:
-            return Result([], text=f"no differences between {counted(len(found), 'connector')}")
-        rows = [row for one in shown for row in _rows(one, passwords, positions.get(one.name, ()), self.all)]
+            return Result([], text=f"no differences between {counted(len(differences), 'connector')}")
+        rows = [
+            row
+            for difference in shown
+            for row in _rows(difference, passwords, positions.get(difference.name, ()), self.all)
+        ]
         table = Table(("CONNECTOR", "DIFFERENCE", "KEY", "HERE", "THERE"), tuple(rows))
-        made = [_json(one, passwords, positions.get(one.name)) for one in shown]
-        return Result(made, table, names=differing, pending=bool(differing))
+        raw = [_json(difference, passwords, positions.get(difference.name)) for difference in shown]
+        return Result(raw, table, names=differing, pending=bool(differing))
 
 
 async def _offsets_of_both(context: CommandContext, other: Connect, names: Mapping[str, str]) -> Positions:
     """The offsets of connectors, by their name here; `names` has their names there. Refusals are narrated."""
-    found = {}
-    for name, there in names.items():
+    by_name = {}
+    for name, other_name in names.items():
         try:
-            found[name] = await read_offsets((context.connect, name), (other, there))
+            by_name[name] = await read_offsets((context.connect, name), (other, other_name))
         except Refused as error:
-            context.narrate(f"{name}: offsets not read: {error}")
-    return found
+            context.report(f"{name}: offsets not read: {error}")
+    return by_name
 
 
 async def read_configs(connect: Connect) -> Configs:
     """The config of each connector of a cluster."""
-    return {name: one.config for name, one in model.connectors(await connect.expanded()).items()}
+    return {name: connector.config for name, connector in model.connectors(await connect.expanded()).items()}
 
 
-async def read_offsets(here: tuple[Connect, str] | None, there: tuple[Connect, str] | None) -> list[OffsetDifference]:
+async def read_offsets(
+    here: tuple[Connect, str] | None, connects: tuple[Connect, str] | None
+) -> list[OffsetDifference]:
     """The offsets of a connector in both clusters, each given with its name there, or None if it does not exist.
     Raises HeadraceError."""
-    found = [() if side is None else model.offsets(await side[0].offsets(side[1])) for side in (here, there)]
-    return offset_differences.compared(*found)
+    both = [() if side is None else model.offsets(await side[0].offsets(side[1])) for side in (here, connects)]
+    return offset_differences.compared(*both)
 
 
 def _rows(
-    one: ConnectorDifference, passwords: Collection[str], positions: Sequence[OffsetDifference], all_offsets: bool
+    difference: ConnectorDifference,
+    passwords: Collection[str],
+    positions: Sequence[OffsetDifference],
+    all_offsets: bool,
 ) -> Iterator[tuple[str, ...]]:
-    if one.kind != comparison.DIFFERS:
-        yield one.name, one.kind, "", "", ""
-    for change in one.changes:
+    if difference.kind != comparison.DIFFERS:
+        yield difference.name, difference.kind, "", "", ""
+    for change in difference.changes:
         values = (masked(change.key, value, passwords) for value in (change.before, change.after))
-        yield one.name, one.kind, change.key, *("(not set)" if value is None else value for value in values)
+        yield (
+            difference.name,
+            difference.kind,
+            change.key,
+            *("(not set)" if value is None else value for value in values),
+        )
     for position in positions:
         if all_offsets or position.differs:
             partition, *texts = position.texts
-            yield one.name, f"offset {position.kind}", partition, *texts
+            yield difference.name, f"offset {position.kind}", partition, *texts
 
 
-def _json(one: ConnectorDifference, passwords: Collection[str], positions: Sequence[OffsetDifference] | None) -> Json:
-    found = one.as_json(passwords)
-    return found if positions is None else {**found, "offsets": [position.as_json() for position in positions]}
+def _json(
+    difference: ConnectorDifference, passwords: Collection[str], positions: Sequence[OffsetDifference] | None
+) -> Json:
+    content = difference.as_json(passwords)
+    return content if positions is None else {**content, "offsets": [position.as_json() for position in positions]}

@@ -28,12 +28,14 @@ class GetConfigHistory(Command):
     name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
-        found = await history.history(context.connect, context.config_history, self.name)
-        rows = tuple((e.number, e.at, e.action, e.who, e.why, history.summary(e.made)) for e in found.entries)
+        config_history = await history.history(context.connect, context.config_history, self.name)
+        rows = tuple(
+            (e.number, e.at, e.action, e.who, e.why, history.summary(e.changes)) for e in config_history.entries
+        )
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
-        numbers = tuple(str(entry.number) for entry in found.entries)
-        passwords = await context.password_keys.of(*found.configs)
-        raw = [_hidden(one, passwords) for one in found.raw]
+        numbers = tuple(str(entry.number) for entry in config_history.entries)
+        passwords = await context.password_keys.of(*config_history.configs)
+        raw = [_hidden(entry, passwords) for entry in config_history.raw]
         return Result({"history": raw}, Table(columns, rows), names=numbers)
 
 
@@ -50,7 +52,7 @@ class _ConfigBack(ChangingCommand):
 
     name = positional("NAME", "a connector")
 
-    def chosen(self, found: ConfigHistory) -> ConfigEntry:
+    def chosen(self, history: ConfigHistory) -> ConfigEntry:
         raise NotImplementedError
 
     def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
@@ -62,25 +64,29 @@ class _ConfigBack(ChangingCommand):
     async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
         now = await context.connect.config(name)
         entry = self.chosen(await history.history(context.connect, context.config_history, name))
-        found = self.wanted(entry, now)
-        if found.missing:
-            keys = ", ".join(found.missing)
+        restoration = self.wanted(entry, now)
+        if restoration.missing:
+            keys = ", ".join(restoration.missing)
             raise HeadraceError(
                 f"the history on this machine hides the value of {keys}", "set it with `patch connector`"
             )
-        made = changes(now, found.config)
-        kept = f" (not restored: {', '.join(found.kept)}, whose values the history hides)" if found.kept else ""
-        if not made:
+        differences = changes(now, restoration.config)
+        kept = (
+            f" (not restored: {', '.join(restoration.kept)}, whose values the history hides)"
+            if restoration.kept
+            else ""
+        )
+        if not differences:
             return TargetOutcome(name, f"nothing to change{kept}")
-        lines = diff_lines(made, await context.password_keys.of(now, found.config))
+        lines = diff_lines(differences, await context.password_keys.of(now, restoration.config))
         text = "; ".join(lines) + kept
         if self.dry_run:
-            await validate(context, found.config, name)
+            await validate(context, restoration.config, name)
             return TargetOutcome(name, f"would be restored to before {entry}: {text}")
         for line in lines:
-            context.narrate(line)
+            context.report(line)
         require_confirmation(context, self.yes, self.verb, [name])
-        await applying.apply(ConfigEdit(name, now, made), context.connect)
+        await applying.apply(ConfigEdit(name, now, differences), context.connect)
         return TargetOutcome(name, f"changed: {text}")
 
 
@@ -89,8 +95,8 @@ class UndoConfig(_ConfigBack):
 
     verb = "undo config"
 
-    def chosen(self, found: ConfigHistory) -> ConfigEntry:
-        return history.last_change(found, self.name)
+    def chosen(self, config_history: ConfigHistory) -> ConfigEntry:
+        return history.last_change(config_history, self.name)
 
     def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
         return history.undone(entry, now)
@@ -106,8 +112,8 @@ class RollbackConfig(_ConfigBack):
     def check(self) -> None:
         refuse(self.to is None, "--to N is required: the number of the change to roll back")
 
-    def chosen(self, found: ConfigHistory) -> ConfigEntry:
-        return history.numbered(found, self.name, self.to or 0)
+    def chosen(self, config_history: ConfigHistory) -> ConfigEntry:
+        return history.numbered(config_history, self.name, self.to or 0)
 
     def wanted(self, entry: ConfigEntry, now: dict[str, str]) -> Restoration:
         return history.as_before(entry, now)

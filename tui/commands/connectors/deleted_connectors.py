@@ -32,10 +32,10 @@ class GetDeleted(Command):
     verb = "get deleted connectors"
 
     async def run(self, context: CommandContext) -> Result:
-        found = await history.deleted(context.connect, context.config_history)
-        rows = tuple((one["name"], deleted_at(one["time"]), one["who"], one["why"]) for one in found)
+        deleted = await history.deleted(context.connect, context.config_history)
+        rows = tuple((entry["name"], deleted_at(entry["time"]), entry["who"], entry["why"]) for entry in deleted)
         return Result(
-            found, Table(("NAME", "DELETED", "USER", "REASON"), rows), names=tuple(one["name"] for one in found)
+            deleted, Table(("NAME", "DELETED", "USER", "REASON"), rows), names=tuple(entry["name"] for entry in deleted)
         )
 
 
@@ -74,10 +74,10 @@ class UndoDelete(ChangingCommand):
     async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
         if name in await context.connect.names():
             raise Conflict(f"a connector {name} already exists", 409)
-        found = await history.history(context.connect, context.config_history, name)
-        entry = history.deletion(found, name)
+        deletion = await history.history(context.connect, context.config_history, name)
+        entry = history.deletion(deletion, name)
         config = self._config(entry)
-        offsets = () if self.without_offsets else await deleted_offsets(context, name, found.entries)
+        offsets = () if self.without_offsets else await deleted_offsets(context, name, deletion.entries)
         state = self.state or initial_state(entry.state)
         what = f"as {state}, with its config of {entry.at}" + (
             f" and {counted(len(offsets), 'offset')}" if offsets else ""
@@ -87,31 +87,31 @@ class UndoDelete(ChangingCommand):
             return TargetOutcome(name, f"would be recreated {what}")
         require_confirmation(context, self.yes, f"recreate {what}:", [name])
         body: dict[str, Json] = {"name": name, "config": config}
-        if offsets and found.by_worker:
-            body["initial_offsets"] = [one.entry() for one in offsets]
-        created = state if not offsets or found.by_worker else "STOPPED"
+        if offsets and deletion.by_worker:
+            body["initial_offsets"] = [entry.entry() for entry in offsets]
+        created = state if not offsets or deletion.by_worker else "STOPPED"
         await context.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
-        if created != state or (offsets and not found.by_worker):
+        if created != state or (offsets and not deletion.by_worker):
             await self._alter(context, name, offsets, state)
         return TargetOutcome(name, f"recreated {what}")
 
     def _config(self, entry: ConfigEntry) -> dict[str, str]:
-        found = history.as_before(entry, {})
+        restoration = history.as_before(entry, {})
         given = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
         if masks := [key for key, value in given.items() if is_masked(value)]:
             raise HeadraceError(f"{', '.join(masks)}: this is a mask, not a value", f"set it with -s {masks[0]}=…")
-        if missing := [key for key in found.missing if key not in given and key not in self.removes]:
+        if missing := [key for key in restoration.missing if key not in given and key not in self.removes]:
             example = " ".join(f"-s {key}=…" for key in missing)
             raise HeadraceError(
                 f"the history on this machine hides the value of {', '.join(missing)}", f"set it with {example}"
             )
-        return {key: value for key, value in {**found.config, **given}.items() if key not in self.removes}
+        return {key: value for key, value in {**restoration.config, **given}.items() if key not in self.removes}
 
     async def _alter(self, context: CommandContext, name: str, offsets: tuple[Offset, ...], state: str) -> None:
         """Sets the offsets of the connector, which was created STOPPED, then its state."""
         plan = OffsetPlan(name, None, tuple(changes((), offsets)), "STOPPED", why="undo of its deletion")
         try:
-            await carry_out(plan, context.connect, context.change_store, context.narrate, context.clock)
+            await carry_out(plan, context.connect, context.change_store, context.report, context.clock)
         except HeadraceError as error:
             error.message = f"created STOPPED, but its offsets were not restored: {error.message}"
             raise
@@ -127,8 +127,8 @@ def initial_state(state: str) -> str:
 async def deleted_offsets(context: CommandContext, name: str, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
     """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion, and
     not that of an earlier connector of this name. `configs` is the history of its config."""
-    found = await undo.history(context.connect, context.change_store, name)
-    newest = found.entries[0] if found.entries else None
+    history = await undo.history(context.connect, context.change_store, name)
+    newest = history.entries[0] if history.entries else None
     if newest is None or newest.action != "delete":
         return ()
-    return newest.before if newest.time >= max((one.time for one in configs[1:]), default=0) else ()
+    return newest.before if newest.time >= max((entry.time for entry in configs[1:]), default=0) else ()

@@ -23,22 +23,22 @@ def files_of(path: str) -> list[str]:
     """The connector files of a folder, sorted; for a file or `-`, the path itself. Raises UsageError."""
     if path == "-" or not Path(path).is_dir():
         return [path]
-    found = sorted(str(file) for file in Path(path).iterdir() if file.suffix in (".json", ".properties"))
-    if not found:
+    files = sorted(str(file) for file in Path(path).iterdir() if file.suffix in (".json", ".properties"))
+    if not files:
         raise UsageError(f"{path} contains no .json or .properties file")
-    return found
+    return files
 
 
 def documents(text: str, where: str, name: str = "") -> list[ConnectorDocument]:
     """The connectors of a file; `name` replaces the name of its only connector. Raises UsageError."""
     if where.endswith(".properties") or (not text.lstrip().startswith(("{", "[")) and not where.endswith(".json")):
-        found: list[Any] = [{entry.key: entry.value for entry in properties.entries(text)}]
+        entries: list[Any] = [{entry.key: entry.value for entry in properties.entries(text)}]
     else:
         content = parse_json(text, where)
-        found = content if isinstance(content, list) else [content]
-    if name and len(found) > 1:
-        raise UsageError(f"{where} has {len(found)} connectors, and -n can name only one")
-    return [_document(entry, where, name) for entry in found]
+        entries = content if isinstance(content, list) else [content]
+    if name and len(entries) > 1:
+        raise UsageError(f"{where} has {len(entries)} connectors, and -n can name only one")
+    return [_document(entry, where, name) for entry in entries]
 
 
 def _document(entry: Any, where: str, name: str) -> ConnectorDocument:
@@ -52,9 +52,9 @@ def _document(entry: Any, where: str, name: str) -> ConnectorDocument:
     name = name or str(entry.get("name") or config.get("name") or "")
     if not name:
         raise UsageError(f"{where}: the connector has no name (name it with -n)")
-    wrong = [key for key, value in config.items() if isinstance(value, dict | list)]
-    if wrong:
-        raise UsageError(f"{where}: the value of {wrong[0]!r} must be text, a number, true or false")
+    nested_keys = [key for key, value in config.items() if isinstance(value, dict | list)]
+    if nested_keys:
+        raise UsageError(f"{where}: the value of {nested_keys[0]!r} must be text, a number, true or false")
     return ConnectorDocument(
         where, name, {**config, "name": name}, str(entry.get("initial_state") or "") if nested else ""
     )

@@ -145,8 +145,8 @@ class Delete(_EachConnector):
         from tui.offsets.undo import by_worker
 
         if await by_worker(context.connect, name) is not None:
-            answer = await context.connect.delete_with_offsets(name, context.change_store.origin(self.reason or ""))
-            context.narrate(f"{name}: {model.verdict(answer).message}")
+            response = await context.connect.delete_with_offsets(name, context.change_store.origin(self.reason or ""))
+            context.report(f"{name}: {model.verdict(response).message}")
         else:
             await self._one_by_one(context, name)
 
@@ -161,4 +161,4 @@ class Delete(_EachConnector):
         except HeadraceError as error:
             error.message = f"offsets not reset, connector not deleted: {error.message}"
             raise
-        context.narrate(f"{name}: {done.message}")
+        context.report(f"{name}: {done.message}")

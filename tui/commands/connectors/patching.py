@@ -44,14 +44,14 @@ class PatchConnector(ChangingCommand):
 
     async def _patch(self, context: CommandContext, name: str) -> TargetOutcome:
         before = await context.connect.config(name)
-        made = self._changes(before)
-        if not made:
+        changes = self._changes(before)
+        if not changes:
             return TargetOutcome(name, "unchanged")
-        lines = "; ".join(diff_lines(made, await context.password_keys.of(before, merged(before, made))))
+        lines = "; ".join(diff_lines(changes, await context.password_keys.of(before, merged(before, changes))))
         if self.dry_run:
-            await self._check_config(context, name, merged(before, made))
+            await self._check_config(context, name, merged(before, changes))
             return TargetOutcome(name, f"would be changed: {lines}")
-        done = await applying.apply(ConfigEdit(name, before, made), context.connect)
+        done = await applying.apply(ConfigEdit(name, before, changes), context.connect)
         if done.differing:
             keys = ", ".join(change.key for change in done.differing)
             raise HeadraceError(f"accepted, but after reading back {keys} differs from the request")

@@ -38,26 +38,28 @@ class PlanStep(NamedTuple):
         """`{"name", "action", "changes": [{"key", "before", "after"}]}`, with secrets masked."""
         keys = [
             {
-                "key": one.key,
-                "before": masked(one.key, one.before, self.passwords),
-                "after": masked(one.key, one.after, self.passwords),
+                "key": change.key,
+                "before": masked(change.key, change.before, self.passwords),
+                "after": masked(change.key, change.after, self.passwords),
             }
-            for one in self.changes
+            for change in self.changes
         ]
         return {"name": self.name, "action": self.action, "changes": keys}
 
 
 def step(document: ConnectorDocument, before: Mapping[str, str] | None) -> PlanStep:
     """The step for a file's connector. Raises HeadraceError if a new value is a mask."""
-    made = changes(before or {}, document.config)
-    values = {change.key: change.after for change in made if change.after is not None}
+    differences = changes(before or {}, document.config)
+    values = {change.key: change.after for change in differences if change.after is not None}
     masks = [key for key, value in values.items() if contains_mask(value) or (before is None and is_masked(value))]
     if masks:
         raise HeadraceError(
             f"{document.where}: {', '.join(masks)} is a mask, not a value",
             "give the value, or a ${provider:…} reference",
         )
-    return PlanStep(document.name, CREATE if before is None else UPDATE if made else KEEP, before, made, document)
+    return PlanStep(
+        document.name, CREATE if before is None else UPDATE if differences else KEEP, before, differences, document
+    )
 
 
 def removal(name: str, before: Mapping[str, str]) -> PlanStep:
@@ -67,13 +69,13 @@ def removal(name: str, before: Mapping[str, str]) -> PlanStep:
 
 def text_of(steps: Sequence[PlanStep]) -> str:
     """The diffs of all steps, and the summary."""
-    lines = [line for one in steps if one.pending for line in [*one.diff(), ""]]
+    lines = [line for step in steps if step.pending for line in [*step.diff(), ""]]
     return "\n".join([*lines, summary(steps)])
 
 
 def summary(steps: Sequence[PlanStep]) -> str:
     """The number of connectors by action."""
-    counts = {action: sum(one.action == action for one in steps) for action in SIGNS}
+    counts = {action: sum(step.action == action for step in steps) for action in SIGNS}
     return f"plan: {counts[CREATE]} to create, {counts[UPDATE]} to update, {counts[DELETE]} to delete, " + (
         f"{counts[KEEP]} unchanged"
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from tui.commands.arguments import flag, integer, option, options, positional
 from tui.commands.base import Command, CommandContext, refuse
 from tui.commands.connectors.documents import documents
-from tui.commands.connectors.side_by_side import side_by_side
 from tui.commands.result import Result
 from tui.errors import NotFound
 from tui.formatting import counted
@@ -17,6 +16,35 @@ from tui.user_files import parse_json
 
 if TYPE_CHECKING:
     from tui.client.responses import PreviewChange, PreviewFate, PreviewRecord, PreviewResponse
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+WIDTH = 60
+"""The maximum columns of each side; longer lines are cut."""
+
+
+def side_by_side(left: Any, right: Any) -> Iterator[str]:
+    """Lines of `left  | right`, marked `|` if they differ, `<` if only on the left, `>` if only on the right."""
+    old, new = _document(left), _document(right)
+    width = min(WIDTH, max(map(len, old), default=0))
+    for old_line, other, mark in _aligned(old, new):
+        yield f"{_cut(old_line or '', width):<{width}}  {mark} {_cut(other or '', WIDTH)}".rstrip()
+
+
+def _aligned(old: list[str], new: list[str]) -> Iterator[tuple[str | None, str | None, str]]:
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for left, other in zip_longest(old[a:b], new[c:d]):
+            mark = " " if kind == "equal" else "<" if other is None else ">" if left is None else "|"
+            yield left, other, mark
+
+
+def _document(value: Any) -> list[str]:
+    return json.dumps(value, indent=1, ensure_ascii=False).splitlines()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
 
 Json = Any
 _RESULTS = ("changed", "unchanged", "dropped", "skipped", "dead_letter", "fails", "unreadable")
@@ -58,13 +86,13 @@ class Preview(Command):
             body["records"] = list(self.value)
         elif self.records is not None:
             body["records"] = _records(context.read(self.records), self.records)
-        answer = await self._ask(context, body)
-        return Result(answer, text="\n".join(_lines(answer, self.full)))
+        response = await self._ask(context, body)
+        return Result(response, text="\n".join(_lines(response, self.full)))
 
     async def _ask(self, context: CommandContext, body: dict[str, Json]) -> PreviewResponse:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
-            return await _answer(context.connect.preview(self.name, {**body, "config": changes}))
+            return await _response(context.connect.preview(self.name, {**body, "config": changes}))
         (document, *more) = documents(context.read(self.file), self.file, self.name)
         refuse(bool(more), f"{self.file} has several connectors; preview takes one")
         wanted = {**document.config, **changes}
@@ -73,14 +101,16 @@ class Preview(Command):
         except NotFound:
             plugin = str(wanted.get("connector.class") or "")
             refuse(not plugin, f"{document.where}: no connector.class")
-            return await _answer(context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted}))
+            return await _response(
+                context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted})
+            )
         removed = {key: None for key in before if key not in wanted}
-        return await _answer(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
+        return await _response(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
 
 
-async def _answer(answer: Awaitable[PreviewResponse]) -> PreviewResponse:
+async def _response(response: Awaitable[PreviewResponse]) -> PreviewResponse:
     try:
-        return await answer
+        return await response
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise
@@ -97,22 +127,22 @@ def _records(text: str, where: str) -> list[Json]:
 def _line(line: str) -> Json:
     """A record as a JSON object with `value`, or else the line as the value."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return line
-    return found if isinstance(found, dict) and "value" in found else line
+    return record if isinstance(record, dict) and "value" in record else line
 
 
-def _lines(answer: PreviewResponse, full: bool) -> Iterator[str]:
-    for number, record in enumerate(answer["records"]):
+def _lines(response: PreviewResponse, full: bool) -> Iterator[str]:
+    for number, record in enumerate(response["records"]):
         yield from _record(number, record, full)
     yield ""
-    outcomes = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _RESULTS if (n := answer["summary"].get(w)))
-    differs = answer["summary"].get("differs")
+    outcomes = ", ".join(f"{n} {w.replace('_', ' ')}" for w in _RESULTS if (n := response["summary"].get(w)))
+    differs = response["summary"].get("differs")
     compared = "" if differs is None else f"; {differs} would differ from the current config"
-    count = answer["summary"]["records"]
+    count = response["summary"]["records"]
     yield f"{counted(count, 'record')}: {outcomes}{compared}"
-    yield from (f"note: {warning}" for warning in answer["warnings"])
+    yield from (f"note: {warning}" for warning in response["warnings"])
 
 
 def _record(number: int, record: PreviewRecord, full: bool) -> Iterator[str]:
@@ -142,8 +172,8 @@ def _place(record: PreviewRecord) -> str:
     kafka = record.get("kafka")
     if kafka is not None and "offset" in kafka:
         return f"{kafka['topic']}-{kafka['partition']}@{kafka['offset']}"
-    one = record["after"] or record["before"]
-    return "" if one is None else str(one["topic"])
+    side = record["after"] or record["before"]
+    return "" if side is None else str(side["topic"])
 
 
 def _shown(record: PreviewRecord, side: str) -> Json:

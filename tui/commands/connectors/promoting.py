@@ -69,10 +69,10 @@ class Promote(Command):
                 return TargetOutcome(steps[name].name, would(steps[name], self._state))
 
             planned = await for_each(names, look)
-            if self.dry_run or any(one.failed for one in planned.outcomes):
+            if self.dry_run or any(outcome.failed for outcome in planned.outcomes):
                 return self._shown(planned, list(steps.values()))
-            context.narrate(text_of(list(steps.values())))
-            pending = [one.name for one in steps.values() if one.pending]
+            context.report(text_of(list(steps.values())))
+            pending = [step.name for step in steps.values() if step.pending]
             if pending:
                 require_confirmation(context, self.yes, f"promote to {target}:", pending)
 
@@ -92,23 +92,23 @@ class Promote(Command):
 
     def _check_names(self, names: Sequence[str], mapping: PromotionMapping) -> None:
         """Raises UsageError if two connectors would have the same name there."""
-        found: dict[str, str] = {}
+        sources: dict[str, str] = {}
         for name in names:
-            there = mapping.name(name)
-            other = found.setdefault(there, name)
-            refuse(other != name, f"{other} and {name} would both be {there} in {self.to}: change their mapping")
+            target = mapping.name(name)
+            other = sources.setdefault(target, name)
+            refuse(other != name, f"{other} and {name} would both be {target} in {self.to}: change their mapping")
 
     def _shown(self, planned: Result, steps: list[PlanStep]) -> Result:
         """The plan as a diff and as JSON; with failures, nothing is changed."""
-        failed = any(one.failed for one in planned.outcomes)
+        failed = any(outcome.failed for outcome in planned.outcomes)
         outcomes = planned.outcomes
         if failed and not self.dry_run:
             error = HeadraceError("not promoted, because another connector cannot be promoted")
-            outcomes = tuple(one if one.failed else failed_outcome(one.name, error) for one in outcomes)
+            outcomes = tuple(outcome if outcome.failed else failed_outcome(outcome.name, error) for outcome in outcomes)
         return Result(
-            [one.as_json() for one in steps],
+            [step.as_json() for step in steps],
             text=text_of(steps),
-            names=tuple(one.name for one in steps if one.pending),
+            names=tuple(step.name for step in steps if step.pending),
             outcomes=outcomes,
-            pending=any(one.pending for one in steps),
+            pending=any(step.pending for step in steps),
         )

@@ -29,10 +29,10 @@ async def planned_step(
     if hidden := promotion.masks(config):
         keys = " ".join(f"-s {key}=…" for key in hidden)
         raise HeadraceError(f"this cluster masks the value of {', '.join(hidden)}", f"set it with {keys}")
-    found = step(ConnectorDocument(name, config["name"], dict(config)), await _current(other, config["name"]))
-    if found.pending and (errors := await validation_errors(other, config, name)):
+    planned = step(ConnectorDocument(name, config["name"], dict(config)), await _current(other, config["name"]))
+    if planned.pending and (errors := await validation_errors(other, config, name)):
         raise BadRequest(f"{to} refuses the config: {'; '.join(errors)}", 400)
-    return found._replace(passwords=await password_keys.of(found.before, config))
+    return planned._replace(passwords=await password_keys.of(planned.before, config))
 
 
 async def _current(other: Connect, name: str) -> dict[str, str] | None:
@@ -42,20 +42,22 @@ async def _current(other: Connect, name: str) -> dict[str, str] | None:
         return None
 
 
-def would(one: PlanStep, state: str) -> str:
+def would(step: PlanStep, state: str) -> str:
     """The step in words; `state` is that of a new connector."""
-    if one.action == CREATE:
+    if step.action == CREATE:
         return f"would be created {state}"
-    return "unchanged" if one.action == KEEP else f"would be updated: {', '.join(change.key for change in one.changes)}"
+    return (
+        "unchanged" if step.action == KEEP else f"would be updated: {', '.join(change.key for change in step.changes)}"
+    )
 
 
-async def take_step(other: Connect, to: str, one: PlanStep, state: str) -> TargetOutcome:
+async def take_step(other: Connect, to: str, step: PlanStep, state: str) -> TargetOutcome:
     """Creates or updates the connector in the cluster `to`. Raises HeadraceError."""
-    assert one.document is not None
-    if one.action == KEEP:
-        return TargetOutcome(one.name, "unchanged")
-    if one.action == CREATE:
-        await other.create({"name": one.name, "config": one.document.config, "initial_state": state})
-        return TargetOutcome(one.name, f"created {state} in {to}")
-    await applying.apply(ConfigEdit(one.name, one.before or {}, one.changes), other)
-    return TargetOutcome(one.name, f"updated in {to}: {', '.join(change.key for change in one.changes)}")
+    assert step.document is not None
+    if step.action == KEEP:
+        return TargetOutcome(step.name, "unchanged")
+    if step.action == CREATE:
+        await other.create({"name": step.name, "config": step.document.config, "initial_state": state})
+        return TargetOutcome(step.name, f"created {state} in {to}")
+    await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), other)
+    return TargetOutcome(step.name, f"updated in {to}: {', '.join(change.key for change in step.changes)}")

@@ -20,5 +20,5 @@ async def validation_errors(connect: Connect, config: Mapping[str, str], where: 
     """The errors that a cluster finds in a config."""
     plugin = str(config.get("connector.class") or "")
     refuse(not plugin, f"{where}: no connector.class")
-    answer = await connect.validate(plugin.rpartition(".")[2], config)
-    return [text for found in of_validation(answer).errors.values() for text in found]
+    response = await connect.validate(plugin.rpartition(".")[2], config)
+    return [text for errors in of_validation(response).errors.values() for text in errors]

@@ -43,13 +43,13 @@ class Wait(Command):
                 now, arrived = await self._look(context, name)
                 reached = True
             except Unreachable as error:
-                if not reached:  # only a worker that has answered before may be restarting
+                if not reached:  # only a worker that has responded before may be restarting
                     raise
                 now, arrived = error.message, False
             if arrived:
                 return ""
             if now != seen:
-                context.narrate(f"{name}: {now}")
+                context.report(f"{name}: {now}")
                 seen = now
             left = deadline - context.clock()
             if left <= 0:
@@ -63,7 +63,7 @@ class Wait(Command):
             status = await context.connect.status(name)
         except NotFound as error:  # a new connector has no status for a moment
             return error.message, self.state == "DELETED"
-        one = model.connector(name, status)
-        text = f"{one.overall}, tasks {one.tasks_text}"
-        cause = one.traces.partition("\n")[2].partition("\n")[0]
-        return f"{text}: {cause}" if cause else text, one.is_in(self.state)
+        connector = model.connector(name, status)
+        text = f"{connector.overall}, tasks {connector.tasks_text}"
+        cause = connector.traces.partition("\n")[2].partition("\n")[0]
+        return f"{text}: {cause}" if cause else text, connector.is_in(self.state)

@@ -154,7 +154,7 @@ class PatchOffsets(ChangingCommand):
         target = SeekRequest(to, self.kafka_topic, self.kafka_partition)
         seek_plan = await context.seek_planner.resolve(self.name, target)
         if not seek_plan.changes and seek_plan.held:
-            return confirmation([TargetOutcome(self.name, unchanged_text(one)) for one in seek_plan.held])
+            return confirmation([TargetOutcome(self.name, unchanged_text(change)) for change in seek_plan.held])
         if self.dry_run or not seek_plan.changes:
             return await self._would(context, seek_plan.changes)
 

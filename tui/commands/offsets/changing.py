@@ -83,12 +83,12 @@ def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[OffsetC
 
 def announce(context: CommandContext, plan: OffsetPlan) -> None:
     """Shows the changes of a plan before it is applied."""
-    for one in plan.changes[:MAX_LISTED]:
-        context.narrate(f"{plan.name}: {change_text(one)}")
+    for change in plan.changes[:MAX_LISTED]:
+        context.report(f"{plan.name}: {change_text(change)}")
     if more := len(plan.changes[MAX_LISTED:]):
-        context.narrate(f"{plan.name}: and {more:,} more")
+        context.report(f"{plan.name}: and {more:,} more")
     if plan.must_stop:
-        context.narrate(
+        context.report(
             f"{plan.name}: is {plan.state}; it will be stopped for the change, and {plan.restored_state} afterwards"
         )
 
@@ -99,7 +99,7 @@ async def confirm_and_apply(
     """Shows the changes, asks for confirmation and applies the plan. Raises HeadraceError if it is not confirmed."""
     announce(context, plan)
     if total:
-        context.narrate(f"{plan.name}: {total}")
+        context.report(f"{plan.name}: {total}")
     if not yes and not context.confirm(f"set the offsets of {plan.name}?"):
         raise HeadraceError("not confirmed; nothing was changed")
     return await apply_plan(context, plan, again)
@@ -108,14 +108,14 @@ async def confirm_and_apply(
 async def apply_plan(context: CommandContext, plan: OffsetPlan, again: Replan | None = None) -> TargetOutcome:
     """Applies a plan; reports each step if the connector has to be stopped. Raises OffsetsNotApplied."""
 
-    def say(step: str) -> None:
+    def report(step: str) -> None:
         if plan.must_stop:
-            context.narrate(f"{plan.name}: {step}")
+            context.report(f"{plan.name}: {step}")
 
     with reports_interruption(context, plan.name):
-        done = await carry_out(plan, context.connect, context.change_store, say, context.clock, again)
-    for one in done.moved:
-        context.narrate(f"{plan.name}: the offset moved meanwhile; applied: {change_text(one)}")
+        done = await carry_out(plan, context.connect, context.change_store, report, context.clock, again)
+    for change in done.moved:
+        context.report(f"{plan.name}: the offset moved meanwhile; applied: {change_text(change)}")
     return outcome(plan, done)
 
 
@@ -126,7 +126,7 @@ def reports_interruption(context: CommandContext, name: str) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, SystemExit):
         if (intent := context.change_store.pending.of(name)) is not None:
-            context.narrate(f"{name}: {interruption_text(intent)}")
+            context.report(f"{name}: {interruption_text(intent)}")
         raise
 
 
@@ -145,7 +145,7 @@ def interruption_text(intent: PendingChange) -> str:
 
 
 def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
-    """The server's own answer; a failure if something remains to be done."""
+    """The server's own response; a failure if something remains to be done."""
     message = done.verdict.message
     left = [done.trouble] if done.trouble else []
     if done.differing:
@@ -159,33 +159,33 @@ def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
 
 def dry_run_outcomes(name: str, changes: Sequence[OffsetChange]) -> list[TargetOutcome]:
     """The result of a dry run: the offset of each partition before and after."""
-    found = [TargetOutcome(name, f"would set {change_text(one)}") for one in changes]
-    return found or [TargetOutcome(name, "nothing to change")]
+    outcomes = [TargetOutcome(name, f"would set {change_text(change)}") for change in changes]
+    return outcomes or [TargetOutcome(name, "nothing to change")]
 
 
-def change_text(one: OffsetChange) -> str:
+def change_text(change: OffsetChange) -> str:
     """One change, such as `orders-3: offset 5 → offset 3, 2 read again`."""
-    was = "none" if one.before is None else partitions.shown_offset(one.before)
-    text = f"{partitions.shown(one.partition)}: {was} → {partitions.shown_offset(one.after)}"
-    return text + (f", {one.effect}" if one.effect else "") + (f" ({one.remark})" if one.remark else "")
+    was = "none" if change.before is None else partitions.shown_offset(change.before)
+    text = f"{partitions.shown(change.partition)}: {was} → {partitions.shown_offset(change.after)}"
+    return text + (f", {change.effect}" if change.effect else "") + (f" ({change.remark})" if change.remark else "")
 
 
-def unchanged_text(one: OffsetChange) -> str:
+def unchanged_text(change: OffsetChange) -> str:
     """A partition that stays, such as `nothing to change: orders-3 stays at offset 50 (…)`, with the reason."""
-    where, at = partitions.shown(one.partition), partitions.shown_offset(one.after)
-    return f"nothing to change: {where} stays at {at} ({one.remark})"
+    where, at = partitions.shown(change.partition), partitions.shown_offset(change.after)
+    return f"nothing to change: {where} stays at {at} ({change.remark})"
 
 
-async def topic_bounds(context: CommandContext, made: Sequence[OffsetChange]) -> Bounds:
+async def topic_bounds(context: CommandContext, changes: Sequence[OffsetChange]) -> Bounds:
     """The first and last offsets of the topics that the changes name; unknown if the context names no brokers."""
     from tui.offsets import bounds
     from tui.offsets.seek import in_thread
 
-    topics = bounds.topics_of(made)
+    topics = bounds.topics_of(changes)
     if not topics or not context.profile.bootstrap:
         return bounds.NO_BOUNDS
     try:
         return await in_thread(lambda: bounds.of_brokers(topics, context.brokers().with_short_timeout()))
     except HeadraceError as error:
-        context.narrate(f"cannot compare the offsets with the topics: {error.message}")
+        context.report(f"cannot compare the offsets with the topics: {error.message}")
         return bounds.NO_BOUNDS

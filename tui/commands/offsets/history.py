@@ -34,15 +34,17 @@ class GetOffsetHistory(Command):
     name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
-        found = await undo.history(context.connect, context.change_store, self.name)
-        rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in found.entries)
+        history = await undo.history(context.connect, context.change_store, self.name)
+        rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in history.entries)
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
-        return Result({"history": found.raw}, Table(columns, rows), names=tuple(str(p.number) for p in found.entries))
+        return Result(
+            {"history": history.raw}, Table(columns, rows), names=tuple(str(p.number) for p in history.entries)
+        )
 
 
-def _summary(one: HistoryEntry) -> str:
+def _summary(entry: HistoryEntry) -> str:
     """The first change, and the number of others."""
-    shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in one.made]
+    shown = [f"{partitions.shown(c.partition)}: {_shown(c.before)} → {_shown(c.after)}" for c in entry.changes]
     return "" if not shown else shown[0] + (f" and {len(shown) - 1} more" if len(shown) > 1 else "")
 
 
@@ -59,21 +61,21 @@ class _Back(ChangingCommand):
     stop = flag("--stop", help=STOP_HELP)
     reason = option("--reason", metavar="TEXT", help=REASON_HELP, convert=str)
 
-    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
+    def chosen(self, history: undo.OffsetHistory) -> HistoryEntry:
         raise NotImplementedError
 
-    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+    def wanted(self, entry: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
         raise NotImplementedError
 
     async def run(self, context: CommandContext) -> Result:
-        one = self.chosen(await undo.history(context.connect, context.change_store, self.name))
+        entry = self.chosen(await undo.history(context.connect, context.change_store, self.name))
         now = model.offsets(await context.connect.offsets(self.name))
-        wanted = self.wanted(one, now)
+        wanted = self.wanted(entry, now)
         if self.dry_run or not wanted:
             return confirmation(dry_run_outcomes(self.name, wanted))
 
         async def act(name: str) -> TargetOutcome:
-            why = self.reason or f"{self.verb}: {one}"
+            why = self.reason or f"{self.verb}: {entry}"
             plan = await plan_changes(context, name, now, wanted, stop=self.stop, why=why)
             return await confirm_and_apply(context, plan, self.yes)
 
@@ -85,11 +87,11 @@ class Undo(_Back):
 
     verb = "undo"
 
-    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
-        return undo.last(found, self.name)
+    def chosen(self, history: undo.OffsetHistory) -> HistoryEntry:
+        return undo.last(history, self.name)
 
-    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
-        return undo.undone(one, now)
+    def wanted(self, entry: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+        return undo.undone(entry, now)
 
 
 class Rollback(_Back):
@@ -102,11 +104,11 @@ class Rollback(_Back):
     def check(self) -> None:
         refuse(self.to is None, "--to N is required: the number of the change to roll back")
 
-    def chosen(self, found: undo.OffsetHistory) -> HistoryEntry:
-        return undo.numbered(found, self.name, self.to or 0)
+    def chosen(self, history: undo.OffsetHistory) -> HistoryEntry:
+        return undo.numbered(history, self.name, self.to or 0)
 
-    def wanted(self, one: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
-        return undo.as_before(one, now)
+    def wanted(self, entry: HistoryEntry, now: tuple[model.Offset, ...]) -> list[changes.OffsetChange]:
+        return undo.as_before(entry, now)
 
 
 class GetUnfinished(Command):
@@ -115,20 +117,23 @@ class GetUnfinished(Command):
     verb = "get unfinished"
 
     async def run(self, context: CommandContext) -> Result:
-        found = context.change_store.pending.interrupted()
-        rows = tuple((one.plan.name, one.step.value, one.plan.state, len(one.plan.changes), one.who) for one in found)
-        raw = [_document(one) for one in found]
+        pending = context.change_store.pending.interrupted()
+        rows = tuple(
+            (pending.plan.name, pending.step.value, pending.plan.state, len(pending.plan.changes), pending.who)
+            for pending in pending
+        )
+        raw = [_document(pending) for pending in pending]
         columns = ("NAME", "INTERRUPTED WHILE", "STATE BEFORE", "PARTITIONS", "USER")
-        return Result(raw, Table(columns, rows), names=tuple(one.plan.name for one in found))
+        return Result(raw, Table(columns, rows), names=tuple(pending.plan.name for pending in pending))
 
 
-def _document(one: PendingChange) -> Json:
-    changed = [change.entry for change in one.plan.changes]
+def _document(pending: PendingChange) -> Json:
+    changed = [change.entry for change in pending.plan.changes]
     return {
-        "name": one.plan.name,
-        "step": one.step.value,
-        "state": one.plan.state,
-        "time": one.time,
+        "name": pending.plan.name,
+        "step": pending.step.value,
+        "state": pending.plan.state,
+        "time": pending.time,
         "offsets": changed,
     }
 
@@ -150,32 +155,32 @@ class Finish(ChangingCommand):
         if self.dry_run:
             return confirmation([TargetOutcome(self.name, self._would(context))])
         self._ask(context)
-        say = context.narrate
+        report = context.report
         recovery = Recovery(
-            context.connect, context.change_store, lambda step: say(f"{self.name}: {step}"), context.clock
+            context.connect, context.change_store, lambda step: report(f"{self.name}: {step}"), context.clock
         )
         act = recovery.roll_back if self.back else recovery.forget if self.forget else recovery.finish
 
-        async def one(name: str) -> TargetOutcome:
+        async def complete(name: str) -> TargetOutcome:
             with reports_interruption(context, name):
                 return _recovered(name, await act(name))
 
-        return await for_each([self.name], one)
+        return await for_each([self.name], complete)
 
     def _ask(self, context: CommandContext) -> None:
         """Shows the interrupted change and asks for confirmation."""
-        if (found := context.change_store.pending.of(self.name)) is None:
+        if (pending := context.change_store.pending.of(self.name)) is None:
             return
-        context.narrate(f"{self.name}: {found.text}")
-        announce(context, found.plan._replace(state="STOPPED"))
+        context.report(f"{self.name}: {pending.text}")
+        announce(context, pending.plan._replace(state="STOPPED"))
         way = "undo" if self.back else "forget" if self.forget else "finish"
         require_confirmation(context, self.yes, f"{way} this change of", [self.name])
 
     def _would(self, context: CommandContext) -> str:
-        found = context.change_store.pending.of(self.name)
-        if found is None:
+        pending = context.change_store.pending.of(self.name)
+        if pending is None:
             raise NotFound(f"there is no interrupted change of the offsets of {self.name}", 404)
-        return f"would be {'undone' if self.back else 'forgotten' if self.forget else 'finished'}: {found.text}"
+        return f"would be {'undone' if self.back else 'forgotten' if self.forget else 'finished'}: {pending.text}"
 
 
 def _recovered(name: str, done: Recovered) -> TargetOutcome:

@@ -22,11 +22,11 @@ class GetOrphans(Command):
     verb = "get orphans"
 
     async def run(self, context: CommandContext) -> Result:
-        found = await _orphans(context)
-        rows = [(one["connector"], "source", one["partitions"], "") for one in found["sources"]]
-        rows += [(one["connector"], "sink", one["partitions"], one["group"]) for one in found["sinks"]]
+        response = await _orphans(context)
+        rows = [(source["connector"], "source", source["partitions"], "") for source in response["sources"]]
+        rows += [(sink["connector"], "sink", sink["partitions"], sink["group"]) for sink in response["sinks"]]
         table = Table(("NAME", "TYPE", "PARTITIONS", "GROUP"), tuple(sorted(rows)))
-        return Result(found, table, names=tuple(sorted(row[0] for row in rows)))
+        return Result(response, table, names=tuple(sorted(row[0] for row in rows)))
 
 
 class DeleteOrphans(ChangingCommand):
@@ -51,14 +51,14 @@ class DeleteOrphans(ChangingCommand):
         origin = context.change_store.origin(self.reason or "")
 
         async def act(name: str) -> TargetOutcome:
-            answer = await context.connect.remove_orphans(name, self.group, origin)
-            return TargetOutcome(name, model.verdict(answer).message, raw=answer)
+            response = await context.connect.remove_orphans(name, self.group, origin)
+            return TargetOutcome(name, model.verdict(response).message, raw=response)
 
         return await for_each(self.names, act)
 
     async def _preview(self, context: CommandContext) -> Result:
-        found = await _orphans(context)
-        left = {one["connector"] for one in found["sources" if self.group is None else "sinks"]}
+        response = await _orphans(context)
+        left = {source["connector"] for source in response["sources" if self.group is None else "sinks"]}
         missing = NotFound("", 404).exit_code
         none = "has no orphaned offsets"
         would = [

@@ -35,35 +35,37 @@ class ExportOffsets(Command):
     file = option("-f", "--file", metavar="FILE", help="output file; default standard output", convert=str)
 
     async def run(self, context: CommandContext) -> Result:
-        found: dict[str, list[Json]] = {}
+        entries_by_name: dict[str, list[Json]] = {}
 
         async def read(name: str) -> TargetOutcome:
             entries = model.offsets(await context.connect.offsets(name))
             if entries or self.names:
-                found[name] = [entry.entry() for entry in entries]
+                entries_by_name[name] = [entry.entry() for entry in entries]
             return TargetOutcome(name, counted(len(entries), "offset"))
 
         done = await for_each(await select_names(context.connect, self.names or ("*",), self.regex), read)
         if not any(outcome.failed for outcome in done.outcomes):
-            return self._written(context, found)
-        return self._written(context, found)._replace(outcomes=done.outcomes) if found else done
+            return self._written(context, entries_by_name)
+        return self._written(context, entries_by_name)._replace(outcomes=done.outcomes) if entries_by_name else done
 
-    def _written(self, context: CommandContext, found: dict[str, list[Json]]) -> Result:
+    def _written(self, context: CommandContext, entries_by_name: dict[str, list[Json]]) -> Result:
         """Writes the readable connectors to standard output or to the file."""
-        total = sum(map(len, found.values()))
-        summary = f"{counted(total, 'offset')} of {counted(len(found), 'connector')}"
+        total = sum(map(len, entries_by_name.values()))
+        summary = f"{counted(total, 'offset')} of {counted(len(entries_by_name), 'connector')}"
         if self.file is None or self.file == "-":
-            context.narrate(summary)
-            return Result(found, text=document(found), names=tuple(found))
-        context.write(self.file, document(found) + "\n")
-        context.narrate(f"{summary}, written to {self.file}")
-        return Result({"file": self.file, "connectors": len(found), "offsets": total}, names=tuple(found))
+            context.report(summary)
+            return Result(entries_by_name, text=document(entries_by_name), names=tuple(entries_by_name))
+        context.write(self.file, document(entries_by_name) + "\n")
+        context.report(f"{summary}, written to {self.file}")
+        return Result(
+            {"file": self.file, "connectors": len(entries_by_name), "offsets": total}, names=tuple(entries_by_name)
+        )
 
 
-def document(found: dict[str, list[Json]]) -> str:
+def document(entries_by_name: dict[str, list[Json]]) -> str:
     """The document as JSON with one entry per line, so that two documents can be compared by diff."""
     parts = []
-    for name, entries in found.items():
+    for name, entries in entries_by_name.items():
         rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
         parts.append(f"{json.dumps(name, ensure_ascii=False)}: [\n{rows}\n]" if rows else f"{json.dumps(name)}: []")
     return "{\n" + ",\n".join(parts) + "\n}"
@@ -97,17 +99,21 @@ class ImportOffsets(ChangingCommand):
         return {name: parse_entries(json.dumps(content[name]), f"{where}: {name}") for name in chosen if content[name]}
 
     async def _preview(self, context: CommandContext, wanted: dict[str, list[Json]]) -> Result:
-        made: dict[str, list[OffsetChange]] = {}
+        changes_by_name: dict[str, list[OffsetChange]] = {}
 
         async def look(name: str) -> TargetOutcome:
-            made[name] = await _changes(context, name, wanted[name])
+            changes_by_name[name] = await _changes(context, name, wanted[name])
             return TargetOutcome(name, "compared")
 
         looked = await for_each(wanted, look)
-        known = await topic_bounds(context, [change for some in made.values() for change in some])
+        known = await topic_bounds(context, [change for changes in changes_by_name.values() for change in changes])
         outcomes: list[TargetOutcome] = []
-        for one in looked.outcomes:
-            outcomes += [one] if one.failed else dry_run_outcomes(one.name, known.remarked(made[one.name]))
+        for compared in looked.outcomes:
+            outcomes += (
+                [compared]
+                if compared.failed
+                else dry_run_outcomes(compared.name, known.remarked(changes_by_name[compared.name]))
+            )
         return Result([outcome.as_json() for outcome in outcomes], names=tuple(wanted), outcomes=tuple(outcomes))
 
     async def _set(self, context: CommandContext, wanted: dict[str, list[Json]]) -> Result:
@@ -115,8 +121,8 @@ class ImportOffsets(ChangingCommand):
         plans: dict[str, OffsetPlan] = {}
 
         async def look(name: str) -> TargetOutcome:
-            if made := await _changes(context, name, wanted[name]):
-                entries = [one.entry for one in made]
+            if changes := await _changes(context, name, wanted[name]):
+                entries = [change.entry for change in changes]
                 plans[name] = await plan_entries(context, name, entries, stop=self.stop, why=self.reason)
             return TargetOutcome(name, "unchanged")
 

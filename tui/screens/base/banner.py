@@ -19,7 +19,7 @@ class Banner(Static):
     def __init__(self, id: str) -> None:
         super().__init__(id=id, markup=False)
 
-    def tell(self, content: Content | None, kind: str = "") -> None:
+    def put(self, content: Content | None, kind: str = "") -> None:
         self.set_classes(f"-shown {kind}" if content is not None else "")
         if content is not None:
             self.update(content)

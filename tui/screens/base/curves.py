@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from tui.formatting import span
+from tui.formatting import format_duration
 from tui.metrics.offset_rates import SampleHistory
 from tui.metrics.rate_history import STEP, RateHistory
 from tui.widgets.chart import SCALE, TimeSpan, axis, chart
@@ -35,7 +35,7 @@ def of_course(course: RateHistory, plots: Plots, now: float, limit: str = "") ->
     describes the rate limit, if any."""
     count, step = max(1, plots.width - SCALE), plots.step
     rates = course.rates(count, now, step)
-    window = limit or f"over {span(min(now - course.started_at, count * step))}"
+    window = limit or f"over {format_duration(min(now - course.started_at, count * step))}"
     parts = _throughput(rates, course.rate(now), mean(rates), "records", window, plots)
     if course.has_lag:
         parts += _lag(course.lags(count, now, step), None, plots)
@@ -46,7 +46,7 @@ def of_history(history: SampleHistory, unit: str, plots: Plots) -> Content:
     """Plots of rates computed from offsets that were read while the page was open."""
     samples, last = history.samples, history.last
     took = samples[-1].at - samples[0].at if len(samples) > 1 else 0.0
-    window = f"over {span(took)}" if took else "sampling…"
+    window = f"over {format_duration(took)}" if took else "sampling…"
     parts = _throughput(history.rates(), history.rate, history.mean, unit, window, plots)
     lags = history.lags()
     if any(lag is not None for lag in lags):
@@ -68,7 +68,7 @@ def _throughput(
 
 
 def _lag(lags: Values, behind_ms: int | None, plots: Plots) -> list[Part]:
-    behind = f"  {span(behind_ms / 1000)} behind" if behind_ms else ""
+    behind = f"  {format_duration(behind_ms / 1000)} behind" if behind_ms else ""
     return [
         ("lag ", "bold $accent"),
         (short(lags[-1], "records"), "bold"),
@@ -77,9 +77,9 @@ def _lag(lags: Values, behind_ms: int | None, plots: Plots) -> list[Part]:
     ]
 
 
-def _lines(values: Values, ink: str, plots: Plots) -> list[Part]:
+def _lines(values: Values, style: str, plots: Plots) -> list[Part]:
     lines = chart(values, plots.width, plots.height)
-    return [part for scale, line in lines for part in ((scale, "$text-muted"), (f"{line}\n", ink))]
+    return [part for scale, line in lines for part in ((scale, "$text-muted"), (f"{line}\n", style))]
 
 
 def _time(times: TimeSpan, plots: Plots) -> list[Part]:
@@ -89,15 +89,15 @@ def _time(times: TimeSpan, plots: Plots) -> list[Part]:
 def in_lines(course: RateHistory, width: int, now: float, lag: int | None = None) -> list[tuple[str, Content]]:
     """Pairs of a label and a curve in one line. `lag` is the current lag if it is not that of the last report."""
     rates = course.rates(width, now)
-    found = [("throughput", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]
+    lines = [("throughput", _line(rates, f"{short(newest(rates), 'records')}/s", "$success"))]
     if course.has_lag or lag is not None:
         lags = course.lags(width, now)
-        found.append(("lag", _line(lags, short(lags[-1] if lag is None else lag, "records"), "$warning")))
-    return found
+        lines.append(("lag", _line(lags, short(lags[-1] if lag is None else lag, "records"), "$warning")))
+    return lines
 
 
-def _line(values: Values, words: str, ink: str) -> Content:
-    return Content.assemble((spark(values, len(values)), ink), f" {words}")
+def _line(values: Values, words: str, style: str) -> Content:
+    return Content.assemble((spark(values, len(values)), style), f" {words}")
 
 
 def newest(values: Values) -> float | None:

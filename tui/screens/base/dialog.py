@@ -7,13 +7,12 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
 from tui.screens.base import program
-from tui.widgets.bars import KeyBar
+from tui.screens.base.pop_up import PopUp
 from tui.widgets.field import TextField
 from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
@@ -39,19 +38,15 @@ class Answer(Button):
         forward_queued(self)
 
 
-class Dialog(ModalScreen[bool]):
-    """Answers True if confirmed. With `name`, that text has to be typed to confirm. With `why`, a reason can be given
+class Dialog(PopUp[bool]):
+    """Returns True if confirmed. With `name`, that text has to be typed to confirm. With `why`, a reason can be given
     or edited; `why` holds it afterwards."""
 
     DEFAULT_CSS = """
-    Dialog { align: center middle; background: $background 60%; }
-    Dialog > Vertical {
-        width: 76; max-width: 96%; height: auto; max-height: 92%;
-        background: $panel; border: round $border; padding: 0 1;
-    }
+    Dialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; }
     Dialog.-danger > Vertical { border: round $error; }
-    Dialog #title { text-style: bold; width: 1fr; }
-    Dialog Pager { height: auto; max-height: 58vh; background: $panel; padding: 0; margin: 1 0 0 0; }
+    Dialog #title { color: $foreground; }
+    Dialog Pager { height: auto; max-height: 58vh; margin: 1 0 0 0; }
     Dialog.-asks-why.-typed Pager { max-height: 45vh; }
     Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
@@ -64,7 +59,6 @@ class Dialog(ModalScreen[bool]):
     Dialog Button:disabled { color: $text-muted; text-style: dim; }
     Dialog Button:focus { background: $accent; color: $on-accent; text-style: bold; }
     Dialog.-danger Button#yes:focus { background: $error; color: $on-accent; }
-    Dialog KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "yes"),
@@ -89,21 +83,19 @@ class Dialog(ModalScreen[bool]):
         self.asks_why, self.why = why is not None, why or ""
         self.armed = False
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(self.title_text)), id="title")
-            yield Pager(self.body)
-            with Horizontal(id="reason", classes="field"):
-                yield Label(Content(f"reason ({'tab' if self.wanted else 'w'}): "))
-                hint = "optional; it is kept in the history"
-                yield TextField(self.entered_why, self.why, hint, id="why")
-            with Horizontal(id="typed", classes="field"):
-                yield Label(Content(f"type {self.kind}: "), id="wants")
-                yield TextField(self.entered_name, id="name")
-            with Horizontal(id="buttons"):
-                yield Answer(Content("cancel"), id="no")
-                yield Answer(Content(visible(self.yes)), id="yes")
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(self.title_text)), id="title")
+        yield Pager(self.body)
+        with Horizontal(id="reason", classes="field"):
+            yield Label(Content(f"reason ({'tab' if self.wanted else 'w'}): "))
+            hint = "optional; it is kept in the history"
+            yield TextField(self.entered_why, self.why, hint, id="why")
+        with Horizontal(id="typed", classes="field"):
+            yield Label(Content(f"type {self.kind}: "), id="wants")
+            yield TextField(self.entered_name, id="name")
+        with Horizontal(id="buttons"):
+            yield Answer(Content("cancel"), id="no")
+            yield Answer(Content(visible(self.yes)), id="yes")
 
     def on_mount(self) -> None:
         self.query_one(Pager).can_focus = False

@@ -6,27 +6,21 @@ from abc import abstractmethod
 from typing import TypeVar
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui.widgets.bars import Bar, KeyBar
+from tui.screens.base.pop_up import PopUp
+from tui.widgets.bars import Bar
 
 Choice = TypeVar("Choice")
 
 
-class KeyMenu(ModalScreen[Choice | None]):
-    """Answers the choice, or None. Subclasses bind the keys of the choices, and a key to `close`."""
+class KeyMenu(PopUp[Choice | None]):
+    """Returns the choice, or None. Subclasses bind the keys of the choices, and a key to `close`."""
 
     DEFAULT_CSS = """
-    KeyMenu { align: center middle; background: $background 60%; }
-    KeyMenu > Vertical {
-        width: 64; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
-    }
-    KeyMenu Bar { text-style: bold; color: $accent; }
+    KeyMenu > Vertical { width: 64; max-width: 96%; height: auto; }
     KeyMenu Static { height: auto; margin: 1 0; }
-    KeyMenu KeyBar { background: $panel; padding: 0; }
     """
 
     @abstractmethod
@@ -37,11 +31,9 @@ class KeyMenu(ModalScreen[Choice | None]):
     def choices(self) -> list[str | tuple[str, str]]:
         """The lines with the keys, as parts with their styles."""
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Bar(id="title")
-            yield Static(id="choices", markup=False)
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Bar(id="title")
+        yield Static(id="choices", markup=False)
 
     def on_mount(self) -> None:
         self.draw()
@@ -50,6 +42,3 @@ class KeyMenu(ModalScreen[Choice | None]):
         """Show the title and the choices as they are now."""
         self.query_one("#title", Bar).put(Content(self.heading()))
         self.query_one("#choices", Static).update(Content.assemble(*self.choices()).rstrip())
-
-    def action_close(self) -> None:
-        self.dismiss(None)

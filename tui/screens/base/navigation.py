@@ -43,7 +43,7 @@ class OpenConfigHistory(Message):
 
 
 class ChangeInterrupted(Message):
-    """A change of offsets is unfinished: ask how to proceed as soon as the cluster answers."""
+    """A change of offsets is unfinished: ask how to proceed as soon as the cluster responds."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -60,12 +60,12 @@ class Page(Screen[None]):
         where = ("  " + visible(self.services.profile.label), "$text-muted")
         self.query_one("#title", Bar).put(Content.assemble(*parts, where), Content.assemble((end, "$text-muted")))
 
-    def say(self, text: str, kind: str = "info") -> None:
+    def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line, or in that of the main screen if this page was left meanwhile."""
         if self.is_attached:
-            self.query_one(StatusBar).say(text, kind)
+            self.query_one(StatusBar).report(text, kind)
         else:
-            self.services.say(text, kind)
+            self.services.report(text, kind)
 
     def submitted(self, sign: str, text: str) -> None:
         """Handles the text of the prompt after Enter; `sign` is its first character."""

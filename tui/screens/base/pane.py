@@ -40,19 +40,19 @@ class Pane(Vertical):
         """The edited text that warnings refer to; empty on pages without an editor."""
         return ""
 
-    def say(self, text: str, kind: str = "info") -> None:
+    def report(self, text: str, kind: str = "info") -> None:
         """Shows a text about this connector in the status line until the next text or `unsay`."""
         self._status_text, self._warned_text = text, self.subject if kind == "warn" else ""
-        self.services.say(text, kind, self.name_shown)
+        self.services.report(text, kind, self.name_shown)
 
-    def unsay(self) -> None:
+    def clear_report(self) -> None:
         """Clears the last status text of this page."""
-        self.services.unsay(self._status_text)
+        self.services.clear_report(self._status_text)
 
     def clear_warning(self) -> None:
         """Clears the warning about an earlier version of the edited text, which is valid now."""
         if self._warned_text and self._warned_text != self.subject:
-            self.unsay()
+            self.clear_report()
 
     def on_mount(self) -> None:
         if self.interval:
@@ -118,7 +118,7 @@ class Pane(Vertical):
         """Shows the question in a worker; if it is not confirmed, reports `cancelled` and the text `instead`."""
         if await self.app.push_screen_wait(dialog):
             return True
-        self.services.say(f"cancelled: {instead}")
+        self.services.report(f"cancelled: {instead}")
         return False
 
     def take_focus(self) -> None:
@@ -135,7 +135,7 @@ class Note(Static):
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
 
-    def say(self, text: str | Content, ink: str = "$text-muted") -> None:
-        content = text if isinstance(text, Content) else Content.assemble((visible(text), ink))
+    def report(self, text: str | Content, style: str = "$text-muted") -> None:
+        content = text if isinstance(text, Content) else Content.assemble((visible(text), style))
         self.display = bool(content.plain)
         self.update(content)

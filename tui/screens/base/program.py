@@ -27,7 +27,7 @@ class Program(Protocol):
     def losses(self) -> list[str]:
         """Everything that quitting would lose: requests under way and edited texts, one line each."""
 
-    def say(self, text: str, kind: str = "info") -> None:
+    def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
 
     def write_control(self, sequence: str) -> None:
@@ -44,5 +44,5 @@ def copy(node: DOMNode, text: str, subject: str) -> str:
     program = of(node)
     node.app.copy_to_clipboard(text)
     result = f"{subject}: {program.copied}"
-    program.say(result)
+    program.report(result)
     return result

@@ -9,16 +9,15 @@ from typing import ClassVar
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Label
 
 from tui.commands.registry import commands
 from tui.commands.result import Result
+from tui.screens.base.pop_up import PopUp
 from tui.script import output
 from tui.script.folding import folded
-from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
@@ -29,16 +28,9 @@ KEY = 13  # cells of a key
 HALF = 22  # least cells for the text of a key in a line with two keys
 
 
-class Reading(ModalScreen[None]):
+class Reading(PopUp[None]):
     """Covers the screen until it is closed by Escape, q, Enter or ^C."""
 
-    DEFAULT_CSS = """
-    Reading { align: center middle; background: $background 60%; }
-    Reading > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    Reading #title { text-style: bold; color: $accent; width: 1fr; }
-    Reading Pager { background: $panel; padding: 0; height: 1fr; }
-    Reading KeyBar { background: $panel; padding: 0; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,ctrl+c,question_mark", "close", "close", key_display="esc"),
         Binding("up,down,left,right,pageup,pagedown", "none", "scroll", key_display="↑↓ ←→", show=True),
@@ -48,11 +40,9 @@ class Reading(ModalScreen[None]):
         super().__init__()
         self.title_text, self.content, self.sideways = title, content, sideways
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(self.title_text)), id="title")
-            yield Pager(self._fitted(), sideways=self.sideways)
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(self.title_text)), id="title")
+        yield Pager(self._fitted(), sideways=self.sideways)
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
@@ -63,9 +53,6 @@ class Reading(ModalScreen[None]):
     def _fitted(self) -> Content:
         """The content for the width within the frame."""
         return self.content(self.app.size.width * 96 // 100 - FRAME)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 def plain(text: str) -> Content:
@@ -107,12 +94,13 @@ def _prose(result: Result, width: int) -> str:
 def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str], width: int) -> Content:
     """The keys that work on the screen from which the help was opened, then every command."""
     keys: dict[str, tuple[Binding, list[str]]] = {}
-    for one in sorted(active, key=_rank):
-        if one.enabled and _is_ours(one):
-            keys.setdefault(one.binding.action, (one.binding, []))[1].append(display(one.binding))
+    for key in sorted(active, key=_rank):
+        if key.enabled and _is_ours(key):
+            keys.setdefault(key.binding.action, (key.binding, []))[1].append(display(key.binding))
     parts: list[str | tuple[str, str]] = [("keys that work here\n", "bold $accent")]
     parts += _in_columns(
-        [(" ".join(dict.fromkeys(names)), one.tooltip or one.description) for one, names in keys.values()], width
+        [(" ".join(dict.fromkeys(names)), binding.tooltip or binding.description) for binding, names in keys.values()],
+        width,
     )
     example = folded("  /state:failed type:sink class:file worker:10.0 part-of-name", width)
     rules = folded("  all terms must match; -x excludes x; space marks, * marks all, b acts on them", width)
@@ -144,17 +132,17 @@ def _in_columns(keys: Sequence[tuple[str, str]], width: int) -> list[str | tuple
     return [*parts, "\n"] if half else parts
 
 
-def _rank(one: ActiveBinding) -> tuple[bool, bool, int]:
+def _rank(active: ActiveBinding) -> tuple[bool, bool, int]:
     """Keys of the screen first, then those of widgets, then those of the application; each in order of declaration."""
-    declared = [binding.action for kind in type(one.node).__mro__ for binding in _declared(kind)]
-    place = declared.index(one.binding.action) if one.binding.action in declared else len(declared)
-    return isinstance(one.node, App), not isinstance(one.node, Screen), place
+    declared = [binding.action for kind in type(active.node).__mro__ for binding in _declared(kind)]
+    place = declared.index(active.binding.action) if active.binding.action in declared else len(declared)
+    return isinstance(active.node, App), not isinstance(active.node, Screen), place
 
 
-def _is_ours(one: ActiveBinding) -> bool:
+def _is_ours(active: ActiveBinding) -> bool:
     """Whether the binding is declared in this program, not by Textual."""
-    ours = (kind for kind in type(one.node).__mro__ if kind.__module__.startswith("tui."))
-    return any(one.binding.action == binding.action for kind in ours for binding in _declared(kind))
+    ours = (kind for kind in type(active.node).__mro__ if kind.__module__.startswith("tui."))
+    return any(active.binding.action == binding.action for kind in ours for binding in _declared(kind))
 
 
 def _declared(kind: type) -> list[Binding]:

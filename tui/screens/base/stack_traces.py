@@ -33,17 +33,17 @@ class Trace(NamedTuple):
         return f"why {self.heading} failed" if self.state == FAILED else f"why {self.heading} is {self.state}"
 
 
-def each(one: Connector) -> list[Trace]:
+def each(connector: Connector) -> list[Trace]:
     """The traces of a connector and its tasks."""
-    own = Trace("the connector", one.state, one.trace)
-    parts = [own, *(Trace(f"task {task.id}", task.state, task.trace) for task in one.tasks)]
+    own = Trace("the connector", connector.state, connector.trace)
+    parts = [own, *(Trace(f"task {task.id}", task.state, task.trace) for task in connector.tasks)]
     return [part for part in parts if part.text]
 
 
-def causes(one: Connector) -> list[tuple[str, list[str]]]:
-    """For each trace the question that it answers, and its root cause, then the exceptions that led to it, outermost
+def causes(connector: Connector) -> list[tuple[str, list[str]]]:
+    """For each trace the question that it responses, and its root cause, then the exceptions that led to it, outermost
     first."""
-    chains = [(part, chain(part.text)) for part in each(one)]
+    chains = [(part, chain(part.text)) for part in each(connector)]
     return [(part.question, [f"{_mark(part)} {way[-1]}", *_way(way)]) for part, way in chains]
 
 
@@ -67,14 +67,14 @@ def _way(chained: list[str]) -> list[str]:
     return [chained[0], *(f"↳ {line}" for line in chained[1:-1])] if len(chained) > 1 else []
 
 
-def content(one: Connector) -> Content:
-    if not one.traces:
+def content(connector: Connector) -> Content:
+    if not connector.traces:
         return Content.assemble(("no stack trace: nothing has failed", "$text-muted"))
     parts: list[Part] = []
-    for question, why in causes(one):
+    for question, why in causes(connector):
         parts += [(f"{question}\n", "bold $accent"), (f"{why[0]}\n", "bold $error")]
         parts += [(f"  {line}\n", "$error") for line in why[1:]]
-    for part in each(one):
+    for part in each(connector):
         parts.append((f"\n{part.heading}: full trace (y copies it)\n", "bold $accent"))
         parts += [_styled(line) for line in visible_lines(part.text.rstrip())]
     return Content.assemble(*parts)

@@ -37,7 +37,7 @@ class TooSmall(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         yield Static(self.words(self.app.size), markup=False)
 
-    def tell(self, size: Size) -> None:
+    def set_size(self, size: Size) -> None:
         self.query_one(Static).update(self.words(size))
 
     def words(self, size: Size) -> Content:
@@ -50,7 +50,7 @@ class TooSmall(ModalScreen[None]):
     def action_quit(self) -> None:
         self.losses = program.of(self).losses
         if self.losses:
-            self.tell(self.app.size)
+            self.set_size(self.app.size)
         else:
             self.app.exit(0)
 
@@ -60,7 +60,7 @@ class TooSmall(ModalScreen[None]):
 
     def action_no(self) -> None:
         self.losses = []
-        self.tell(self.app.size)
+        self.set_size(self.app.size)
 
 
 def is_too_small(size: Size) -> bool:

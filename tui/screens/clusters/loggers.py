@@ -9,13 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.screen import Screen
 
 from tui.client.client import Connect
 from tui.errors import HeadraceError, error_line
-from tui.formatting import counted, span
+from tui.formatting import counted, format_duration
 from tui.screens.base.key_menu import KeyMenu
+from tui.screens.base.list_screen import ListScreen, closing
 from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -24,7 +23,7 @@ from tui.widgets.text import visible
 
 # By the key that sets them.
 LEVELS = {"f": "FATAL", "e": "ERROR", "w": "WARN", "i": "INFO", "d": "DEBUG", "t": "TRACE", "o": "OFF"}
-INKS = {"FATAL": "grid--error", "ERROR": "grid--error", "WARN": "grid--warning", "DEBUG": "grid--accent"}
+STYLES = {"FATAL": "grid--error", "ERROR": "grid--error", "WARN": "grid--warning", "DEBUG": "grid--accent"}
 COLUMNS = (
     Column("name", "LOGGER", 30, grows=True),
     Column("level", "LEVEL", 7),
@@ -75,20 +74,15 @@ class LevelMenu(KeyMenu[LevelChange]):
         self.dismiss(LevelChange(self.logger, level, self.scope))
 
 
-class LoggersScreen(Screen[None]):
-    """Shows the answer of `GET /admin/loggers`; `set_level` is run as a logged operation."""
+class LoggersScreen(ListScreen[None]):
+    """Shows the response of `GET /admin/loggers`; `set_level` is run as a logged operation."""
 
-    DEFAULT_CSS = """
-    LoggersScreen { background: $background; color: $foreground; }
-    LoggersScreen #title { background: $surface; padding: 0 1; }
-    LoggersScreen Grid { height: 1fr; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "set level", priority=True),
         Binding("slash", "filter", "filter", key_display="/"),
         Binding("a", "another", "by name"),
         Binding("f5,ctrl+l", "ask", "refresh"),
-        Binding("escape,q,L,ctrl+c", "close", "close", key_display="esc"),
+        closing("escape,q,L,ctrl+c"),
     ]
 
     def __init__(self, label: str, connect: Connect, set_level: SetLevel, refusal: str = "") -> None:
@@ -106,7 +100,6 @@ class LoggersScreen(Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(Grid).focus()
         self.draw()
         self.action_ask()
 
@@ -130,27 +123,26 @@ class LoggersScreen(Screen[None]):
         try:
             self.loggers = await self.connect.loggers()
         except HeadraceError as error:
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
-            self.query_one(Grid).empty = "this worker lists no loggers; a sets the level of a logger by name"
+            self.grid.empty = "this worker lists no loggers; a sets the level of a logger by name"
         self.draw()
 
     def draw(self) -> None:
         shown = sorted(name for name in self.loggers if self.filter_text.lower() in name.lower())
-        grid = self.query_one(Grid)
+        grid = self.grid
         if self.loggers and not shown:
             grid.empty = f"nothing matches /{visible(self.filter_text)}"
         grid.show(shown, self.cells, {"name": max((len(name) for name in shown), default=0)}, follow=True)
-        head = Content.assemble(("headrace", "bold $accent"), f"  loggers of {visible(self.label)}")
         words = counted(len(self.loggers), "logger")
         words = f"{len(shown):,} of {words} by /{visible(self.filter_text)}" if self.filter_text else words
-        self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
+        self.head(f"loggers of {visible(self.label)}", words)
 
     def cells(self, name: str) -> Mapping[str, Cell]:
         level = self._level(name)
         return {
             "name": Cell(name),
-            "level": Cell(level, INKS.get(level, "grid--muted")),
+            "level": Cell(level, STYLES.get(level, "grid--muted")),
             "since": Cell(_since(self.loggers[name]), "grid--muted"),
         }
 
@@ -158,16 +150,13 @@ class LoggersScreen(Screen[None]):
         known = self.loggers.get(name)
         return str(known.get("level") or "") if isinstance(known, dict) else ""
 
-    def say(self, text: str, kind: str = "info") -> None:
-        self.query_one(StatusBar).say(text, kind)
-
     # Finding and setting
 
     def action_filter(self) -> None:
         self.query_one(Prompt).open("/", self.filter_text, lambda text: [])
 
     def action_another(self) -> None:
-        self.say("the name of a logger, for example org.apache.kafka.connect.runtime; it includes child loggers")
+        self.report("the name of a logger, for example org.apache.kafka.connect.runtime; it includes child loggers")
         self.query_one(Prompt).open(
             ":", "", lambda text: [name for name in sorted(self.loggers) if name.startswith(text)]
         )
@@ -182,8 +171,8 @@ class LoggersScreen(Screen[None]):
         if sign == "/":
             self.filter_text = text
             self.draw()
-        self.set_focus(self.query_one(Grid))
-        self.say("")
+        self.set_focus(self.grid)
+        self.report("")
         if sign == ":" and text:
             self.run_worker(self._set(text), exit_on_error=False)
 
@@ -192,35 +181,28 @@ class LoggersScreen(Screen[None]):
         if event.sign == "/":
             self.filter_text = ""
             self.draw()
-        self.say("")
-        self.set_focus(self.query_one(Grid))
+        self.report("")
+        self.set_focus(self.grid)
 
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.run_worker(self._set(event.key), exit_on_error=False)
+    def opened(self, key: str) -> None:
+        self.run_worker(self._set(key), exit_on_error=False)
 
     async def _set(self, logger: str) -> None:
         if self.refusal:
-            self.say(self.refusal, "bad")
+            self.report(self.refusal, "bad")
             return
         change = await self.app.push_screen_wait(LevelMenu(logger, self._level(logger)))
         if change is not None and await self.set_level(change):
             await self._ask()
-
-    def action_open(self) -> None:
-        self.query_one(Grid).action_open()
 
     def action_close(self) -> None:
         if self.filter_text:
             self.filter_text = ""
             self.draw()
         else:
-            self.dismiss(None)
+            super().action_close()
 
 
 def _since(entry: Any) -> str:
     at = entry.get("last_modified") if isinstance(entry, dict) else None
-    return f"{span(time.time() - at / 1000)} ago" if isinstance(at, int | float) else ""
+    return f"{format_duration(time.time() - at / 1000)} ago" if isinstance(at, int | float) else ""

@@ -53,14 +53,14 @@ class WorkerInside(Static):
 
     async def _ask(self) -> None:
         try:
-            found = worker_metrics(await self.connect.metrics())
+            metrics = worker_metrics(await self.connect.metrics())
         except Refused as error:
             self._is_absent = error.status in (404, 405)
             return
         except HeadraceError:
             return  # the health line above shows the error
-        self.known = found
-        self.history.add(time.time(), found.written, found.lag, sampled=True)
+        self.known = metrics
+        self.history.add(time.time(), metrics.written, metrics.lag, sampled=True)
         self.display = True
         self.draw()
 

@@ -80,16 +80,16 @@ def units_by_worker(connectors: Iterable[Connector], group: ClusterWorkers | Non
     """The units of each worker: as the group assigns them, otherwise as statuses say. `group` is None if the cluster
     does not report its workers."""
     owners = _owners(group) if group is not None else {}
-    found: dict[str, list[Unit]] = {name: [] for name in group.workers} if group is not None else {}
-    for one in connectors:
-        for unit, worker in _statuses(one):
+    unitses: dict[str, list[Unit]] = {name: [] for name in group.workers} if group is not None else {}
+    for connector in connectors:
+        for unit, worker in _statuses(connector):
             owner = owners.pop((unit.connector, unit.task), None)
             if group is not None and owner != worker and unit.state in _REPLACED[owner is None]:
                 unit = unit._replace(state=MOVING)
-            found.setdefault(owner or worker or NOWHERE, []).append(unit)
+            unitses.setdefault(owner or worker or NOWHERE, []).append(unit)
     for (name, task), owner in owners.items():
-        found.setdefault(owner, []).append(Unit(name, task, MOVING))
-    return dict(sorted(found.items()))
+        unitses.setdefault(owner, []).append(Unit(name, task, MOVING))
+    return dict(sorted(unitses.items()))
 
 
 _REPLACED = {
@@ -101,14 +101,17 @@ their state."""
 
 
 def _owners(group: ClusterWorkers) -> dict[tuple[str, int], str]:
-    found = {(name, CONNECTOR): one.worker_id for one in group.workers.values() for name in one.connectors}
-    return found | {unit: one.worker_id for one in group.workers.values() for unit in one.tasks}
+    owners = {(name, CONNECTOR): worker.worker_id for worker in group.workers.values() for name in worker.connectors}
+    return owners | {unit: worker.worker_id for worker in group.workers.values() for unit in worker.tasks}
 
 
-def _statuses(one: Connector) -> Iterable[tuple[Unit, str]]:
-    yield Unit(one.name, CONNECTOR, one.state, one.type, cause_line(one.trace)), one.worker
-    for task in one.tasks:
-        yield Unit(one.name, task.id, task.state, one.type, cause_line(task.trace)), task.worker
+def _statuses(connector: Connector) -> Iterable[tuple[Unit, str]]:
+    yield (
+        Unit(connector.name, CONNECTOR, connector.state, connector.type, cause_line(connector.trace)),
+        connector.worker,
+    )
+    for task in connector.tasks:
+        yield Unit(connector.name, task.id, task.state, connector.type, cause_line(task.trace)), task.worker
 
 
 def ranked(units: Iterable[Unit]) -> list[Unit]:
@@ -125,8 +128,8 @@ def in_glyphs(counts: Mapping[str, int]) -> Cell:
     """For example `✗ 2  ● 31`, each in the colour of its state."""
     parts: list[Cell] = []
     for state in sorted(counts, key=severity):
-        ink = "grid--accent" if state == MOVING else states.style_class(state)
-        parts += [*[Cell("  ")] * bool(parts), Cell(f"{_glyph(state)} {counts[state]:,}", ink)]
+        style = "grid--accent" if state == MOVING else states.style_class(state)
+        parts += [*[Cell("  ")] * bool(parts), Cell(f"{_glyph(state)} {counts[state]:,}", style)]
     return Cell.of(parts) if parts else Cell("–", "grid--muted")
 
 
@@ -146,15 +149,15 @@ def worker_cells(worker_id: str, group: ClusterWorkers | None, units: Sequence[U
     }
     if group is None:
         return cells
-    one = group.workers.get(worker_id)
-    if one is None:
+    worker = group.workers.get(worker_id)
+    if worker is None:
         return {**cells, "state": Cell("" if worker_id == NOWHERE else _word(LEFT), _INKS[LEFT])}
-    cells["state"] = Cell(_word(one.state), _INKS.get(one.state, "grid--muted"))
-    cells["leader"] = Cell("leader" if one.leader else "", "grid--accent")
-    cells["load"] = Cell("" if one.load is None else f"{one.load:.1f}")
-    cells["memory"] = Cell("" if one.memory is None else megabytes(one.memory))
-    cells["slots"] = Cell("" if one.slots is None else str(one.slots), "grid--muted")
-    shown = one.version if one.implementation in ("", "headrace") else f"{one.implementation} {one.version}"
+    cells["state"] = Cell(_word(worker.state), _INKS.get(worker.state, "grid--muted"))
+    cells["leader"] = Cell("leader" if worker.leader else "", "grid--accent")
+    cells["load"] = Cell("" if worker.load is None else f"{worker.load:.1f}")
+    cells["memory"] = Cell("" if worker.memory is None else megabytes(worker.memory))
+    cells["slots"] = Cell("" if worker.slots is None else str(worker.slots), "grid--muted")
+    shown = worker.version if worker.implementation in ("", "headrace") else f"{worker.implementation} {worker.version}"
     cells["version"] = Cell(shown.strip(), "grid--muted")
     return cells
 

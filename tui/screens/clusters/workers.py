@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from tui.client.client import Connect
@@ -18,6 +17,7 @@ from tui.commands.cluster.workers import core_text, waiting_text
 from tui.errors import HeadraceError, NotFound, Refused, error_line
 from tui.formatting import counted
 from tui.model import Connector
+from tui.screens.base.list_screen import ListScreen, closing
 from tui.screens.clusters.worker_inside import WorkerInside
 from tui.screens.clusters.worker_rows import (
     COLUMNS,
@@ -51,15 +51,12 @@ ChangeWorker = Callable[[str, str, ClusterWorkers], Awaitable[tuple[str, str]]]
 """Cordons, uncordons or drains (verb, worker id, the group as shown); returns a text and its kind for the status."""
 
 
-class WorkersScreen(Screen[WorkersChoice | None]):
+class WorkersScreen(ListScreen[WorkersChoice | None]):
     """`change` carries out cordon, uncordon and drain; None if the context does not allow changes of workers."""
 
     DEFAULT_CSS = """
-    WorkersScreen { background: $background; color: $foreground; }
-    WorkersScreen #title { background: $surface; padding: 0 1; }
     WorkersScreen #health { height: auto; min-height: 1; max-height: 3; padding: 0 1; }
     WorkersScreen #group { height: auto; max-height: 3; padding: 0 1; }
-    WorkersScreen Grid { height: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", priority=True, tooltip="its connectors and tasks"),
@@ -67,7 +64,7 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         Binding("u", "change('uncordon')", "uncordon", tooltip="the worker receives tasks again"),
         Binding("d", "change('drain')", "drain", tooltip="the worker's tasks move to other workers"),
         Binding("f", "filter", "filter list", tooltip="show the connectors of the worker in the list"),
-        Binding("escape,q,W,ctrl+c", "close", "close", key_display="esc"),
+        closing("escape,q,W,ctrl+c"),
         Binding("f5,ctrl+l", "ask", "refresh"),
     ]
 
@@ -78,7 +75,7 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         self.units: dict[str, list[Unit]] = {}
         self.group: ClusterWorkers | None = None  # None until the cluster has reported its workers
         self.stale = False
-        self._reports = True  # False once the cluster has answered that it does not report its workers
+        self._reports = True  # False once the cluster has responded that it does not report its workers
         self._asking = False
 
     def compose(self) -> ComposeResult:
@@ -91,7 +88,6 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        self.query_one(Grid).focus()
         self.set_interval(HEALTH_INTERVAL, self.ask_health)
         self.set_interval(GROUP_INTERVAL, self.ask_group)
         self.action_ask()
@@ -99,7 +95,7 @@ class WorkersScreen(Screen[WorkersChoice | None]):
 
     # Data
 
-    def tell(self, connectors: Mapping[str, Connector], *, stale: bool) -> None:
+    def set_connectors(self, connectors: Mapping[str, Connector], *, stale: bool) -> None:
         """Shows a new snapshot of the connectors."""
         changed = connectors is not self.connectors
         self.connectors, self.stale = connectors, stale
@@ -121,10 +117,10 @@ class WorkersScreen(Screen[WorkersChoice | None]):
             self.run_worker(self._ask_group(), group="workers", exit_on_error=False)
 
     async def _ask_group(self) -> None:
-        """Reads the group; a slow answer delays the next request."""
+        """Reads the group; a slow response delays the next request."""
         self._asking = True
         try:
-            found = reported(await self.connect.workers())
+            workers = reported(await self.connect.workers())
         except NotFound:
             self._reports = False
         except HeadraceError as error:
@@ -132,8 +128,8 @@ class WorkersScreen(Screen[WorkersChoice | None]):
             return
         else:
             if self.group is None:
-                self.query_one(Grid).set_columns(COLUMNS)
-            self.group = found
+                self.grid.set_columns(COLUMNS)
+            self.group = workers
             self._count()
         finally:
             self._asking = False
@@ -145,23 +141,25 @@ class WorkersScreen(Screen[WorkersChoice | None]):
 
     async def _ask_health(self) -> None:
         """Reads the health of the worker behind the URL, which reports only its own (KIP-1017)."""
-        words, ink = "", "$text-muted"
+        words, style = "", "$text-muted"
         try:
-            answer = await self.connect.health() or {}
-            words, ink = f"{answer.get('status', '?')}: {answer.get('message', '')}", "$success"
+            response = await self.connect.health() or {}
+            words, style = f"{response.get('status', '?')}: {response.get('message', '')}", "$success"
         except NotFound:
             words = "this version does not report its health"
         except Refused as error:
-            words, ink = error.message, "$error"
+            words, style = error.message, "$error"
         except HeadraceError as error:
-            words, ink = str(error), "$error"
+            words, style = str(error), "$error"
         head = f"{visible(self.connect.url)} {visible(self.version)}".strip()
-        self.query_one("#health", Static).update(Content.assemble((f"{head}  ", "$text-muted"), (visible(words), ink)))
+        self.query_one("#health", Static).update(
+            Content.assemble((f"{head}  ", "$text-muted"), (visible(words), style))
+        )
 
     # Display
 
     def draw(self) -> None:
-        grid, group = self.query_one(Grid), self.group
+        grid, group = self.grid, self.group
         grid.empty = "no connector reports its worker"
         grid.set_stale(self.stale)
         names = list(self.units)
@@ -173,8 +171,7 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         workers = len(group.workers) if group is not None else len([name for name in names if name != NOWHERE])
         number = sum(unit.task != CONNECTOR for units in self.units.values() for unit in units)
         words = f"{counted(workers, 'worker')}, {counted(number, 'task')}"
-        head = Content.assemble(("headrace", "bold $accent"), f"  workers of {visible(self.label)}")
-        self.query_one("#title", Bar).put(head, Content.assemble((words, "$text-muted")))
+        self.head(f"workers of {visible(self.label)}", words)
         self.query_one("#group", Static).update(Content.assemble(*self._about_group()))
         several = group is not None and len(group.workers) > 1
         self.query_one(WorkerInside).border_title = f"metrics of {visible(self.connect.url)}" if several else ""
@@ -192,14 +189,11 @@ class WorkersScreen(Screen[WorkersChoice | None]):
             parts.append(("  rebalancing", "bold $accent"))
         if not group.leader:
             parts.append(("  no leader", "bold $error"))
-        if group.workers and all(one.state != ACTIVE for one in group.workers.values()):
+        if group.workers and all(worker.state != ACTIVE for worker in group.workers.values()):
             parts.append(("  no worker accepts connectors and tasks", "bold $error"))
         if text := waiting_text(group, time.time()):
             parts.append((f"  {text}", "$warning"))
         return parts
-
-    def say(self, text: str, kind: str = "info") -> None:
-        self.query_one(StatusBar).say(text, kind)
 
     # Keys
 
@@ -209,26 +203,17 @@ class WorkersScreen(Screen[WorkersChoice | None]):
         return True
 
     def action_change(self, verb: str) -> None:
-        worker_id = self.query_one(Grid).current
+        worker_id = self.grid.current
         if worker_id is not None and self.group is not None:
             self.run_worker(self._carry_out(verb, worker_id, self.group), group="change", exit_on_error=False)
 
     async def _carry_out(self, verb: str, worker_id: str, group: ClusterWorkers) -> None:
-        self.say(*await self._change(verb, worker_id, group))
+        self.report(*await self._change(verb, worker_id, group))
         self.ask_group()
 
-    def action_open(self) -> None:
-        self.query_one(Grid).action_open()
-
-    def on_grid_moved(self, event: Grid.Moved) -> None:
-        event.stop()
-
-    def on_grid_opened(self, event: Grid.Opened) -> None:
-        event.stop()
-        if event.key == NOWHERE:
-            return
-        screen = WorkerUnitsScreen(event.key, lambda: self._units(event.key))
-        self.app.push_screen(screen, self._opened)
+    def opened(self, key: str) -> None:
+        if key != NOWHERE:
+            self.app.push_screen(WorkerUnitsScreen(key, lambda: self._units(key)), self._opened)
 
     def _units(self, worker_id: str) -> tuple[Sequence[Unit], bool]:
         return ranked(self.units.get(worker_id, ())), self.stale
@@ -238,9 +223,6 @@ class WorkersScreen(Screen[WorkersChoice | None]):
             self.dismiss(WorkersChoice(connector=connector))
 
     def action_filter(self) -> None:
-        name = self.query_one(Grid).current
+        name = self.grid.current
         if name is not None and name != NOWHERE:
             self.dismiss(WorkersChoice(worker=name))
-
-    def action_close(self) -> None:
-        self.dismiss(None)

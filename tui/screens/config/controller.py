@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
+from shlex import quote
 from typing import Protocol
 
 from textual.content import Content
@@ -12,15 +14,27 @@ from tui.config import applying
 from tui.config.applying import ChangedMeanwhile, ConfigEdit
 from tui.config.changes import ConfigChange
 from tui.config.draft import ConfigDraft
+from tui.config.secrets import MASK, hides
 from tui.editor.places import TextPosition
 from tui.errors import HeadraceError
 from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.config import wording as words
-from tui.screens.config.script_line import script_line
 from tui.screens.config.validating import Validator
 from tui.screens.services.cluster_services import ClusterServices
+
+
+def script_line(edit: ConfigEdit, passwords: Collection[str] = ()) -> str:
+    """`patch connector NAME -s k=v -r k`; secrets are masked and have to be filled in."""
+    words = ["patch", "connector", quote(edit.name)]
+    for change in edit.changes:
+        if change.after is None:
+            words += ["-r", quote(change.key)]
+        else:
+            value = MASK if hides(change.key, change.after, passwords) else change.after
+            words += ["-s", quote(f"{change.key}={value}")]
+    return " ".join(words)
 
 
 class ConfigPage(Protocol):
@@ -29,7 +43,7 @@ class ConfigPage(Protocol):
     drafts: dict[str, ConfigDraft]  # edited texts, by connector
     validator: Validator
 
-    def hidden_in(self, one: ConfigDraft) -> frozenset[str]:
+    def hidden_in(self, draft: ConfigDraft) -> frozenset[str]:
         """Keys of a draft whose values are never shown."""
 
     @property
@@ -37,7 +51,7 @@ class ConfigPage(Protocol):
 
     def go_to(self, place: TextPosition) -> None: ...
 
-    def say(self, text: str, kind: str = "info") -> None: ...
+    def report(self, text: str, kind: str = "info") -> None: ...
 
     async def ask(self, dialog: Dialog, instead: str) -> bool: ...
 
@@ -52,54 +66,56 @@ class ConfigController:
     def __init__(self, services: ClusterServices, page: ConfigPage) -> None:
         self.services, self.page = services, page
 
-    async def apply(self, one: ConfigDraft, connector: Connector) -> None:
+    async def apply(self, draft: ConfigDraft, connector: Connector) -> None:
         """Validates the edited config, asks, then sends it."""
         if not self.services.may_change("changing the config"):
             return
         validator = self.page.validator
-        if not one.review().read.problems:
-            validator.want(one.to_validate())
+        if not draft.review().read.problems:
+            validator.want(draft.to_validate())
             await validator.ask()
         with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden
-            await self.services.password_keys.of(one.to_validate())
-        found = one.review(validator.validation)
-        if found.errors:
-            first = found.errors[0]
+            await self.services.password_keys.of(draft.to_validate())
+        review = draft.review(validator.validation)
+        if review.errors:
+            first = review.errors[0]
             where = f"fix line {first.place.line} first" if first.place.line else one_line(first.message)
             self.page.go_to(first.place)
-            self.page.say(f"not applied: {where}", "warn")
-        elif not found.changes:
-            self.page.say("nothing would change", "warn")
-        elif self.services.operations.pending(one.name):
-            self.services.say(f"another operation is still under way for {one.name}; o shows it", "warn", one.name)
-        elif await self.page.ask(self._question(one, found.changes, connector), "the text is kept"):
-            await self._send(one, one.edit(found.changes))
+            self.page.report(f"not applied: {where}", "warn")
+        elif not review.changes:
+            self.page.report("nothing would change", "warn")
+        elif self.services.operations.pending(draft.name):
+            self.services.report(
+                f"another operation is still under way for {draft.name}; o shows it", "warn", draft.name
+            )
+        elif await self.page.ask(self._question(draft, review.changes, connector), "the text is kept"):
+            await self._send(draft, draft.edit(review.changes))
 
-    def _question(self, one: ConfigDraft, made: tuple[ConfigChange, ...], connector: Connector) -> Dialog:
+    def _question(self, draft: ConfigDraft, changes: tuple[ConfigChange, ...], connector: Connector) -> Dialog:
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
-        body = words.question(made, self.page.hidden_in(one), connector.state)
+        body = words.question(changes, self.page.hidden_in(draft), connector.state)
         return Dialog(
-            f"change the config of {one.name}{where}?", body, "apply", danger=self.services.profile.production
+            f"change the config of {draft.name}{where}?", body, "apply", danger=self.services.profile.production
         )
 
-    async def _send(self, one: ConfigDraft, edit: ConfigEdit) -> None:
-        hidden, operations = self.page.hidden_in(one), self.services.operations
+    async def _send(self, draft: ConfigDraft, edit: ConfigEdit) -> None:
+        hidden, operations = self.page.hidden_in(draft), self.services.operations
         self.page.editor.read_only = True
         try:
             line = script_line(edit, hidden)
-            async with self.services.tracked("change config", one.name, (line,), hidden) as (operation, connect):
+            async with self.services.tracked("change config", draft.name, (line,), hidden) as (operation, connect):
                 done = await applying.apply(edit, connect, lambda step: operations.note(operation, step))
         except HeadraceError as error:
-            self._refused(one, error)
+            self._refused(draft, error)
         else:
-            self.page.applied(one.name, words.applied(done, edit.changes, hidden))
+            self.page.applied(draft.name, words.applied(done, edit.changes, hidden))
         finally:
             self.page.editor.read_only = False
 
-    def _refused(self, one: ConfigDraft, error: HeadraceError) -> None:
+    def _refused(self, draft: ConfigDraft, error: HeadraceError) -> None:
         """Keeps the text. If the config was changed meanwhile, the text is compared with the current config."""
-        hidden = self.page.hidden_in(one)
+        hidden = self.page.hidden_in(draft)
         if isinstance(error, ChangedMeanwhile):
             hidden |= self.services.password_keys.hidden(error.now)
-            self.page.drafts[one.name] = self.page.drafts[one.name].rebased(error.now, hidden)
-        self.page.refused(one.name, words.refused(error, hidden))
+            self.page.drafts[draft.name] = self.page.drafts[draft.name].rebased(error.now, hidden)
+        self.page.refused(draft.name, words.refused(error, hidden))

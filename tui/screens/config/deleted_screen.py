@@ -76,13 +76,13 @@ class DeletedScreen(SplitPage):
         self.states: dict[str, str] = {}
         self.without_offsets: set[str] = set()
         self._busy = False
-        self.runner = OperationRunner(services.connection, services.operations, self.say)
+        self.runner = OperationRunner(services.connection, services.operations, self.report)
 
     @property
     def current(self) -> Deletion | None:
         """The deletion under the cursor, once it has been read."""
-        found = self.deletions.get(self.grid.current or "")
-        return found if isinstance(found, Deletion) else None
+        deletion = self.deletions.get(self.grid.current or "")
+        return deletion if isinstance(deletion, Deletion) else None
 
     def on_mount(self) -> None:
         self.grid.empty = "reading the deleted connectors…"
@@ -99,15 +99,15 @@ class DeletedScreen(SplitPage):
     async def _read(self) -> None:
         try:
             kept = self.services.context().config_history
-            found = await history.deleted(self.services.connect, kept)
+            entries = await history.deleted(self.services.connect, kept)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
-            self.rows = {one["name"]: one for one in found}
+            self.rows = {entry["name"]: entry for entry in entries}
             self.grid.empty = "no deleted connector in the history"
             if not self.services.is_ours:
-                self.say(history.ADVICE)
+                self.report(history.ADVICE)
         self.draw()
         self._read_current()
 
@@ -119,16 +119,16 @@ class DeletedScreen(SplitPage):
     async def _read_one(self, name: str) -> None:
         context = self.services.context()
         try:
-            found = await history.history(context.connect, context.config_history, name)
-            entry = history.deletion(found, name)
+            config_history = await history.history(context.connect, context.config_history, name)
+            entry = history.deletion(config_history, name)
             back = history.as_before(entry, {})
-            offsets = await deleted_offsets(context, name, found.entries)
+            offsets = await deleted_offsets(context, name, config_history.entries)
             secret = await self.services.password_keys.of(back.config)
         except HeadraceError as error:
             self.deletions[name] = error_line(error)
         else:
-            made = Deletion(entry, back.config, back.missing, offsets, found.by_worker, secret)
-            self.deletions[name] = made
+            deletion = Deletion(entry, back.config, back.missing, offsets, config_history.by_worker, secret)
+            self.deletions[name] = deletion
         self.show_current()
         self.refresh_bindings()
 
@@ -136,7 +136,7 @@ class DeletedScreen(SplitPage):
 
     def draw(self) -> None:
         rows = list(self.rows.values())
-        widths = {key: max((len(one[key] or "") for one in rows), default=0) for key in ("name", "who", "why")}
+        widths = {key: max((len(row[key] or "") for row in rows), default=0) for key in ("name", "who", "why")}
         self.grid.show(list(self.rows), self._cells, widths, follow=True)
         count = counted(len(rows), "connector") if rows else ""
         self.head(("deleted connectors", "bold $accent"), end=count)
@@ -144,26 +144,26 @@ class DeletedScreen(SplitPage):
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        one = self.rows[key]
+        entry = self.rows[key]
         return {
             "name": Cell(key, "grid--strong"),
-            "time": Cell(deleted_at(one["time"]), "grid--muted"),
-            "who": Cell(one["who"] or "", "grid--muted"),
-            "why": Cell(one["why"] or ""),
+            "time": Cell(deleted_at(entry["time"]), "grid--muted"),
+            "who": Cell(entry["who"] or "", "grid--muted"),
+            "why": Cell(entry["why"] or ""),
         }
 
     def show_current(self) -> None:
         name = self.grid.current or ""
-        found = self.deletions.get(name)
-        if isinstance(found, Deletion):
-            content = self._explained(name, found)
+        deletion = self.deletions.get(name)
+        if isinstance(deletion, Deletion):
+            content = self._explained(name, deletion)
         else:
-            content = Content.assemble((visible(found or ("reading its history…" if name else "")), "$text-muted"))
+            content = Content.assemble((visible(deletion or ("reading its history…" if name else "")), "$text-muted"))
         self.pager.put(content, top=True)
 
-    def _explained(self, name: str, one: Deletion) -> Content:
-        kept = "by the worker" if one.by_worker else "on this machine, without secrets"
-        before = initial_state(one.entry.state) if one.entry.state else "unknown"
+    def _explained(self, name: str, deletion: Deletion) -> Content:
+        kept = "by the worker" if deletion.by_worker else "on this machine, without secrets"
+        before = initial_state(deletion.entry.state) if deletion.entry.state else "unknown"
         parts: list[str | Content | tuple[str, str]] = [
             (f"{visible(name)}\n", "bold $accent"),
             (f"history kept {kept}\n\n", "$text-muted"),
@@ -172,39 +172,39 @@ class DeletedScreen(SplitPage):
             (f"  (s changes it; before the deletion {before})\n", "$text-muted"),
             "offsets  ",
         ]
-        if not one.offsets:
+        if not deletion.offsets:
             parts.append(("kept: they were not deleted with it\n", "$text-muted"))
         elif name in self.without_offsets:
-            parts.append((f"{counted(len(one.offsets), 'offset')} not restored (o restores them)\n", "$warning"))
+            parts.append((f"{counted(len(deletion.offsets), 'offset')} not restored (o restores them)\n", "$warning"))
         else:
-            parts.append((f"{counted(len(one.offsets), 'offset')} restored (o leaves them out)\n", "bold"))
-            for entry in one.offsets:
+            parts.append((f"{counted(len(deletion.offsets), 'offset')} restored (o leaves them out)\n", "bold"))
+            for entry in deletion.offsets:
                 text = f"{partitions.shown(entry.partition)}: {partitions.shown_offset(entry.offset)}"
                 parts.append((f"         {visible(text)}\n", "$text-muted"))
         if missing := self._missing(name):
             parts.append((f"\nthe history hides {visible(', '.join(missing))}: e enters the value\n", "$warning"))
         edited = f", {counted(len(self.edits[name]), 'key')} edited" if self.edits.get(name) else ""
         parts.append((f"\nconfig{edited}\n", "bold"))
-        config = shown(self._config(name), one.passwords)
+        config = shown(self._config(name), deletion.passwords)
         parts.append(coloured(json.dumps(config, indent=2, ensure_ascii=False, sort_keys=True)))
         return Content.assemble(*parts)
 
     def _state(self, name: str) -> str:
-        found = self.deletions[name]
-        assert isinstance(found, Deletion)
-        return self.states.get(name) or initial_state(found.entry.state)
+        deletion = self.deletions[name]
+        assert isinstance(deletion, Deletion)
+        return self.states.get(name) or initial_state(deletion.entry.state)
 
     def _config(self, name: str) -> dict[str, str]:
         """The config to restore, with the user's edits."""
-        found = self.deletions[name]
-        assert isinstance(found, Deletion)
-        values: dict[str, str | None] = {**found.config, **self.edits.get(name, {})}
+        deletion = self.deletions[name]
+        assert isinstance(deletion, Deletion)
+        values: dict[str, str | None] = {**deletion.config, **self.edits.get(name, {})}
         return {key: value for key, value in values.items() if value is not None}
 
     def _missing(self, name: str) -> list[str]:
-        found = self.deletions[name]
-        assert isinstance(found, Deletion)
-        return [key for key in found.missing if key not in self.edits.get(name, {})]
+        deletion = self.deletions[name]
+        assert isinstance(deletion, Deletion)
+        return [key for key in deletion.missing if key not in self.edits.get(name, {})]
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         self.set_timer(REST, self._read_current)
@@ -233,15 +233,15 @@ class DeletedScreen(SplitPage):
             self.run_worker(self._edit(name), exit_on_error=False)
 
     async def _edit(self, name: str) -> None:
-        one = self.current
-        assert one is not None
+        deletion = self.current
+        assert deletion is not None
         base = {**self._config(name), **dict.fromkeys(self._missing(name), "")}
-        editor = ValuesEditor(f"config of {name} to restore", base, one.passwords)
-        found = await self.app.push_screen_wait(editor)
-        if found is not None:
-            found["name"] = name  # a deletion is undone under the same name
-            made = changes(one.config, found)
-            given = [change for change in made if change.after != "" or change.key not in one.missing]
+        editor = ValuesEditor(f"config of {name} to restore", base, deletion.passwords)
+        edited = await self.app.push_screen_wait(editor)
+        if edited is not None:
+            edited["name"] = name  # a deletion is undone under the same name
+            differences = changes(deletion.config, edited)
+            given = [change for change in differences if change.after != "" or change.key not in deletion.missing]
             self.edits[name] = {change.key: change.after for change in given}
             self.show_current()
 
@@ -258,33 +258,33 @@ class DeletedScreen(SplitPage):
 
     def action_restore(self) -> None:
         name = self.grid.current
-        if name is None or not self.services.may_change("restoring a connector", self.say):
+        if name is None or not self.services.may_change("restoring a connector", self.report):
             return
         if missing := self._missing(name):
-            self.say(f"the history hides {', '.join(missing)}: e enters the value", "warn")
+            self.report(f"the history hides {', '.join(missing)}: e enters the value", "warn")
         else:
             self.run_worker(self._ask(name), group="ask", exclusive=True, exit_on_error=False)
 
     async def _ask(self, name: str) -> None:
         command = self.command(name)
-        self.say("validating the config", "busy")
+        self.report("validating the config", "busy")
         preview = await self.runner.preview(command)
         if preview is None:
             return
         if preview.exit_code:
-            self.say(preview.outcomes[0].message, "bad")
+            self.report(preview.outcomes[0].message, "bad")
             return
-        self.say("")
+        self.report("")
         production = self.services.profile.production
         where = f" on {self.services.profile.label}" if production else ""
         dialog = Dialog(
             f"restore {name}{where}?", reading.plain(preview.outcomes[0].message), "restore", danger=production
         )
         if not await self.app.push_screen_wait(dialog):
-            self.say(f"cancelled: restore {name}")
+            self.report(f"cancelled: restore {name}")
             return
-        found = self.deletions.get(name)
-        secret = found.passwords if isinstance(found, Deletion) else frozenset[str]()
+        deletion = self.deletions.get(name)
+        secret = deletion.passwords if isinstance(deletion, Deletion) else frozenset[str]()
         secret |= self.services.password_keys.hidden(self._config(name))  # edits may name further plugins
         self._busy = True
         self.services.do(self._restore(command, scrubbed_line(script_line(command, secret))))
@@ -297,7 +297,7 @@ class DeletedScreen(SplitPage):
         if result is None or not self.is_attached:
             return  # the operations log has the result
         if result.exit_code:
-            self.say(result.outcomes[0].message, "bad")
+            self.report(result.outcomes[0].message, "bad")
             self.action_reload()
         else:
             self.post_message(ConnectorCreated(command.name))

@@ -45,9 +45,9 @@ class ConfigEditor(JsonArea):
         self.problems: dict[int, Problem] = {}  # by line, counted from 0
 
     def mark_all(self, problems: Sequence[Problem]) -> None:
-        found = {one.place.line - 1: one for one in reversed(problems) if one.place.line}
-        if found != self.problems:
-            self.problems = found
+        by_line = {problem.place.line - 1: problem for problem in reversed(problems) if problem.place.line}
+        if by_line != self.problems:
+            self.problems = by_line
             self.notify_style_update()
             self.refresh()
 
@@ -55,11 +55,11 @@ class ConfigEditor(JsonArea):
         raw = self.document.get_line(line_index)
         line = Text(visible(raw), end="", no_wrap=True)
         for start, end, kind in tokens(raw) if self.form is ConfigFormat.JSON else _properties(raw):
-            line.stylize(self._ink(f"json--{kind}"), start, end)
-        if (one := self.problems.get(line_index)) is not None:
-            name = "json--error" if one.severity is Severity.ERROR else "json--warning"
-            start = min(one.place.column - 1, max(0, len(raw) - 1))
-            line.stylize(self._ink(name), start, len(raw.rstrip(", \t")) or 1)
+            line.stylize(self._style(f"json--{kind}"), start, end)
+        if (problem := self.problems.get(line_index)) is not None:
+            name = "json--error" if problem.severity is Severity.ERROR else "json--warning"
+            start = min(problem.place.column - 1, max(0, len(raw) - 1))
+            line.stylize(self._style(name), start, len(raw.rstrip(", \t")) or 1)
         return line
 
     def action_apply(self) -> None:

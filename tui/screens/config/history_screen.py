@@ -22,7 +22,7 @@ from tui.widgets.text import visible
 
 
 class ConfigHistoryScreen(SplitPage):
-    """Answers by `line` the command to run, empty for none."""
+    """Returns by `line` the command to run, empty for none."""
 
     DEFAULT_CSS = """
     ConfigHistoryScreen #list, ConfigHistoryScreen #text { height: 1fr; }
@@ -45,7 +45,7 @@ class ConfigHistoryScreen(SplitPage):
     def __init__(self, services: ClusterServices, name: str) -> None:
         super().__init__(services)
         self.connector, self.line = name, ""
-        self.found: ConfigHistory | None = None
+        self.config_history: ConfigHistory | None = None
         self.entries: dict[str, ConfigEntry] = {}
         self.passwords: frozenset[str] = frozenset()  # keys of type PASSWORD
 
@@ -61,26 +61,32 @@ class ConfigHistoryScreen(SplitPage):
     async def _read(self) -> None:
         try:
             kept = self.services.context().config_history
-            found = await history.history(self.services.connect, kept, self.connector)
-            self.passwords = await self.services.password_keys.of(*found.configs)
-            self.found = found
+            config_history = await history.history(self.services.connect, kept, self.connector)
+            self.passwords = await self.services.password_keys.of(*config_history.configs)
+            self.config_history = config_history
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
-            self.entries = {str(entry.number): entry for entry in found.entries}
+            self.entries = {str(entry.number): entry for entry in config_history.entries}
             self.grid.empty = "no change yet"
-            self.say(found.advice)
+            self.report(config_history.advice)
         self.draw()
 
     def draw(self) -> None:
         rows = list(self.entries.values())
         widths = {
             "who": max((len(entry.who) for entry in rows), default=0),
-            "changes": max((len(history.summary(entry.made)) for entry in rows), default=0),
+            "changes": max((len(history.summary(entry.changes)) for entry in rows), default=0),
         }
         self.grid.show(list(self.entries), self._cells, widths)
-        kept = "" if self.found is None else "kept by the worker" if self.found.by_worker else "kept on this machine"
+        kept = (
+            ""
+            if self.config_history is None
+            else "kept by the worker"
+            if self.config_history.by_worker
+            else "kept on this machine"
+        )
         self.head(("config history", "bold $accent"), f"  {visible(self.connector)}", end=kept)
         self.show_current()
         self.refresh_bindings()
@@ -92,7 +98,7 @@ class ConfigHistoryScreen(SplitPage):
             "time": Cell(entry.at, "grid--muted"),
             "action": Cell(entry.action, "grid--strong" if entry.action == "update" else "grid--accent"),
             "who": Cell(entry.who, "grid--muted"),
-            "changes": Cell(history.summary(entry.made)),
+            "changes": Cell(history.summary(entry.changes)),
         }
 
     def show_current(self) -> None:
@@ -104,7 +110,7 @@ class ConfigHistoryScreen(SplitPage):
                 *([visible(entry.why), "\n"] if entry.why else []),
                 "\n",
             ]
-            for line in diff_lines(entry.made, self.passwords):
+            for line in diff_lines(entry.changes, self.passwords):
                 parts.append((f"{visible(line)}\n", "$error" if line.startswith("-") else "$success"))
         self.pager.put(Content.assemble(*parts), top=True)
 
@@ -112,7 +118,7 @@ class ConfigHistoryScreen(SplitPage):
         entry = self.entries.get(self.grid.current or "")
         if action == "rollback":
             return entry is not None and entry.before is not None
-        return action != "undo" or any(one.action == "update" for one in self.entries.values())
+        return action != "undo" or any(entry.action == "update" for entry in self.entries.values())
 
     def action_undo(self) -> None:
         self._leave(f"undo config {quote(self.connector)}")
@@ -121,6 +127,6 @@ class ConfigHistoryScreen(SplitPage):
         self._leave(f"rollback config {quote(self.connector)} --to {self.grid.current}")
 
     def _leave(self, line: str) -> None:
-        if self.services.may_change("changing the config", self.say):
+        if self.services.may_change("changing the config", self.report):
             self.line = line
             self.dismiss(None)

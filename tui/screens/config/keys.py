@@ -26,7 +26,7 @@ class ConfigKeys(Container):
     DEFAULT_CSS = """
     ConfigKeys { height: 1fr; layout: vertical; }
     ConfigKeys #keys { height: 1fr; }
-    ConfigKeys #about { height: auto; max-height: 7; min-height: 3; border-top: solid $border; }
+    ConfigKeys #explanation { height: auto; max-height: 7; min-height: 3; border-top: solid $border; }
     """
 
     def __init__(self, id: str) -> None:
@@ -38,7 +38,7 @@ class ConfigKeys(Container):
 
     def compose(self) -> ComposeResult:
         yield Grid(COLUMNS, id="keys")
-        yield Pager(id="about")
+        yield Pager(id="explanation")
 
     @property
     def grid(self) -> Grid:
@@ -52,17 +52,17 @@ class ConfigKeys(Container):
 
         def cells(name: str) -> Mapping[str, Cell]:
             if name in values:
-                mark, ink = (" !", "grid--warning") if name in stray else ("", "")
-                return {"key": Cell(name + mark, ink), "value": Cell(values[name], "grid--strong")}
+                mark, style = (" !", "grid--warning") if name in stray else ("", "")
+                return {"key": Cell(name + mark, style), "value": Cell(values[name], "grid--strong")}
             default = self.keys[name].default if name in self.keys else None
             return {"key": Cell(name, "grid--muted"), "value": Cell(default or "", "grid--muted")}
 
         room = max(26, self.grid.size.width // 2)
         widest = max(map(len, names), default=0) + 2
         self.grid.show(names, cells, {"key": min(room, widest), "value": max(map(len, values.values()), default=0)})
-        self.about()
+        self.explain()
 
-    def about(self) -> None:
+    def explain(self) -> None:
         """Shows the documentation of the key, and its value if the table may have cut it."""
         name = self.grid.current
         if name is None:
@@ -73,8 +73,8 @@ class ConfigKeys(Container):
             text = Content.assemble((f"{visible(value)}\n", "bold"), text)
         if name in unknown({name: "", **self.config}, self.keys):
             text = Content.assemble(text, ("\n! this plugin does not define the key", "$warning"))
-        self.query_one("#about", Pager).put(text, top=True)
+        self.query_one("#explanation", Pager).put(text, top=True)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
-        self.about()
+        self.explain()

@@ -50,7 +50,7 @@ class ConfigPane(Pane):
     ConfigPane #review { height: auto; max-height: 40%; min-height: 2; border-top: solid $border; }
     ConfigPane.-broad #reading, ConfigPane.-broad #editing { layout: horizontal; }
     ConfigPane.-broad #keys, ConfigPane.-broad ConfigEditor { width: 3fr; height: 1fr; }
-    ConfigPane.-broad #about, ConfigPane.-broad #review {
+    ConfigPane.-broad #explanation, ConfigPane.-broad #review {
         width: 2fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $border;
     }
     """
@@ -65,7 +65,7 @@ class ConfigPane(Pane):
         super().__init__(services, id)
         self.drafts: dict[str, ConfigDraft] = {}
         self._reading: set[str] = set()  # connectors whose definitions are being read
-        self._asked_for: dict[str, Mapping[str, str] | None] = {}  # the config last asked for; None without an answer
+        self._asked_for: dict[str, Mapping[str, str] | None] = {}  # the config last asked for; None without a response
         self._checking: Timer | None = None
         self.validator = Validator(lambda: self.services.connect, self.review)
         self.controller = ConfigController(services, self)
@@ -107,10 +107,10 @@ class ConfigPane(Pane):
         """Keys whose values are never shown: all of a plugin until its definitions have been read."""
         return frozenset() if self.connector is None else self.services.password_keys.hidden(self.connector.config)
 
-    def hidden_in(self, one: ConfigDraft) -> frozenset[str]:
+    def hidden_in(self, draft: ConfigDraft) -> frozenset[str]:
         """The same for a draft, which may name further plugins."""
         keys = self.services.password_keys
-        return self.hidden | keys.hidden(one.base) | keys.hidden(one.to_validate())
+        return self.hidden | keys.hidden(draft.base) | keys.hidden(draft.to_validate())
 
     @property
     def _knows_passwords(self) -> bool:
@@ -122,41 +122,45 @@ class ConfigPane(Pane):
     def reset(self) -> None:
         self.reading.keys = {}
         self.remove_class("-editing")
-        self.tell(None)
+        self.set_banner(None)
 
     def fetch(self) -> None:
-        one = self.connector
-        if one is None or one.name in self._reading or (self.reading.keys and self._knows_passwords):
+        connector = self.connector
+        if connector is None or connector.name in self._reading or (self.reading.keys and self._knows_passwords):
             return
-        self._reading.add(one.name)
-        self.services.do(self._read_keys(one))
+        self._reading.add(connector.name)
+        self.services.do(self._read_keys(connector))
 
-    async def _read_keys_and_edit(self, one: Connector, key: str) -> None:
-        await self._read_keys(one)
-        if one.name == self.name_shown:
+    async def _read_keys_and_edit(self, connector: Connector, key: str) -> None:
+        await self._read_keys(connector)
+        if connector.name == self.name_shown:
             self.edit(key)
 
-    async def _read_keys(self, one: Connector) -> None:
-        keys = await self.services.keys_of(one.cls)
-        self._asked_for[one.name] = None
+    async def _read_keys(self, connector: Connector) -> None:
+        keys = await self.services.keys_of(connector.cls)
+        self._asked_for[connector.name] = None
         with suppress(HeadraceError):  # the values remain masked
-            await self.services.password_keys.of(one.config)
-            self._asked_for[one.name] = one.config
-        self._reading.discard(one.name)
-        if one.name == self.name_shown:
+            await self.services.password_keys.of(connector.config)
+            self._asked_for[connector.name] = connector.config
+        self._reading.discard(connector.name)
+        if connector.name == self.name_shown:
             self.reading.keys = keys
             self._tell_whether_read()
             self._put()
 
     def _tell_whether_read(self) -> None:
         if not self._knows_passwords:
-            self.say(NOT_READ, "warn")
+            self.report(NOT_READ, "warn")
         elif self._status_text == NOT_READ:
-            self.unsay()
+            self.clear_report()
 
     def draw(self) -> None:
-        one = self.connector
-        if one is not None and not self._knows_passwords and self._asked_for.get(one.name) != one.config:
+        connector = self.connector
+        if (
+            connector is not None
+            and not self._knows_passwords
+            and self._asked_for.get(connector.name) != connector.config
+        ):
             self._fetch_soon()  # for example, a plugin was added while the page is open
         self._put()
 
@@ -201,17 +205,17 @@ class ConfigPane(Pane):
             if moved and not kept.review().read.problems:
                 kept = kept.rebased(self.connector.config, self.hidden)
             since = ", compared with the current config" if moved else ""
-            self.say(f"restored your text{since}; F5 starts over")
+            self.report(f"restored your text{since}; F5 starts over")
         self.validator.forget()
         self.open(kept, key)
 
-    def open(self, one: ConfigDraft, key: str = "") -> None:
-        self.drafts[self.name_shown] = one
-        self.tell(None)
+    def open(self, draft: ConfigDraft, key: str = "") -> None:
+        self.drafts[self.name_shown] = draft
+        self.set_banner(None)
         self.add_class("-editing")
-        self._load(one)
+        self._load(draft)
         self.editor.focus()
-        if (place := one.review().read.places.get(key)) is not None:
+        if (place := draft.review().read.places.get(key)) is not None:
             end = len(self.editor.document.get_line(place.line - 1).rstrip(","))
             self.editor.move_cursor((place.line - 1, max(0, end - (self.editor.form is ConfigFormat.JSON))))
         self.call_after_refresh(self._scroll_to_cursor)
@@ -223,10 +227,10 @@ class ConfigPane(Pane):
         line = self.editor.cursor_location[0]
         self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
 
-    def _load(self, one: ConfigDraft) -> None:
+    def _load(self, draft: ConfigDraft) -> None:
         self.editor.read_only = False
-        self.editor.form = one.form
-        self.editor.load_text(one.text)
+        self.editor.form = draft.form
+        self.editor.load_text(draft.text)
 
     def refresh_bindings(self) -> None:
         self.screen.refresh_bindings()
@@ -250,34 +254,34 @@ class ConfigPane(Pane):
     def check(self) -> None:
         """Reviews the text at once; the worker validates it when nothing has been typed for a moment."""
         self.review()
-        one = self.drafts.get(self.name_shown)
-        if one is None or not self.is_editing:
+        draft = self.drafts.get(self.name_shown)
+        if draft is None or not self.is_editing:
             return
-        if not one.review().read.problems and self.validator.want(one.to_validate()):
-            self.set_timer(VALIDATE_DELAY, lambda: self._validate(one))
+        if not draft.review().read.problems and self.validator.want(draft.to_validate()):
+            self.set_timer(VALIDATE_DELAY, lambda: self._validate(draft))
 
-    def _validate(self, one: ConfigDraft) -> None:
-        if self.is_editing and self.drafts.get(self.name_shown) is one:
-            self.services.do(self._ask_worker(one))
+    def _validate(self, draft: ConfigDraft) -> None:
+        if self.is_editing and self.drafts.get(self.name_shown) is draft:
+            self.services.do(self._ask_worker(draft))
 
-    async def _ask_worker(self, one: ConfigDraft) -> None:
+    async def _ask_worker(self, draft: ConfigDraft) -> None:
         """Validates the newest text, and reads the definitions of the plugins that this one names."""
         with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden
-            await self.services.password_keys.of(one.to_validate())
+            await self.services.password_keys.of(draft.to_validate())
         await self.validator.ask()
 
     def review(self) -> None:
         """Marks problems in their lines; shows the difference and the documentation of the key under the cursor."""
-        one = self.drafts.get(self.name_shown)
-        if one is None or not self.is_editing:
+        draft = self.drafts.get(self.name_shown)
+        if draft is None or not self.is_editing:
             return
-        found = one.review(self.validator.validation)
-        if self.validator.settled and not found.errors and not found.read.problems:
+        review = draft.review(self.validator.validation)
+        if self.validator.settled and not review.errors and not review.read.problems:
             self.clear_warning()
-        self.editor.mark_all(found.problems)
-        text = words.review(found, self.hidden_in(one), not self.validator.settled, self.validator.trouble)
+        self.editor.mark_all(review.problems)
+        text = words.review(review, self.hidden_in(draft), not self.validator.settled, self.validator.trouble)
         line = self.editor.cursor_location[0] + 1
-        here = next((key for key, place in found.read.places.items() if place.line == line), "")
+        here = next((key for key, place in review.read.places.items() if place.line == line), "")
         if here:
             key = (self.validator.validation.keys if self.validator.validation else self.reading.keys).get(here)
             text = Content.assemble(text, "\n\n", words.documentation(here, key))
@@ -294,23 +298,23 @@ class ConfigPane(Pane):
         elif event.action == "convert":
             self.convert()
         elif self.connector is not None:
-            self.unsay()
+            self.clear_report()
             self.drafts.pop(self.name_shown, None)
             self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
 
     def convert(self) -> None:
-        one = self.drafts[self.name_shown]
-        converted = one.converted()
+        draft = self.drafts[self.name_shown]
+        converted = draft.converted()
         if converted is None:
-            line = next((problem.place.line for problem in one.review().read.problems), 1)
-            self.say(f"not converted: fix line {line} first", "warn")
+            line = next((problem.place.line for problem in draft.review().read.problems), 1)
+            self.report(f"not converted: fix line {line} first", "warn")
         else:
             self.open(converted)
 
     def leave(self) -> None:
-        touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
+        touched = (draft := self.drafts.get(self.name_shown)) is not None and draft.is_touched
         if touched:
-            self.say("the text is kept; e continues editing")
+            self.report("the text is kept; e continues editing")
         self.remove_class("-editing")
         self.draw()
         self.reading.grid.focus()
@@ -331,7 +335,7 @@ class ConfigPane(Pane):
         self.drafts.pop(name, None)
         if name == self.name_shown:
             self.remove_class("-editing")
-            self.tell(text)
+            self.set_banner(text)
             self.draw()
             self.reading.grid.focus()
             self.refresh_bindings()
@@ -340,13 +344,13 @@ class ConfigPane(Pane):
         """Shows the reason and keeps the text."""
         if name == self.name_shown and self.is_editing:
             self._load(self.drafts[name])
-            self.tell(text, "-refused")
+            self.set_banner(text, "-refused")
             self.check()
 
-    def tell(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).tell(content, kind)
+    def set_banner(self, content: Content | None, kind: str = "") -> None:
+        self.query_one(Banner).put(content, kind)
 
     @property
     def has_unsaved(self) -> list[str]:
         """Names of connectors whose texts would be lost."""
-        return [name for name, one in self.drafts.items() if one.is_touched]
+        return [name for name, draft in self.drafts.items() if draft.is_touched]

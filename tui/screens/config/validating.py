@@ -24,25 +24,25 @@ class Validator:
         self.validation: Validation | None = None
         self.trouble = ""
         self._wanted: dict[str, str] | None = None
-        self._answered: dict[str, str] | None = None
+        self._validated: dict[str, str] | None = None
 
     def want(self, config: Mapping[str, str]) -> bool:
         """Sets the config to validate. True if it is not validated yet."""
         self._wanted = dict(config)
-        return self._wanted != self._answered
+        return self._wanted != self._validated
 
     @property
     def settled(self) -> bool:
-        return self._wanted == self._answered
+        return self._wanted == self._validated
 
     async def ask(self) -> None:
         """Returns when the newest config is validated."""
         async with self._asking:
-            while self._wanted is not None and self._wanted != self._answered:
+            while self._wanted is not None and self._wanted != self._validated:
                 config = self._wanted
                 self._on_change()
                 await self._once(config)
-                self._answered = config
+                self._validated = config
         self._on_change()
 
     async def _once(self, config: dict[str, str]) -> None:

@@ -7,17 +7,15 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
 from tui.config.changes import changes, merged
 from tui.config.secrets import is_masked, shown
 from tui.config.text import ConfigFormat, read, write
 from tui.formatting import counted
+from tui.screens.base.pop_up import PopUp
 from tui.screens.config.editor import ConfigEditor
-from tui.widgets.bars import KeyBar
 from tui.widgets.text import visible
 
 
@@ -30,29 +28,22 @@ class KeptEditor(ConfigEditor):
     ]
 
 
-class ValuesEditor(ModalScreen[dict[str, str] | None]):
-    """Answers the edited config, None if it was not changed. A masked secret stands for its unchanged value;
+class ValuesEditor(PopUp[dict[str, str] | None]):
+    """Returns the edited config, None if it was not changed. A masked secret stands for its unchanged value;
     `passwords` are the keys of type PASSWORD."""
 
     DEFAULT_CSS = """
-    ValuesEditor { align: center middle; background: $background 60%; }
-    ValuesEditor > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    ValuesEditor #title { text-style: bold; color: $accent; width: 1fr; }
-    ValuesEditor #hint { width: 1fr; }
     ValuesEditor ConfigEditor { height: 1fr; }
-    ValuesEditor KeyBar { background: $panel; padding: 0; }
     """
 
     def __init__(self, title: str, config: Mapping[str, str], passwords: Collection[str] = ()) -> None:
         super().__init__()
         self.title_text, self.base, self.passwords = title, dict(config), passwords
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(self.title_text)), id="title")
-            yield KeptEditor()
-            yield Label("", id="hint")
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(self.title_text)), id="title")
+        yield KeptEditor()
+        yield Label("", id="hint")
 
     @property
     def editor(self) -> ConfigEditor:
@@ -68,17 +59,20 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
         self._check()
 
     def _check(self) -> None:
-        found = read(self.editor.text, self.editor.form)
-        self.editor.mark_all(found.problems)
-        if found.problems:
-            first = found.problems[0]
-            text, ink = f"✗ line {first.place.line}: {first.message}", "$error"
+        parsed = read(self.editor.text, self.editor.form)
+        self.editor.mark_all(parsed.problems)
+        if parsed.problems:
+            first = parsed.problems[0]
+            text, style = f"✗ line {first.place.line}: {first.message}", "$error"
         elif self.masks:
-            text, ink = f"! {', '.join(self.masks)}: replace the mask by the value", "$warning"
+            text, style = f"! {', '.join(self.masks)}: replace the mask by the value", "$warning"
         else:
-            made = changes(self.base, found.config)
-            text, ink = (f"{counted(len(made), 'key')} changed" if made else "no change yet"), "$text-muted"
-        self.query_one("#hint", Label).update(Content.assemble((visible(text), ink)))
+            differences = changes(self.base, parsed.config)
+            text, style = (
+                (f"{counted(len(differences), 'key')} changed" if differences else "no change yet"),
+                "$text-muted",
+            )
+        self.query_one("#hint", Label).update(Content.assemble((visible(text), style)))
 
     @property
     def masks(self) -> list[str]:
@@ -102,10 +96,10 @@ class ValuesEditor(ModalScreen[dict[str, str] | None]):
         self.dismiss(None)
 
     def _convert(self) -> None:
-        found = read(self.editor.text, self.editor.form)
-        if not found.problems:
+        parsed = read(self.editor.text, self.editor.form)
+        if not parsed.problems:
             self.editor.form = self.editor.form.other
-            self.editor.load_text(write(found.config, self.editor.form))
+            self.editor.load_text(write(parsed.config, self.editor.form))
 
     def _reload(self) -> None:
         self.editor.form = ConfigFormat.JSON

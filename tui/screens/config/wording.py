@@ -18,7 +18,7 @@ from tui.widgets.text import visible
 
 Part = str | Content | tuple[str, str]
 MAX_PROBLEMS = 12  # shown at once
-INKS = {"+": "$success", "−": "$error", "~": "$warning"}
+STYLES = {"+": "$success", "−": "$error", "~": "$warning"}
 
 
 def documentation(name: str, key: KeyDefinition | None) -> Content:
@@ -42,61 +42,61 @@ def _default(key: KeyDefinition) -> str:
     return "none" if key.default is None else '""' if key.default == "" else key.default
 
 
-def diff(made: Sequence[ConfigChange], passwords: Collection[str] = (), most: int = 60) -> Content:
+def diff(changes: Sequence[ConfigChange], passwords: Collection[str] = (), most: int = 60) -> Content:
     """A line for each side of each change, as in a patch; at most `most` changes."""
     lines = []
-    for change in made[:most]:
-        for sign, value, ink in (("−", change.before, "$error"), ("+", change.after, "$success")):
+    for change in changes[:most]:
+        for sign, value, style in (("−", change.before, "$error"), ("+", change.after, "$success")):
             if value is not None:
                 text = MASK if hides(change.key, value, passwords) else value
-                lines.append(Content.assemble((f"{sign} {visible(change.key)} = {visible(text)}", ink)))
-    if len(made) > most:
-        lines.append(Content.assemble((f"and {len(made) - most:,} more", "$text-muted")))
+                lines.append(Content.assemble((f"{sign} {visible(change.key)} = {visible(text)}", style)))
+    if len(changes) > most:
+        lines.append(Content.assemble((f"and {len(changes) - most:,} more", "$text-muted")))
     return Content("\n").join(lines)
 
 
-def problem(one: Problem) -> Content:
-    glyph, ink = ("✗", "$error") if one.severity is Severity.ERROR else ("!", "$warning")
-    where = f"line {one.place.line}: " if one.place.line else ""
-    return Content.assemble((f"{glyph} {where}", f"bold {ink}"), (_visible_line(one.message), ink))
+def problem(error: Problem) -> Content:
+    glyph, style = ("✗", "$error") if error.severity is Severity.ERROR else ("!", "$warning")
+    where = f"line {error.place.line}: " if error.place.line else ""
+    return Content.assemble((f"{glyph} {where}", f"bold {style}"), (_visible_line(error.message), style))
 
 
 def _visible_line(text: str) -> str:
     return visible(one_line(text))
 
 
-def review(found: ConfigReview, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
+def review(review: ConfigReview, passwords: Collection[str], asking: bool, trouble: str, new: bool = False) -> Content:
     """The text beside the editor: problems first, then the difference."""
-    lines = [problem(one) for one in found.problems[:MAX_PROBLEMS]]
-    if len(found.problems) > MAX_PROBLEMS:
-        lines.append(Content.assemble((f"and {len(found.problems) - MAX_PROBLEMS} more", "$text-muted")))
+    lines = [problem(error) for error in review.problems[:MAX_PROBLEMS]]
+    if len(review.problems) > MAX_PROBLEMS:
+        lines.append(Content.assemble((f"and {len(review.problems) - MAX_PROBLEMS} more", "$text-muted")))
     if trouble:
         lines.append(Content.assemble((f"! not validated: {visible(trouble)}", "$warning")))
-    if not found.read.problems and not new:
-        if found.changes:
-            lines.append(Content.assemble((f"would change {counted(len(found.changes), 'key')}", "bold")))
-            lines.append(diff(found.changes, passwords))
-        elif not found.problems:
+    if not review.read.problems and not new:
+        if review.changes:
+            lines.append(Content.assemble((f"would change {counted(len(review.changes), 'key')}", "bold")))
+            lines.append(diff(review.changes, passwords))
+        elif not review.problems:
             lines.append(Content.assemble(("no change yet", "$text-muted")))
     if asking:
         lines.append(Content.assemble(("… validating", "$accent")))
-    elif not found.errors and not trouble and (found.changes or new):
+    elif not review.errors and not trouble and (review.changes or new):
         lines.append(Content.assemble(("✓ valid", "$success")))
     return Content("\n").join(lines)
 
 
-def question(made: Sequence[ConfigChange], passwords: Collection[str], state: str) -> Content:
+def question(changes: Sequence[ConfigChange], passwords: Collection[str], state: str) -> Content:
     effect = {
         "STOPPED": "The connector stays STOPPED; the new config takes effect when it is resumed.",
         "PAUSED": "The connector stays PAUSED; its tasks restart with the new config.",
     }.get(state, "The tasks restart with the new config.")
-    lines = [diff(made, passwords), Content("")]
+    lines = [diff(changes, passwords), Content("")]
     lines.append(Content(f"{effect} Only these keys are sent, and nothing if the config was changed by someone else."))
     return Content("\n").join(lines)
 
 
-def applied(done: ConfigApplied, made: Sequence[ConfigChange], passwords: Collection[str] = ()) -> Content:
-    keys = ", ".join(change.key for change in made)
+def applied(done: ConfigApplied, changes: Sequence[ConfigChange], passwords: Collection[str] = ()) -> Content:
+    keys = ", ".join(change.key for change in changes)
     parts: list[Part] = [("✓ applied", "bold $success"), f"  {visible(keys)}"]
     if not done.patched:
         parts.append(

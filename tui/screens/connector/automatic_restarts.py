@@ -21,15 +21,15 @@ Part = str | Content | tuple[str, str]
 _INKS = {"waits": "bold $warning", "given up": "bold $error"}
 
 
-def content(answer: RestartsResponse | None, now: float) -> Content:
-    """The answer of `GET /connectors/NAME/restarts` as text; empty if nothing has failed under a policy."""
-    units = answer["units"] if answer else []
-    if answer is None or not units:
+def content(response: RestartsResponse | None, now: float) -> Content:
+    """The response of `GET /connectors/NAME/restarts` as text; empty if nothing has failed under a policy."""
+    units = response["units"] if response else []
+    if response is None or not units:
         return Content("")
     parts: list[Part] = [("\nautomatic restarts\n", "bold $accent")]
     for unit in units:
         who = "connector" if unit["task"] is None else f"task {unit['task']}"
-        word, text = situation(unit, answer["policy"], now)
+        word, text = situation(unit, response["policy"], now)
         parts += [f"{who}: ", (text, _INKS.get(word, "")), "\n"]
         newer = ""
         for past in unit["history"][:MAX_SHOWN]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -13,7 +15,9 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tui.model import Connector
+from tui.screens.base import stack_traces
 from tui.screens.base.pane import Pane
+from tui.screens.base.program import copy
 from tui.screens.config.pane import ConfigPane
 from tui.screens.connector import task_table
 from tui.screens.connector.events import EventsPane, LogPane
@@ -21,14 +25,39 @@ from tui.screens.connector.metrics import MetricsPane
 from tui.screens.connector.overview_pane import OverviewPane
 from tui.screens.connector.pages import PAGES
 from tui.screens.connector.topics import TopicsPane
-from tui.screens.connector.trace_pane import TracePager
 from tui.screens.offsets.pane import OffsetsPane
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets import states
 from tui.widgets.bars import Bar
 from tui.widgets.grid import Grid
+from tui.widgets.pager import Pager
 from tui.widgets.tabs import Tabs
 from tui.widgets.text import fit, visible
+
+
+class TracePager(Pager):
+    """Root causes first, then every trace in full."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy trace", tooltip="copy the whole trace")]
+
+    def __init__(self, services: ClusterServices, id: str = "trace") -> None:
+        super().__init__(id=id)
+        self.services = services
+        self.connector: Connector | None = None
+
+    def set_connector(self, connector: Connector, top: bool = False) -> None:
+        """Shows the traces of the connector; with `top`, scrolls to the first line."""
+        self.connector = connector
+        self.put(stack_traces.content(connector), top=top)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "copy" or bool(self.connector and self.connector.traces)
+
+    def action_copy(self) -> None:
+        """Copies the trace as the worker sent it, with every frame."""
+        if self.connector is not None:
+            copy(self, self.connector.traces, "the whole trace")
+
 
 LEAST_NAME = 12  # cells of the name in the head line
 
@@ -133,26 +162,29 @@ class ConnectorView(Vertical):
         self.draw(top=another)
 
     def draw(self, top: bool = False) -> None:
-        one = self.connector
+        shown = self.connector
         self.query_one("#head", Bar).put(self._head())
-        marks = {"trace": "✗"} if one is not None and one.traces else {}
+        marks = {"trace": "✗"} if shown is not None and shown.traces else {}
         self.query_one(Tabs).pick(PAGES.index(self.page), marks)
-        if one is None:
+        if shown is None:
             return
         if self.page == "trace":
-            self.query_one(TracePager).tell(one, top=top)
+            self.query_one(TracePager).set_connector(shown, top=top)
         elif self.page == "tasks":
-            task_table.fill(self.query_one("#tasks", Grid), one)
+            task_table.fill(self.query_one("#tasks", Grid), shown)
         elif (pane := self.pane) is not None and pane.is_open:
             pane.draw()
 
     def _head(self) -> Content:
-        one = self.connector
-        if one is None:
+        connector = self.connector
+        if connector is None:
             return Content.assemble((visible(self.name_shown or ""), "bold"), ("  does not exist any more", "$warning"))
-        state, tasks = states.word(one.overall), f"  tasks {one.tasks_text}" if one.tasks else "  no tasks"
-        name = visible(one.name)
-        kind = f"  {visible(one.type)}  {visible(one.short_class)}"
+        state, tasks = (
+            states.word(connector.overall),
+            f"  tasks {connector.tasks_text}" if connector.tasks else "  no tasks",
+        )
+        name = visible(connector.name)
+        kind = f"  {visible(connector.type)}  {visible(connector.short_class)}"
         width = self.query_one("#head", Bar).content_size.width
         room = width - len(state) - len(tasks) - 2
         if 0 < room < cell_len(name):  # the state is never cut
@@ -160,7 +192,7 @@ class ConnectorView(Vertical):
         return Content.assemble(
             (name, "bold"),
             "  ",
-            (state, states.ink(one.overall)),
+            (state, states.style(connector.overall)),
             (tasks, "$text-muted"),
             (kind, "$text-muted"),
         )

@@ -22,7 +22,7 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible, visible_lines
 
-INKS = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
+STYLES = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
 EVENT_COLUMNS = (
     Column("time", "TIME", 8),
     Column("about", "ABOUT", 9, grows=True),
@@ -60,7 +60,7 @@ class EventsPane(Pane):
     def _show_full(self, key: str | None) -> None:
         """Shows the full text of the event under the cursor if the table cuts it."""
         event = self.events[len(self.events) - int(key)] if key else None
-        self.query_one(Note).say(event.text if event and 0 < self.size.width < len(event.text) + 22 else "")
+        self.query_one(Note).report(event.text if event and 0 < self.size.width < len(event.text) + 22 else "")
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
@@ -70,15 +70,15 @@ class EventsPane(Pane):
         event.stop()
 
     def action_copy(self) -> None:
-        text = "\n".join(f"{_clock(one.at)} {one.about}: {one.text}" for one in self.events[::-1])
+        text = "\n".join(f"{_clock(event.at)} {event.subject}: {event.text}" for event in self.events[::-1])
         copy(self, text, f"{len(self.events)} events")
 
 
 def _cells(event: Event) -> Mapping[str, Cell]:
     return {
         "time": Cell(_clock(event.at), "grid--muted"),
-        "about": Cell(event.about, "grid--muted"),
-        "text": Cell(event.text, INKS.get(event.kind, "")),
+        "about": Cell(event.subject, "grid--muted"),
+        "text": Cell(event.text, STYLES.get(event.kind, "")),
     }
 
 
@@ -122,9 +122,9 @@ class LogPane(Pane):
             self._asking = True
             self.services.do(self._read(self.connector))
 
-    async def _read(self, one: Connector) -> None:
+    async def _read(self, connector: Connector) -> None:
         try:
-            lines: Sequence[Mapping[str, Any]] = await self.services.connect.logs(one.name, MAX_LINES)
+            lines: Sequence[Mapping[str, Any]] = await self.services.connect.logs(connector.name, MAX_LINES)
             instead = "" if lines else "the worker has logged nothing for this connector yet"
         except Refused as error:
             lines, instead = (), _no_log(error)
@@ -132,7 +132,7 @@ class LogPane(Pane):
             lines, instead = self.lines, one_line(error.message)
         finally:
             self._asking = False
-        if one.name == self.name_shown and (lines, instead) != (self.lines, self.instead):
+        if connector.name == self.name_shown and (lines, instead) != (self.lines, self.instead):
             self.lines, self.instead = lines, instead
             self.draw()
 
@@ -140,7 +140,7 @@ class LogPane(Pane):
         chosen = [line for line in self.lines if not self.only_warnings or line.get("level") in LEVELS]
         words = [f"last {len(chosen)} lines", "warnings and errors" if self.only_warnings else "all levels"]
         words.append("following (f)" if self.follows else "not following (f)")
-        self.query_one(Note).say(self.instead if self.instead else ", ".join(words))
+        self.query_one(Note).report(self.instead if self.instead else ", ".join(words))
         pager = self.query_one(Pager)
         pager.put(Content("\n").join([_line(line, times) for line, times in folded(chosen)]))
         if self.follows and chosen:
@@ -166,23 +166,25 @@ def _no_log(error: Refused) -> str:
 
 def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
     """Repeated messages as one line with the newest time and the number of repetitions."""
-    found: list[tuple[Mapping[str, Any], int]] = []
+    folded_lines: list[tuple[Mapping[str, Any], int]] = []
     for line in lines:
-        again = found and all(found[-1][0].get(key) == line.get(key) for key in ("level", "task", "message"))
+        again = folded_lines and all(
+            folded_lines[-1][0].get(key) == line.get(key) for key in ("level", "task", "message")
+        )
         if again:
-            found[-1] = line, found[-1][1] + 1
+            folded_lines[-1] = line, folded_lines[-1][1] + 1
         else:
-            found.append((line, 1))
-    return found
+            folded_lines.append((line, 1))
+    return folded_lines
 
 
 def _line(line: Mapping[str, Any], times: int) -> Content:
     level, task = str(line.get("level", "")), line.get("task")
-    ink = LEVELS.get(level, "")
+    style = LEVELS.get(level, "")
     head = f"{time.strftime('%H:%M:%S', time.localtime(int(line.get('time', 0)) / 1000))} "
-    about = "" if task is None else f"task {task} "
+    subject = "" if task is None else f"task {task} "
     first, *rest = visible_lines(str(line.get("message", "")))
-    parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {ink}" if ink else "$text-muted")]
-    parts += [(about, "$text-muted"), (first, ink), (f"  ×{times}" if times > 1 else "", "bold")]
-    parts += [(f"\n    {text}", ink or "$text-muted") for text in rest if text.strip()]
+    parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {style}" if style else "$text-muted")]
+    parts += [(subject, "$text-muted"), (first, style), (f"  ×{times}" if times > 1 else "", "bold")]
+    parts += [(f"\n    {text}", style or "$text-muted") for text in rest if text.strip()]
     return Content.assemble(*parts)

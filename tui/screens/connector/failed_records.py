@@ -23,32 +23,32 @@ WORDS = {
 }
 
 
-def content(answer: Json) -> Content:
-    """The answer of `GET /connectors/NAME/errors` as text; empty if no record failed."""
-    total = (answer or {}).get("total") or {}
+def content(response: Json) -> Content:
+    """The response of `GET /connectors/NAME/errors` as text; empty if no record failed."""
+    total = (response or {}).get("total") or {}
     if not any(total.values()):
         return Content("")
     failed = counted(int(total.get("failed") or 0), "record")
     rest = [f"{int(total[key]):,} {word}" for key, word in WORDS.items() if total.get(key)]
-    since = time.strftime("%m-%d %H:%M", time.localtime(int(answer.get("since") or 0) / 1000))
+    since = time.strftime("%m-%d %H:%M", time.localtime(int(response.get("since") or 0) / 1000))
     parts: list[Part] = [
         (f"\nrecords failed since {since}\n", "bold $accent"),
         (f"{failed} failed", "bold $error" if total.get("failed") else ""),
         "".join(f", {text}" for text in rest),
         "\n",
     ]
-    stages = answer.get("stages") or {}
+    stages = response.get("stages") or {}
     parts += [_stage(name, counts) for name, counts in stages.items()]
-    parts += [_record(one, times) for one, times in folded(answer.get("last") or ())[:MAX_SHOWN]]
+    parts += [_record(failure, times) for failure, times in folded(response.get("last") or ())[:MAX_SHOWN]]
     return Content.assemble(*parts)
 
 
 def folded(last: Sequence[Mapping[str, Json]]) -> list[tuple[Mapping[str, Json], int]]:
     """The newest record of each distinct failure, and their number."""
-    found: dict[tuple[str, ...], list[Mapping[str, Json]]] = {}
-    for one in last:
-        found.setdefault(tuple(str(one.get(key, "")) for key in SAME_FAILURE), []).append(one)
-    return [(alike[0], len(alike)) for alike in found.values()]
+    groups: dict[tuple[str, ...], list[Mapping[str, Json]]] = {}
+    for failure in last:
+        groups.setdefault(tuple(str(failure.get(key, "")) for key in SAME_FAILURE), []).append(failure)
+    return [(alike[0], len(alike)) for alike in groups.values()]
 
 
 def _stage(name: str, counts: Mapping[str, Json]) -> Content:
@@ -56,21 +56,21 @@ def _stage(name: str, counts: Mapping[str, Json]) -> Content:
     return Content.assemble((f"  {visible(name)}: ", "$text-muted"), ", ".join(counted_texts), "\n")
 
 
-def _place(one: Mapping[str, Json]) -> str:
+def _place(failure: Mapping[str, Json]) -> str:
     """For example `t1-0@17`; for a record of a source only the topic, until the record is written."""
-    partition, offset = one.get("partition"), one.get("offset")
-    text = f"{one['topic']}" if partition is None else f"{one['topic']}-{partition}"
+    partition, offset = failure.get("partition"), failure.get("offset")
+    text = f"{failure['topic']}" if partition is None else f"{failure['topic']}-{partition}"
     return text if offset is None else f"{text}@{offset}"
 
 
-def _record(one: Mapping[str, Json], times: int) -> Content:
-    at = time.strftime("%H:%M:%S", time.localtime(int(one.get("time") or 0) / 1000))
-    where = f" {_place(one)}" if one.get("topic") else ""
-    text = f"{one.get('message', '')}" + (f" ({one['cause']})" if one.get("cause") else "")
+def _record(failure: Mapping[str, Json], times: int) -> Content:
+    at = time.strftime("%H:%M:%S", time.localtime(int(failure.get("time") or 0) / 1000))
+    where = f" {_place(failure)}" if failure.get("topic") else ""
+    text = f"{failure.get('message', '')}" + (f" ({failure['cause']})" if failure.get("cause") else "")
     message = one_line(text)
     return Content.assemble(
         (f"{at} ", "$text-muted"),
-        (visible(f"task {one.get('task')}{where} {one.get('stage', '')}: "), "$text-muted"),
+        (visible(f"task {failure.get('task')}{where} {failure.get('stage', '')}: "), "$text-muted"),
         (visible(message), "$error"),
         (f"  ×{times}" if times > 1 else "", "bold"),
         "\n",

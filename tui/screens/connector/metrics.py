@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,16 +13,65 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.errors import HeadraceError
-from tui.formatting import one_line, span
+from tui.formatting import format_duration, one_line
+from tui.metrics import offset_rates
 from tui.metrics.offset_rates import PartitionSample, SampleHistory
 from tui.model import Connector
+from tui.offsets import partitions
 from tui.screens.base import curves
 from tui.screens.base.pane import Note, Pane
-from tui.screens.connector.sampling import Sampler
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.plot import short
+
+if TYPE_CHECKING:
+    from tui.client.responses import OffsetsResponse
+    from tui.offsets.brokers import Brokers
+
+
+class Sampler:
+    """Keeps the samples of each connector while the console is open."""
+
+    def __init__(self, services: ClusterServices) -> None:
+        self.services = services
+        self._histories: dict[str, SampleHistory] = {}
+        self._brokers: Brokers | None = None
+
+    def of(self, name: str) -> SampleHistory:
+        return self._histories.setdefault(name, SampleHistory())
+
+    async def sample(self, connector: Connector) -> str:
+        """Adds a sample and returns the unit of its positions. Raises HeadraceError."""
+        response = await self.services.connect.offsets_in_detail(connector.name)
+        if connector.type == "sink" and self.services.profile.bootstrap:
+            await asyncio.to_thread(self._ends, response)
+        entries = response.get("offsets") or ()
+        shown = {place: partitions.shown(entry.get("partition")) for place, entry in enumerate(entries)}
+        self.of(connector.name).add(offset_rates.sample(time.time(), response, shown))
+        return offset_rates.unit(response)
+
+    def _ends(self, response: OffsetsResponse) -> None:
+        """Adds end offsets and lag from the brokers to entries for which the worker reports no lag."""
+        entries = [entry for entry in response.get("offsets") or () if entry.get("lag") is None]
+        at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
+        if not any(at.values()):
+            return
+        if self._brokers is None:
+            self._brokers = self.services.context().brokers()
+        ends = self._brokers.ends([place for place in at.values() if place])
+        for number, entry in enumerate(entries):
+            end, position = ends.get(at[number] or ("", -1)), offset_rates.position(entry.get("offset"))
+            if end is not None and position is not None:
+                entry |= {"end": end, "lag": {"records": max(0, end - int(position))}}
+
+
+def _topic_partition(partition: Any) -> tuple[str, int] | None:
+    try:
+        return str(partition["kafka_topic"]), int(partition["kafka_partition"])
+    except (TypeError, KeyError, ValueError):
+        return None
+
 
 NO_LAG = "no lag: the worker reports none, and the context names no brokers"
 NO_OFFSETS = "no lag: no offsets committed yet"
@@ -53,7 +103,7 @@ class MetricsPane(Pane):
         super().__init__(services, id)
         self.sampler = Sampler(services)
         self.unit = "positions"
-        self.span = next(iter(SPANS))
+        self.window = next(iter(SPANS))
         self.trouble = ""
         self._asking = False
 
@@ -77,16 +127,16 @@ class MetricsPane(Pane):
             self._asking = True
             self.services.do(self._read(self.connector))
 
-    async def _read(self, one: Connector) -> None:
+    async def _read(self, connector: Connector) -> None:
         unit, trouble = self.unit, ""
         try:
-            await self.services.read_course(one.name)
-            unit = await self.sampler.sample(one)
+            await self.services.read_course(connector.name)
+            unit = await self.sampler.sample(connector)
         except HeadraceError as error:
             trouble = one_line(error.message)
         finally:
             self._asking = False
-        if one.name == self.name_shown:
+        if connector.name == self.name_shown:
             self.unit, self.trouble = unit, trouble
             self.draw()
 
@@ -98,11 +148,11 @@ class MetricsPane(Pane):
         last = self.history.last
         is_unknown = last is not None and last.lag is None and self.connector.type == "sink"
         no_lag = NO_LAG if last is not None and last.places else NO_OFFSETS
-        self.query_one(Note).say(self.trouble or (no_lag if is_unknown else ""))
+        self.query_one(Note).report(self.trouble or (no_lag if is_unknown else ""))
 
     def _curves(self) -> Content:
         height = max(1, min(10, (self.size.height - 9 - min(6, len(self._places))) // 2))
-        plots = curves.Plots(self.size.width - 4, height, SPANS[self.span])
+        plots = curves.Plots(self.size.width - 4, height, SPANS[self.window])
         course = self.services.course(self.name_shown)
         if course is not None:
             return curves.of_course(course, plots, time.time(), self.services.limit(self.name_shown))
@@ -119,7 +169,7 @@ class MetricsPane(Pane):
     def action_zoom(self) -> None:
         """Shows the next longer time, or the shortest one after the longest."""
         names = list(SPANS)
-        self.span = names[(names.index(self.span) + 1) % len(names)]
+        self.window = names[(names.index(self.window) + 1) % len(names)]
         self.draw()
 
     def _partitions(self) -> None:
@@ -149,5 +199,5 @@ def _cells(key: str, place: PartitionSample, rate: float | None) -> Mapping[str,
         "rate": Cell(short(rate) if rate is not None else "", "grid--success" if rate else "grid--muted"),
         "end": Cell("" if place.end is None else f"{place.end:,}", "grid--muted"),
         "lag": Cell("" if place.lag is None else f"{place.lag:,}", "grid--warning" if lagging else "grid--muted"),
-        "behind": Cell("" if behind is None else span(behind / 1000), "grid--muted"),
+        "behind": Cell("" if behind is None else format_duration(behind / 1000), "grid--muted"),
     }

@@ -17,8 +17,6 @@ from tui.offsets.lag import OffsetWarnings
 from tui.screens.base import curves
 from tui.screens.base.pane import Pane
 from tui.screens.connector import automatic_restarts, failed_records
-from tui.screens.connector.overview import overview
-from tui.screens.connector.standing_warnings import standing
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
 from tui.widgets.plot import short
@@ -26,6 +24,88 @@ from tui.widgets.text import visible
 
 if TYPE_CHECKING:
     from tui.client.responses import RestartsResponse
+from tui.config.secrets import shown
+from tui.formatting import counted, one_line
+from tui.screens.base import stack_traces
+from tui.widgets import states
+
+LEVELS = ("WARN", "WARNING", "ERROR", "FATAL")
+Json = Any
+
+
+def standing(lines: Sequence[Mapping[str, Json]], offsets: Json, now: float) -> str:
+    """`task 0 at 12:03:04: /in.txt does not exist yet; waiting for it`; empty if the position moved after the last
+    warning.
+
+    `lines` are those of `GET logs`, oldest first; `offsets` is the response of `GET offsets?detail=true`.
+    """
+    ages = [entry["age_ms"] for entry in offsets.get("offsets") or () if entry.get("age_ms") is not None]
+    moved_at = now * 1000 - min(ages) if ages else 0.0
+    for line in reversed(lines):
+        at = line.get("time") or 0
+        if at <= moved_at:
+            break
+        if line.get("level") in LEVELS:
+            task = "" if line.get("task") is None else f"task {line['task']} "
+            clock = time.strftime("%H:%M:%S", time.localtime(at / 1000))
+            return f"{task}at {clock}: {one_line(line.get('message') or '')}"
+    return ""
+
+
+Part = str | Content | tuple[str, str]
+CONFIG_KEYS = (
+    "topics",
+    "topics.regex",
+    "topic",
+    "file",
+    "tasks.max",
+    "errors.tolerance",
+    "errors.deadletterqueue.topic.name",
+    "transforms",
+)
+Pairs = Sequence[tuple[str, Content]]
+NOTHING = Content("")
+MAX_TASKS = 12  # the tasks tab shows all
+
+
+def overview(connector: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
+    """`pace`: labels and texts about progress; `below`: text shown after the reasons of failures."""
+    parts: list[Part] = []
+
+    def line(key: str, *value: Part) -> None:
+        parts.extend([(f"{key:<16} ", "$text-muted"), *value, "\n"])
+
+    line("connector", (states.word(connector.state), states.style(connector.state)))
+    failed = [(f", {connector.failed} failed", "bold $error")] if connector.failed else []
+    line("tasks", f"{connector.running} of {counted(len(connector.tasks), 'task')} running", *failed)
+    line("type", visible(connector.type))
+    line(
+        "class", visible(connector.cls), (f"  {visible(connector.version)}" if connector.version else "", "$text-muted")
+    )
+    line("worker", visible(connector.worker))
+    for key, value in pace:
+        line(key, value)
+    config = shown(connector.config)
+    for key in CONFIG_KEYS:
+        if key in config:
+            line("dead letters" if "deadletter" in key else key, visible(config[key]))
+    for task in sorted(connector.tasks, key=lambda task: (task.state != "FAILED", task.id))[:MAX_TASKS]:
+        line(
+            f"task {task.id}",
+            (states.word(task.state), states.style(task.state)),
+            (f"  {visible(task.worker)}", "$text-muted"),
+        )
+    if len(connector.tasks) > MAX_TASKS:
+        line("", (f"and {len(connector.tasks) - MAX_TASKS} more; 2 shows all", "$text-muted"))
+    for question, why in stack_traces.causes(connector):
+        parts.append((f"\n{question} (t shows the full trace)\n", "bold $accent"))
+        parts += [(f"{text}\n", "$error") for text in why]
+    parts.append(below)
+    if notices:
+        parts.append(("\nnotices of the worker\n", "bold $accent"))
+        parts += [f"{visible(text)}\n" for text in notices[::-1]]
+    return Content.assemble(*parts)
+
 
 T = TypeVar("T")
 LOG_LINES = 50
@@ -61,23 +141,23 @@ class OverviewPane(Pane):
         if self.is_open:
             self.draw()
 
-    async def _read(self, one: Connector) -> None:
+    async def _read(self, connector: Connector) -> None:
         """Parts that cannot be read are left out; the offsets tab shows the error."""
         remarks, errors, warning, behind = OffsetWarnings(), Content(""), "", None
         try:
-            await self.services.read_course(one.name)
-            offsets = await self.services.connect.offsets_in_detail(one.name)
+            await self.services.read_course(connector.name)
+            offsets = await self.services.connect.offsets_in_detail(connector.name)
             remarks = lag.warnings(offsets)
-            behind = None if one.running else of_offsets(offsets).lag
-            if one.type == "source" and one.running:
-                warning = standing(await self._log(one.name), offsets, time.time())
+            behind = None if connector.running else of_offsets(offsets).lag
+            if connector.type == "source" and connector.running:
+                warning = standing(await self._log(connector.name), offsets, time.time())
             errors = Content.assemble(
-                automatic_restarts.content(await self._restarts(one.name), time.time()),
-                failed_records.content(await self._errors(one.name)),
+                automatic_restarts.content(await self._restarts(connector.name), time.time()),
+                failed_records.content(await self._errors(connector.name)),
             )
         except HeadraceError:
             pass
-        if one.name == self.name_shown:
+        if connector.name == self.name_shown:
             self.remarks, self.errors, self.warning, self.lag = remarks, errors, warning, behind
             if self.is_open:
                 self.draw()
@@ -95,9 +175,9 @@ class OverviewPane(Pane):
         return await _or_none(self.services.connect.restarts(name))
 
     def draw(self) -> None:
-        one = self.connector
-        if one is not None:
-            text = overview(one, self.notices.get(one.name, ()), self._pace(), self.errors)
+        connector = self.connector
+        if connector is not None:
+            text = overview(connector, self.notices.get(connector.name, ()), self._pace(), self.errors)
             self.query_one(Pager).put(text, top=self._is_new)
             self._is_new = False
 
@@ -105,20 +185,23 @@ class OverviewPane(Pane):
         now = time.time()
         course = self.services.course(self.name_shown)
         width = max(8, min(MAX_CURVE, self.size.width - 38))
-        found = curves.in_lines(course, width, now, self.lag) if course is not None else []
+        lines = curves.in_lines(course, width, now, self.lag) if course is not None else []
         if course is None and self.lag is not None:
-            found.append(("lag", Content(short(self.lag, "records"))))
-        if found and (limit := self.services.limit(self.name_shown)):
-            found.append(("", Content.styled(limit, "$text-muted")))
+            lines.append(("lag", Content(short(self.lag, "records"))))
+        if lines and (limit := self.services.limit(self.name_shown)):
+            lines.append(("", Content.styled(limit, "$text-muted")))
         texts = [*filter(None, [self.warning]), *self.remarks.lines(int(now * 1000))]
-        inks = ["$error" if text.startswith("STALLED") else "$warning" for text in texts]
-        return [*found, *(("!", Content.assemble((visible(text), ink))) for text, ink in zip(texts, inks, strict=True))]
+        styles = ["$error" if text.startswith("STALLED") else "$warning" for text in texts]
+        return [
+            *lines,
+            *(("!", Content.assemble((visible(text), style))) for text, style in zip(texts, styles, strict=True)),
+        ]
 
 
-async def _or_none(answer: Awaitable[T]) -> T | None:
-    """The answer; None if the worker is an older Headrace version that does not have it."""
+async def _or_none(response: Awaitable[T]) -> T | None:
+    """The response; None if the worker is an older Headrace version that does not have it."""
     try:
-        return await answer
+        return await response
     except Refused as error:
         if error.status not in (404, 405):
             raise

@@ -19,12 +19,12 @@ COLUMNS = (
 )
 
 
-def fill(grid: Grid, one: Connector) -> None:
+def fill(grid: Grid, connector: Connector) -> None:
     """Shows the tasks of the connector in the grid."""
-    cells = {str(task.id): _cells(task) for task in one.tasks}
+    cells = {str(task.id): _cells(task) for task in connector.tasks}
     widths = {
-        "worker": max((len(task.worker) for task in one.tasks), default=0),
-        "cause": max((len(cause_line(task.trace)) for task in one.tasks), default=0),
+        "worker": max((len(task.worker) for task in connector.tasks), default=0),
+        "cause": max((len(cause_line(task.trace)) for task in connector.tasks), default=0),
     }
     instead = {"state": Cell("no tasks", "grid--muted")}
     grid.show(list(cells) or [""], lambda key: cells.get(key, instead), widths)

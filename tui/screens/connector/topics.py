@@ -50,30 +50,30 @@ class TopicsPane(Pane):
         if self.connector is not None:
             self.services.do(self._read(self.connector))
 
-    async def _read(self, one: Connector) -> None:
+    async def _read(self, connector: Connector) -> None:
         try:
-            answer = await self.services.connect.topics(one.name)
-            used, trouble = sorted((answer.get(one.name) or {}).get("topics") or ()), ""
+            response = await self.services.connect.topics(connector.name)
+            used, trouble = sorted((response.get(connector.name) or {}).get("topics") or ()), ""
         except Refused as error:
             used, trouble = [], one_line(error.message)
         except HeadraceError as error:
             used, trouble = self.used, one_line(error.message)
-        if one.name == self.name_shown:
+        if connector.name == self.name_shown:
             self.used, self.trouble, self.is_read = used, trouble, True
             self.draw()
 
     def draw(self) -> None:
-        one = self.connector
-        if one is None:
+        connector = self.connector
+        if connector is None:
             return
-        named = named_topics(one.config)
+        named = named_topics(connector.config)
         rows = sorted(self.used) + [topic for topic in named if topic not in self.used]
         cells = {topic: self._cells(topic, named.get(topic, "")) for topic in rows}
         grid = self.query_one(Grid)
         grid.empty = "no topic used yet" if self.is_read else "reading…"
         grid.show(rows, lambda key: cells.get(key, {}), {"topic": max(map(len, rows), default=0), "use": 30})
-        words = [f"topics.regex: {one.config['topics.regex']}"] if one.config.get("topics.regex") else []
-        self.query_one(Note).say(self.trouble or "  ".join(words), "$warning" if self.trouble else "$text-muted")
+        words = [f"topics.regex: {connector.config['topics.regex']}"] if connector.config.get("topics.regex") else []
+        self.query_one(Note).report(self.trouble or "  ".join(words), "$warning" if self.trouble else "$text-muted")
 
     def _cells(self, topic: str, role: str) -> Mapping[str, Cell]:
         words = [role] if role else []

@@ -31,7 +31,7 @@ from tui.widgets.text import visible
 
 REST = 0.15  # seconds on a row until its offsets are read
 MARGIN = 3  # cells of the text's padding and scroll bar
-INKS = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
+STYLES = {HERE: "grid--error", THERE: "grid--success", SAME: "grid--muted"}
 Promote = Callable[[list[str], Profile], None]
 
 
@@ -64,7 +64,7 @@ class DiffScreen(SplitPage, FilteredPage):
         self.other, self.names, self._start, self._promote = other, tuple(names), current, promote
         self.here: dict[str, Mapping[str, str]] = {}
         self.mapped: dict[str, Mapping[str, str]] = {}  # those here as they were compared
-        self.there: dict[str, Mapping[str, str]] = {}
+        self.other_configs: dict[str, Mapping[str, str]] = {}
         self.differences: dict[str, ConnectorDifference] = {}  # by name; those only there as in `_key`
         self.paired: dict[str, str] = {}  # names here to names there
         self.offsets: dict[str, list[OffsetDifference] | str] = {}  # by the key of the row; a text is the error
@@ -92,19 +92,19 @@ class DiffScreen(SplitPage, FilteredPage):
     async def _read(self) -> None:
         self.grid.empty = f"reading the connectors of {self.other.label}…"
         self._forget_offsets()
-        self.say("reading", "busy")
+        self.report("reading", "busy")
         try:
             self.here = await read_configs(self.services.connect)
             passwords = await self.services.password_keys.of(*self.here.values())
-            async with self.services.context().dialled(self.other) as connect:
-                there = await read_configs(connect)
-                self.passwords = passwords | await PasswordKeys(connect.plugin_config).of(*there.values())
-            self.there = there
+            async with self.services.context().connected_to(self.other) as connect:
+                theirs = await read_configs(connect)
+                self.passwords = passwords | await PasswordKeys(connect.plugin_config).of(*theirs.values())
+            self.other_configs = theirs
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
-            self.say("")
+            self.report("")
             self._compare()
         self.draw()
         self.grid.go(self._start)
@@ -136,12 +136,14 @@ class DiffScreen(SplitPage, FilteredPage):
         self.offsets.clear()
 
     async def _read_offsets(self, key: str) -> None:
-        one = self.differences[key]
+        difference = self.differences[key]
         try:
-            async with self.services.context().dialled(self.other) as connect:
-                here = None if one.kind == THERE else (self.services.connect, one.name)
-                there = None if one.kind == HERE else (connect, self.paired.get(one.name, one.name))
-                self.offsets[key] = await read_offsets(here, there)
+            async with self.services.context().connected_to(self.other) as connect:
+                here = None if difference.kind == THERE else (self.services.connect, difference.name)
+                connects = (
+                    None if difference.kind == HERE else (connect, self.paired.get(difference.name, difference.name))
+                )
+                self.offsets[key] = await read_offsets(here, connects)
         except HeadraceError as error:
             self.offsets[key] = f"not read: {error_line(error)}"
         if self.grid.current == key:
@@ -155,10 +157,13 @@ class DiffScreen(SplitPage, FilteredPage):
                 mapping = promotion.load(self.services.context().profiles.path.parent, self.other.name)
             except HeadraceError as error:
                 self.is_mapped = False
-                self.say(error_line(error), "bad")
+                self.report(error_line(error), "bad")
         self.paired = {name: mapping.name(name) for name in self.here}
         self.mapped = {name: mapping.config(config, self.paired[name]) for name, config in self.here.items()}
-        self.differences = {_key(one): one for one in comparison.compared(self.mapped, self.there, self.paired)}
+        self.differences = {
+            _key(difference): difference
+            for difference in comparison.compared(self.mapped, self.other_configs, self.paired)
+        }
 
     # Display
 
@@ -168,7 +173,7 @@ class DiffScreen(SplitPage, FilteredPage):
         if self.is_whole:
             return list(self.differences)
         names = {*self.names, *(self.paired.get(name, name) for name in self.names)}
-        return [key for key, one in self.differences.items() if one.name in names]
+        return [key for key, difference in self.differences.items() if difference.name in names]
 
     def draw(self) -> None:
         shown = [key for key in self.scope if self.shows_equal or self.differences[key].differs]
@@ -176,55 +181,63 @@ class DiffScreen(SplitPage, FilteredPage):
         if self.differences and not keys:
             scope = counted(len(self.scope), "connector")
             self.grid.empty = f"no name contains {self.filter_text}" if shown else f"no differences between {scope}"
-        some = [self.differences[key] for key in keys]
-        widths = {"name": max((len(self._title(one)) for one in some), default=0)}
-        widths["keys"] = max((len(_keys(one)) for one in some), default=0)
+        differences = [self.differences[key] for key in keys]
+        widths = {"name": max((len(self._title(difference)) for difference in differences), default=0)}
+        widths["keys"] = max((len(_keys(difference)) for difference in differences), default=0)
         self.grid.show(keys, self._cells, widths, follow=True)
         differing = sum(self.differences[key].differs for key in self.scope)
         mapped = "mapped  " if self.is_mapped else ""
         total = f"{differing} of {len(self.scope)} differ" if self.differences else ""
         marked = f"{len(self.marked)} marked  " if self.marked else ""
-        ink = "bold $error" if self.other.production else "bold"
-        self.head(("diff", "bold $accent"), " with ", (visible(self.other.label), ink), end=marked + mapped + total)
+        style = "bold $error" if self.other.production else "bold"
+        self.head(("diff", "bold $accent"), " with ", (visible(self.other.label), style), end=marked + mapped + total)
         self.show_current()
         self.refresh_bindings()
 
-    def _title(self, one: ConnectorDifference) -> str:
-        there = self.paired.get(one.name, one.name)
-        return one.name if there == one.name or one.kind == THERE else f"{one.name} → {there}"
+    def _title(self, difference: ConnectorDifference) -> str:
+        paired = self.paired.get(difference.name, difference.name)
+        return (
+            difference.name
+            if paired == difference.name or difference.kind == THERE
+            else f"{difference.name} → {paired}"
+        )
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        one = self.differences[key]
-        ink = INKS.get(one.kind, "grid--warning")
-        return {"name": Cell(self._title(one)), "kind": Cell(one.kind, ink), "keys": Cell(_keys(one))}
+        difference = self.differences[key]
+        style = STYLES.get(difference.kind, "grid--warning")
+        return {
+            "name": Cell(self._title(difference)),
+            "kind": Cell(difference.kind, style),
+            "keys": Cell(_keys(difference)),
+        }
 
     @property
     def current(self) -> ConnectorDifference | None:
         return self.differences.get(self.grid.current or "")
 
     def show_current(self) -> None:
-        one, width = self.current, self.pager.size.width - MARGIN
-        self.pager.put(Content("") if one is None else self._explained(one, max(40, width)), top=True)
+        difference, width = self.current, self.pager.size.width - MARGIN
+        self.pager.put(Content("") if difference is None else self._explained(difference, max(40, width)), top=True)
 
-    def _explained(self, one: ConnectorDifference, width: int) -> Content:
-        here, there = self.services.profile.label, self.other.label
-        head: list[str | tuple[str, str]] = [(f"{visible(self._title(one))}\n", "bold $accent")]
-        made = self._made(one)
-        offsets = diff_text.offsets(self.offsets.get(self.grid.current or "", "reading…"), (here, there), width)
-        if not made:
+    def _explained(self, difference: ConnectorDifference, width: int) -> Content:
+        here, other = self.services.profile.label, self.other.label
+        head: list[str | tuple[str, str]] = [(f"{visible(self._title(difference))}\n", "bold $accent")]
+        changes = self._made(difference)
+        offsets = diff_text.offsets(self.offsets.get(self.grid.current or "", "reading…"), (here, other), width)
+        if not changes:
             return Content.assemble(*head, ("no differences", "$text-muted"), "\n", offsets)
-        if one.kind == THERE:
-            head.append((f"only {visible(there)} has this connector\n", "$text-muted"))
-        elif one.kind == HERE:
+        if difference.kind == THERE:
+            head.append((f"only {visible(other)} has this connector\n", "$text-muted"))
+        elif difference.kind == HERE:
             head.append((f"only {visible(here)} has this connector; > promotes it\n", "$text-muted"))
-        if self.is_unified or one.kind in (HERE, THERE):
-            head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(there)}", "$success"), "\n\n"]
-            return Content.assemble(*head, wording.diff(made, self.passwords), "\n", offsets)
-        rows = diff_text.config_rows(made, self.passwords)
-        return Content.assemble(*head, "\n", diff_text.in_columns(("KEY", here, there), rows, width), offsets)
+        if self.is_unified or difference.kind in (HERE, THERE):
+            head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(other)}", "$success"), "\n\n"]
+            return Content.assemble(*head, wording.diff(changes, self.passwords), "\n", offsets)
+        rows = diff_text.config_rows(changes, self.passwords)
+        return Content.assemble(*head, "\n", diff_text.in_columns(("KEY", here, other), rows, width), offsets)
 
-    def _made(self, one: ConnectorDifference) -> Sequence[ConfigChange]:
-        return diff_text.keys_of(one, self.mapped.get(one.name), self.there.get(one.name))
+    def _made(self, difference: ConnectorDifference) -> Sequence[ConfigChange]:
+        return diff_text.keys_of(difference, self.mapped.get(difference.name), self.other_configs.get(difference.name))
 
     # Keys
 
@@ -250,7 +263,7 @@ class DiffScreen(SplitPage, FilteredPage):
 
     def action_mapped(self) -> None:
         self.is_mapped = not self.is_mapped
-        self.say("compared after the mapping of config.toml" if self.is_mapped else "compared without a mapping")
+        self.report("compared after the mapping of config.toml" if self.is_mapped else "compared without a mapping")
         self._compare()
         self._forget_offsets()
         self.draw()
@@ -286,17 +299,17 @@ class DiffScreen(SplitPage, FilteredPage):
             super().action_back()
 
     def action_copy(self) -> None:
-        if (one := self.current) is not None:
-            text = "\n".join(diff_lines(self._made(one), self.passwords))
-            program.copy(self, text, f"difference of {one.name}")
-            self.say(program.of(self).copied)
+        if (difference := self.current) is not None:
+            text = "\n".join(diff_lines(self._made(difference), self.passwords))
+            program.copy(self, text, f"difference of {difference.name}")
+            self.report(program.of(self).copied)
 
 
-def _key(one: ConnectorDifference) -> str:
+def _key(difference: ConnectorDifference) -> str:
     """The key of its row. With a mapping, a connector there may have the name of another one here."""
-    return f"\0{one.name}" if one.kind == THERE else one.name
+    return f"\0{difference.name}" if difference.kind == THERE else difference.name
 
 
-def _keys(one: ConnectorDifference) -> str:
+def _keys(difference: ConnectorDifference) -> str:
     """The differing keys: `+` set only there, `−` set only here."""
-    return " ".join(f"{change.sign}{change.key}" for change in one.changes)
+    return " ".join(f"{change.sign}{change.key}" for change in difference.changes)

@@ -23,21 +23,21 @@ Row = tuple[str, str, str]
 
 
 def keys_of(
-    one: ConnectorDifference, here: Mapping[str, str] | None, there: Mapping[str, str] | None
+    difference: ConnectorDifference, here: Mapping[str, str] | None, theirs: Mapping[str, str] | None
 ) -> Sequence[ConfigChange]:
     """The keys to show: those that differ, or the whole config of a connector that only one cluster has."""
-    if one.kind == HERE:
+    if difference.kind == HERE:
         return [change._replace(before=change.after, after=None) for change in changes({}, here or {})]
-    return changes({}, there or {}) if one.kind == THERE else one.changes
+    return changes({}, theirs or {}) if difference.kind == THERE else difference.changes
 
 
-def config_rows(made: Sequence[ConfigChange], passwords: Collection[str]) -> list[Row]:
+def config_rows(changes: Sequence[ConfigChange], passwords: Collection[str]) -> list[Row]:
     """The keys with their values in both contexts, secrets masked; `passwords` are the keys of type PASSWORD."""
 
     def text(key: str, value: str | None) -> str:
         return UNSET if value is None else masked(key, value, passwords) or ""
 
-    return [(one.key, text(one.key, one.before), text(one.key, one.after)) for one in made]
+    return [(change.key, text(change.key, change.before), text(change.key, change.after)) for change in changes]
 
 
 def in_columns(headings: Row, rows: Sequence[Row], width: int) -> Content:
@@ -48,29 +48,29 @@ def in_columns(headings: Row, rows: Sequence[Row], width: int) -> Content:
     sizes = key, left, right
     parts: list[Part] = [(_row([text.upper() for text in headings], sizes), "bold $text-muted"), "\n"]
     for row in rows:
-        inks = ("bold", _ink(row, 1, "$error"), _ink(row, 2, "$success"))
+        styles = ("bold", _style(row, 1, "$error"), _style(row, 2, "$success"))
         folded = [chop_cells(visible(text), size) or [""] for text, size in zip(row, sizes, strict=True)]
         for line in zip_longest(*folded, fillvalue=""):
-            for text, ink, size in zip(line, inks, sizes, strict=True):
-                parts += [(fit(text, size), ink), " " * GAP]
+            for text, style, size in zip(line, styles, sizes, strict=True):
+                parts += [(fit(text, size), style), " " * GAP]
             parts[-1] = "\n"
     return Content.assemble(*parts)
 
 
-def offsets(found: Sequence[OffsetDifference] | str, contexts: tuple[str, str], width: int) -> Content:
+def offsets(differences: Sequence[OffsetDifference] | str, contexts: tuple[str, str], width: int) -> Content:
     """The offsets of both contexts, those that differ first; a text says why they are not known."""
-    if isinstance(found, str):
-        return Content.assemble(("\noffsets  ", "bold"), (visible(found), "$text-muted"))
-    head = Content.assemble(("\noffsets  ", "bold"), (offset_differences.summary(found), "$text-muted"), "\n")
-    if not found:
+    if isinstance(differences, str):
+        return Content.assemble(("\noffsets  ", "bold"), (visible(differences), "$text-muted"))
+    head = Content.assemble(("\noffsets  ", "bold"), (offset_differences.summary(differences), "$text-muted"), "\n")
+    if not differences:
         return head
-    rows = [one.texts for one in found[:MAX_OFFSETS]]
-    more = f"and {len(found) - MAX_OFFSETS:,} more\n" if len(found) > MAX_OFFSETS else ""
+    rows = [difference.texts for difference in differences[:MAX_OFFSETS]]
+    more = f"and {len(differences) - MAX_OFFSETS:,} more\n" if len(differences) > MAX_OFFSETS else ""
     return Content.assemble(head, in_columns(("PARTITION", *contexts), rows, width), (more, "$text-muted"))
 
 
-def _ink(row: Row, column: int, ink: str) -> str:
-    return "$text-muted" if row[1] == row[2] or row[column] in (UNSET, NO_OFFSET) else ink
+def _style(row: Row, column: int, style: str) -> str:
+    return "$text-muted" if row[1] == row[2] or row[column] in (UNSET, NO_OFFSET) else style
 
 
 def _row(texts: Sequence[str], sizes: Sequence[int]) -> str:

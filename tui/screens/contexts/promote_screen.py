@@ -13,7 +13,7 @@ from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.plan import CREATE, KEEP, UPDATE
 from tui.commands.connectors.promotion_steps import STATES
-from tui.config import promotion
+from tui.config.promotion import load
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, Unreachable, error_line
@@ -30,7 +30,7 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell
 from tui.widgets.text import visible
 
-INKS = {REFUSED: "grid--error", CREATE: "grid--success", UPDATE: "grid--warning"}
+STYLES = {REFUSED: "grid--error", CREATE: "grid--success", UPDATE: "grid--warning"}
 EFFECT = {
     "STOPPED": "New connectors are created STOPPED: set their offsets there, then resume them.",
     "PAUSED": "New connectors are created PAUSED: they process no records until they are resumed.",
@@ -86,62 +86,66 @@ class PromoteScreen(SplitPage):
             self.run_worker(self._plan(), exclusive=True, exit_on_error=False)
 
     async def _plan(self) -> None:
-        self.say("planning", "busy")
+        self.report("planning", "busy")
         try:
             await self._read()
-            async with self.services.context().dialled(self.other) as other:
+            async with self.services.context().connected_to(self.other) as other:
                 await self._plan_steps(other)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
             self.grid.empty = "all connectors are left out"
             self._advise()
         self.draw()
 
     async def _read(self) -> None:
-        mapping = promotion.load(self.services.context().profiles.path.parent, self.other.name)
+        mapping = load(self.services.context().profiles.path.parent, self.other.name)
         for name in self.names:
             source = await self.services.connect.config(name)
-            one = self.promotions.setdefault(name, Promotion(name, source, {}))
-            one.source, one.mapped = source, mapping.config(source, mapping.name(name))
-            one.passwords = await self.services.password_keys.of(source)
+            planned = self.promotions.setdefault(name, Promotion(name, source, {}))
+            planned.source, planned.mapped = source, mapping.config(source, mapping.name(name))
+            planned.passwords = await self.services.password_keys.of(source)
 
     async def _plan_steps(self, other: Connect) -> None:
-        some, keys = list(self.promotions.values()), PasswordKeys(other.plugin_config)
-        why = clashes(some)
-        for number, one in enumerate(some, 1):
-            self.say(f"validating {one.name}, {number} of {len(some)}", "busy")
-            await one.plan(other, self.other.label, keys)
-            one.problem = why.get(one.name) or one.problem
+        promotions, keys = list(self.promotions.values()), PasswordKeys(other.plugin_config)
+        why = clashes(promotions)
+        for number, promotion in enumerate(promotions, 1):
+            self.report(f"validating {promotion.name}, {number} of {len(promotions)}", "busy")
+            await promotion.plan(other, self.other.label, keys)
+            promotion.problem = why.get(promotion.name) or promotion.problem
             self.draw()
         self._is_planned = True
 
     def _advise(self) -> None:
         """The next step, after planning."""
-        some = self.promotions.values()
-        refused = [one for one in some if one.problem]
-        if not some:
-            self.say("no connector is left to promote: esc goes back")
+        promotions = self.promotions.values()
+        refused = [promotion for promotion in promotions if promotion.problem]
+        if not promotions:
+            self.report("no connector is left to promote: esc goes back")
         elif not self._is_planned:
-            self.say("the plan is incomplete: F5 plans again", "warn")
+            self.report("the plan is incomplete: F5 plans again", "warn")
         elif refused:
             why = f"{refused[0].name}: {refused[0].problem}"
-            self.say(f"{why}; nothing can be promoted until it is fixed (e edits it) or left out (x)", "bad")
-        elif not any(one.pending for one in some):
-            self.say(f"{self.other.label} has all of these values already: nothing to promote", "good")
+            self.report(f"{why}; nothing can be promoted until it is fixed (e edits it) or left out (x)", "bad")
+        elif not any(promotion.pending for promotion in promotions):
+            self.report(f"{self.other.label} has all of these values already: nothing to promote", "good")
         else:
-            self.say(f"> promotes: {self.summary}. Offsets are not copied.")
+            self.report(f"> promotes: {self.summary}. Offsets are not copied.")
 
     @property
     def is_ready(self) -> bool:
         """Whether the plan is complete, no connector is refused, and there is something to do."""
-        some = self.promotions.values()
-        return self._is_planned and not any(one.problem for one in some) and any(one.pending for one in some)
+        promotions = self.promotions.values()
+        return (
+            self._is_planned
+            and not any(promotion.problem for promotion in promotions)
+            and any(promotion.pending for promotion in promotions)
+        )
 
     @property
     def summary(self) -> str:
-        counts = Counter(one.word for one in self.promotions.values())
+        counts = Counter(promotion.word for promotion in self.promotions.values())
         parts = [
             f"{counts[CREATE]} to create {self.state}" if counts[CREATE] else "",
             f"{counts[UPDATE]} to update" if counts[UPDATE] else "",
@@ -155,61 +159,61 @@ class PromoteScreen(SplitPage):
     def draw(self) -> None:
         if not self.is_attached:
             return  # left while a promotion was running
-        some = self.promotions.values()
+        promotions = self.promotions.values()
         widths = {
-            "name": max((len(one.name) for one in some), default=0),
-            "there": max((len(one.there) for one in some), default=0),
-            "text": max((len(one.text) for one in some), default=0),
+            "name": max((len(promotion.name) for promotion in promotions), default=0),
+            "there": max((len(promotion.target_name) for promotion in promotions), default=0),
+            "text": max((len(promotion.text) for promotion in promotions), default=0),
         }
         self.grid.show(list(self.promotions), self._cells, widths)
-        ink = "bold $error" if self.other.production else "bold"
-        where = (visible(self.other.label) + (" PRODUCTION" if self.other.production else ""), ink)
+        style = "bold $error" if self.other.production else "bold"
+        where = (visible(self.other.label) + (" PRODUCTION" if self.other.production else ""), style)
         self.head(("promote", "bold $accent"), " to ", where, "  from", end=self.summary)
         self.show_current()
         self.refresh_bindings()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        one = self.promotions[key]
-        word = one.word
-        there = Cell(one.there, "grid--muted" if one.there == one.name else "grid--strong")
+        promotion = self.promotions[key]
+        word = promotion.word
+        cell = Cell(promotion.target_name, "grid--muted" if promotion.target_name == promotion.name else "grid--strong")
         return {
-            "name": Cell(one.name),
-            "there": there,
-            "action": Cell(word, INKS.get(word, "grid--muted")),
-            "text": Cell(one.text, _ink(one)),
+            "name": Cell(promotion.name),
+            "there": cell,
+            "action": Cell(word, STYLES.get(word, "grid--muted")),
+            "text": Cell(promotion.text, _style(promotion)),
         }
 
     def show_current(self) -> None:
-        one = self.current
-        self.pager.put(Content("") if one is None else self._explained(one), top=True)
+        promotion = self.current
+        self.pager.put(Content("") if promotion is None else self._explained(promotion), top=True)
 
-    def _explained(self, one: Promotion) -> Content:
-        here, there = visible(self.services.profile.label), visible(self.other.label)
+    def _explained(self, promotion: Promotion) -> Content:
+        here, target = visible(self.services.profile.label), visible(self.other.label)
         parts: list[str | Content | tuple[str, str]] = [
-            (f"{visible(one.name)} → {visible(one.there)}\n", "bold $accent")
+            (f"{visible(promotion.name)} → {visible(promotion.target_name)}\n", "bold $accent")
         ]
-        if one.outcome:
-            parts.append((f"{visible(one.outcome)}\n", "$error" if one.failed else "$success"))
-        if one.problem:
-            parts.append((f"{visible(one.problem)}\n", "$error"))
+        if promotion.outcome:
+            parts.append((f"{visible(promotion.outcome)}\n", "$error" if promotion.failed else "$success"))
+        if promotion.problem:
+            parts.append((f"{visible(promotion.problem)}\n", "$error"))
         parts.append((f"\nvalues that differ from {here}\n", "bold"))
-        mapped = [change for change in one.rewritten if change.key not in one.edits]
-        edited = [change for change in one.rewritten if change.key in one.edits]
+        mapped = [change for change in promotion.rewritten if change.key not in promotion.edits]
+        edited = [change for change in promotion.rewritten if change.key in promotion.edits]
         if mapped:
             parts += [
-                (f"by [promote.{there}] of config.toml\n", "$text-muted"),
-                wording.diff(mapped, one.passwords),
+                (f"by [promote.{target}] of config.toml\n", "$text-muted"),
+                wording.diff(mapped, promotion.passwords),
                 "\n",
             ]
         if edited:
-            parts += [("edited\n", "$text-muted"), wording.diff(edited, one.passwords), "\n"]
-        if not one.rewritten:
-            none = f"none: no mapping in [promote.{there}] of config.toml applies; e edits values\n"
+            parts += [("edited\n", "$text-muted"), wording.diff(edited, promotion.passwords), "\n"]
+        if not promotion.rewritten:
+            none = f"none: no mapping in [promote.{target}] of config.toml applies; e edits values\n"
             parts.append((none, "$text-muted"))
-        if one.step is not None:
-            what = {CREATE: f"\nnew in {there}, {self.state}\n", UPDATE: f"\nchanges in {there}\n"}
-            parts.append((what.get(one.step.action, f"\n{there} has these values already\n"), "bold"))
-            parts += [wording.diff(one.step.changes, one.passwords), "\n"]
+        if promotion.step is not None:
+            what = {CREATE: f"\nnew in {target}, {self.state}\n", UPDATE: f"\nchanges in {target}\n"}
+            parts.append((what.get(promotion.step.action, f"\n{target} has these values already\n"), "bold"))
+            parts += [wording.diff(promotion.step.changes, promotion.passwords), "\n"]
         return Content.assemble(*parts)
 
     # Keys
@@ -224,7 +228,7 @@ class PromoteScreen(SplitPage):
 
     def action_state(self) -> None:
         self.state = STATES[(STATES.index(self.state) + 1) % len(STATES)]
-        self.say(EFFECT[self.state])
+        self.report(EFFECT[self.state])
         self.draw()
 
     def action_leave_out(self) -> None:
@@ -238,97 +242,101 @@ class PromoteScreen(SplitPage):
         self.post_message(OpenCluster(self.other))
 
     def action_edit(self) -> None:
-        if (one := self.current) is not None:
-            self.run_worker(self._edit(one), exit_on_error=False)
+        if (promotion := self.current) is not None:
+            self.run_worker(self._edit(promotion), exit_on_error=False)
 
-    async def _edit(self, one: Promotion) -> None:
-        editor = ValuesEditor(f"{one.name} in {self.other.label}", one.config, one.passwords)
-        found = await self.app.push_screen_wait(editor)
-        if found is not None:
-            one.edit(found)
+    async def _edit(self, promotion: Promotion) -> None:
+        editor = ValuesEditor(f"{promotion.name} in {self.other.label}", promotion.config, promotion.passwords)
+        edited = await self.app.push_screen_wait(editor)
+        if edited is not None:
+            promotion.edit(edited)
             self.action_reload()
 
     def action_promote(self) -> None:
         if why := policy.refusal(self.other, "promote"):
-            self.say(why, "bad")
+            self.report(why, "bad")
         elif not self.is_ready:
             self._advise()
         else:
             self.run_worker(self._ask(), exit_on_error=False)
 
     async def _ask(self) -> None:
-        some = [one for one in self.promotions.values() if one.pending]
-        names = "\n".join(f"{one.word} {visible(one.there)}" for one in some)
-        effect = EFFECT[self.state] if any(one.word == CREATE for one in some) else ""
+        promotions = [promotion for promotion in self.promotions.values() if promotion.pending]
+        names = "\n".join(f"{promotion.word} {visible(promotion.target_name)}" for promotion in promotions)
+        effect = EFFECT[self.state] if any(promotion.word == CREATE for promotion in promotions) else ""
         rest = "Offsets are not copied. If one connector fails, the others are still promoted; > tries the rest again."
         body = Content.assemble(names, "\n\n", (" ".join(part for part in (effect, rest) if part), "$text-muted"))
-        title = f"promote {counted(len(some), 'connector')} to {self.other.label}?"
-        name = str(len(some)) if len(some) > 1 else ""
+        title = f"promote {counted(len(promotions), 'connector')} to {self.other.label}?"
+        name = str(len(promotions)) if len(promotions) > 1 else ""
         title += f" type {name} to continue" if name else ""
         if await self.app.push_screen_wait(Dialog(title, body, "promote", name=name, danger=self.other.production)):
             self._busy = True
-            self.services.do(self._promote(some))
+            self.services.do(self._promote(promotions))
         else:
-            self.say("cancelled: promote")
+            self.report("cancelled: promote")
 
     # The promotion itself
 
-    async def _promote(self, some: list[Promotion]) -> None:
+    async def _promote(self, promotions: list[Promotion]) -> None:
         """One connector after the other; then plans again, so that the rest remains. An unreachable cluster ends it."""
         down = self._is_planned = False
-        for one in some:
-            one.outcome, one.failed = "", False
+        for promotion in promotions:
+            promotion.outcome, promotion.failed = "", False
         try:
-            async with self.services.context().dialled(self.other) as other:
-                for number, one in enumerate(some, 1):
-                    self.say(f"promoting {one.name}, {number} of {len(some)}", "busy")
+            async with self.services.context().connected_to(self.other) as other:
+                for number, promotion in enumerate(promotions, 1):
+                    self.report(f"promoting {promotion.name}, {number} of {len(promotions)}", "busy")
                     if down:
-                        one.outcome, one.failed = NOT_TRIED, True
+                        promotion.outcome, promotion.failed = NOT_TRIED, True
                     else:
-                        down = await self._try(one, other)
+                        down = await self._try(promotion, other)
                 if not down:
                     await self._plan_steps(other)
         except HeadraceError as error:  # of connecting, before any connector was tried, or of planning again
-            for one in some:
-                if not one.outcome:
-                    one.outcome, one.failed = error_line(error), True
+            for promotion in promotions:
+                if not promotion.outcome:
+                    promotion.outcome, promotion.failed = error_line(error), True
         finally:
             self._busy = False
-        self._finish(some)
+        self._finish(promotions)
         self.draw()
 
-    async def _try(self, one: Promotion, other: Connect) -> bool:
+    async def _try(self, promotion: Promotion, other: Connect) -> bool:
         """Promotes one connector as a logged operation. Returns whether the other cluster is unreachable."""
         down = False
         operations = self.services.operations
-        line = scrubbed_line(one.script_line(self.other.name, self.state))
-        operation = operations.begin(f"promote to {self.other.label}:", one.name, lines=(line,), doing="promoting")
-        one.is_running = True
+        line = scrubbed_line(promotion.script_line(self.other.name, self.state))
+        operation = operations.begin(
+            f"promote to {self.other.label}:", promotion.name, lines=(line,), doing="promoting"
+        )
+        promotion.is_running = True
         self.draw()
         try:
-            outcome = await one.run(other, self.other.label, self.state)
+            outcome = await promotion.run(other, self.other.label, self.state)
         except HeadraceError as error:
-            one.outcome, one.failed, down = error_line(error), True, isinstance(error, Unreachable)
-            operations.failed(operation, one.outcome)
+            promotion.outcome, promotion.failed, down = error_line(error), True, isinstance(error, Unreachable)
+            operations.failed(operation, promotion.outcome)
         else:
-            one.outcome, one.failed = outcome.message, False
+            promotion.outcome, promotion.failed = outcome.message, False
             operations.done(operation, outcome.message)
         finally:
-            one.is_running = False
+            promotion.is_running = False
         return down
 
-    def _finish(self, some: list[Promotion]) -> None:
-        failed = [one for one in some if one.failed]
-        done = len(some) - len(failed)
+    def _finish(self, promotions: list[Promotion]) -> None:
+        failed = [promotion for promotion in promotions if promotion.failed]
+        done = len(promotions) - len(failed)
         if failed:
             again = "> tries" if self._is_planned else "F5 plans"
-            rest = f"{done} of {len(some)} promoted and kept; {again} the other {len(failed)} again, e edits values"
-            self.say(f"{failed[0].name}: {failed[0].outcome.rstrip('.')}. {rest}", "bad")
+            rest = (
+                f"{done} of {len(promotions)} promoted and kept; {again} the other {len(failed)} again, e edits values"
+            )
+            self.report(f"{failed[0].name}: {failed[0].outcome.rstrip('.')}. {rest}", "bad")
         else:
-            self.say(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
+            self.report(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
 
 
-def _ink(one: Promotion) -> str:
-    if one.outcome and not one.failed:
+def _style(promotion: Promotion) -> str:
+    if promotion.outcome and not promotion.failed:
         return "grid--success"
-    return "grid--error" if one.problem or one.failed else ""
+    return "grid--error" if promotion.problem or promotion.failed else ""

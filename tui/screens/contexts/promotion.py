@@ -13,14 +13,14 @@ from tui.commands.connectors.plan import CREATE, PlanStep
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step
 from tui.commands.result import TargetOutcome
 from tui.commands.targets import is_glob
-from tui.config import promotion
 from tui.config.changes import ConfigChange, changes
 from tui.config.history import summary
+from tui.config.promotion import masks
 from tui.config.secrets import MASK, hides
 from tui.errors import HeadraceError, Unreachable, error_line
 
 REFUSED = "refused"
-NOT_TRIED = "not tried: the cluster does not answer"
+NOT_TRIED = "not tried: the cluster does not respond"
 
 
 @dataclass(slots=True)
@@ -47,11 +47,11 @@ class Promotion:
 
     def edit(self, config: Mapping[str, str]) -> None:
         """Replaces the config to promote; the result of an earlier attempt no longer applies."""
-        self.edits = {one.key: one.after for one in changes(self.mapped, config)}
+        self.edits = {change.key: change.after for change in changes(self.mapped, config)}
         self.outcome, self.failed = "", False
 
     @property
-    def there(self) -> str:
+    def target_name(self) -> str:
         """Its name in the other cluster."""
         return self.config.get("name", self.name)
 
@@ -69,7 +69,7 @@ class Promotion:
         words = ["promote", quote(escape(self.name) if is_glob(self.name) else self.name), "--to", quote(to)]
         for key, value in self.edits.items():
             if key == "name":
-                words += ["--as", quote(self.there)]
+                words += ["--as", quote(self.target_name)]
             elif value is None:
                 words += ["-r", quote(key)]
             else:
@@ -80,7 +80,7 @@ class Promotion:
         """Plans the step, validated by the other cluster; its `keys` of type PASSWORD are added to `passwords`.
         Raises Unreachable; other errors become the problem."""
         self.step, self.problem = None, ""
-        if hidden := promotion.masks(self.config):
+        if hidden := masks(self.config):
             self.problem = f"this cluster masks {', '.join(hidden)}: e enters the value"
             return
         try:
@@ -115,11 +115,11 @@ class Promotion:
         return "" if self.step.action == CREATE else summary(self.step.changes)
 
 
-def clashes(some: list[Promotion]) -> dict[str, str]:
+def clashes(promotions: list[Promotion]) -> dict[str, str]:
     """By name, why connectors cannot be promoted together: two would have the same name there."""
-    found: dict[str, str] = {}
+    problems: dict[str, str] = {}
     first: dict[str, str] = {}
-    for one in some:
-        if (other := first.setdefault(one.there, one.name)) != one.name:
-            found[one.name] = f"{other} would also be {one.there}: e changes the name"
-    return found
+    for promotion in promotions:
+        if (other := first.setdefault(promotion.target_name, promotion.name)) != promotion.name:
+            problems[promotion.name] = f"{other} would also be {promotion.target_name}: e changes the name"
+    return problems

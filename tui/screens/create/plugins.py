@@ -67,18 +67,18 @@ class InstalledPlugin(NamedTuple):
         return (not kind or self.type == kind) and all(word in self._searched for word in wanted)
 
 
-def plugins(answer: Any, details: Sequence[PluginDetailsResponse] = ()) -> list[InstalledPlugin]:
+def plugins(response: Any, details: Sequence[PluginDetailsResponse] = ()) -> list[InstalledPlugin]:
     """The plugins of GET /connector-plugins, with what a Headrace worker knows beyond that."""
-    known = {(one["class"], one["type"], one["version"]): one for one in reversed(details)}
-    found = []
-    for one in answer or ():
-        cls, kind, version = str(one.get("class")), str(one.get("type")), str(one.get("version") or "")
+    known = {(plugin["class"], plugin["type"], plugin["version"]): plugin for plugin in reversed(details)}
+    plugins = []
+    for entry in response or ():
+        cls, kind, version = str(entry.get("class")), str(entry.get("type")), str(entry.get("version") or "")
         more = known.get((cls, kind, version or "undefined"))
-        found.append(
+        plugins.append(
             InstalledPlugin(cls, kind, version, more["language"] if more else "", more["from"] if more else "")
         )
     rank = {"source": 0, "sink": 1}
-    return sorted(found, key=lambda one: (rank.get(one.type, 2), one.type, one.name, one.version))
+    return sorted(plugins, key=lambda plugin: (rank.get(plugin.type, 2), plugin.type, plugin.name, plugin.version))
 
 
 class PluginsScreen(SplitPage, FilteredPage):
@@ -87,10 +87,10 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     DEFAULT_CSS = """
     PluginsScreen #plugin-keys { height: 1fr; }
-    PluginsScreen #about { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
+    PluginsScreen #explanation { height: auto; max-height: 6; min-height: 4; border-top: solid $border; }
     PluginsScreen.-broad #list { width: 2fr; height: 1fr; }
     PluginsScreen.-broad #text { width: 3fr; height: 1fr; }
-    PluginsScreen.-broad #about { max-height: 12; }
+    PluginsScreen.-broad #explanation { max-height: 12; }
     """
     BROAD = 120
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -115,7 +115,7 @@ class PluginsScreen(SplitPage, FilteredPage):
             yield Grid(WITHOUT_DETAILS, id="list")
             with Vertical(id="text"):
                 yield Grid(KEYS, id="plugin-keys")
-                yield Pager(id="about")
+                yield Pager(id="explanation")
 
     def on_mount(self) -> None:
         self.grid.empty = "reading…"
@@ -125,16 +125,16 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     async def _read(self) -> None:
         try:
-            answer = await self.services.connect.plugins(connectors_only=self.choosing)
+            response = await self.services.connect.plugins(connectors_only=self.choosing)
         except HeadraceError as error:
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
             return
-        self.plugins = {one.id: one for one in plugins(answer)}
+        self.plugins = {plugin.id: plugin for plugin in plugins(response)}
         self.grid.empty = "nothing matches"
         self.draw()
         with contextlib.suppress(HeadraceError):  # Apache's workers have no details
             details = await self.services.connect.plugin_details()
-            self.plugins = {one.id: one for one in plugins(answer, details)}
+            self.plugins = {plugin.id: plugin for plugin in plugins(response, details)}
             self.grid.set_columns(PLUGINS)
             self.draw()
 
@@ -145,11 +145,11 @@ class PluginsScreen(SplitPage, FilteredPage):
         return self.plugins.get(self.grid.current or "")
 
     def draw(self) -> None:
-        shown = [key for key, one in self.plugins.items() if one.matches(self.filter_text, self.kind)]
+        shown = [key for key, plugin in self.plugins.items() if plugin.matches(self.filter_text, self.kind)]
         names = [self.plugins[key] for key in shown]
         widths = {"package": 60, "from": 60}
-        widths["class"] = max((len(one.name) for one in names), default=0)
-        widths["version"] = max((len(one.version) for one in names), default=0)
+        widths["class"] = max((len(plugin.name) for plugin in names), default=0)
+        widths["version"] = max((len(plugin.version) for plugin in names), default=0)
         self.grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
         by = f" by /{self.filter_text}" if self.filter_text else ""
         kind = f" of type {self.kind}" if self.kind else ""
@@ -162,16 +162,16 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     def show_current(self) -> None:
         """Reads the keys of the plugin under the cursor."""
-        one = self.current
-        if (one.cls if one else "") != self._keys_of:
-            self._keys_of, self.keys = one.cls if one else "", {}
-            self._draw_keys("reading…" if one else "")
-            if one is not None:
-                self.run_worker(self._read_keys(one), exit_on_error=False, exclusive=True, group="keys")
+        plugin = self.current
+        if (plugin.cls if plugin else "") != self._keys_of:
+            self._keys_of, self.keys = plugin.cls if plugin else "", {}
+            self._draw_keys("reading…" if plugin else "")
+            if plugin is not None:
+                self.run_worker(self._read_keys(plugin), exit_on_error=False, exclusive=True, group="keys")
 
-    async def _read_keys(self, one: InstalledPlugin) -> None:
-        keys = await self.services.keys_of(one.cls)
-        if one.cls == self._keys_of:
+    async def _read_keys(self, plugin: InstalledPlugin) -> None:
+        keys = await self.services.keys_of(plugin.cls)
+        if plugin.cls == self._keys_of:
             self.keys = keys
             self._draw_keys("the plugin defines no keys, or the worker does not list them")
 
@@ -186,14 +186,14 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     def _about(self) -> None:
         """The documentation of the key under the cursor while the keys have the focus; otherwise the plugin."""
-        keys, one = self.query_one("#plugin-keys", Grid), self.current
+        keys, plugin = self.query_one("#plugin-keys", Grid), self.current
         name = keys.current or ""
-        text = _described(one) if one is not None else words.nothing()
+        text = _described(plugin) if plugin is not None else words.nothing()
         if keys.has_focus and name in self.keys:
             text = words.documentation(name, self.keys[name])
-        self.query_one("#about", Pager).put(text, top=True)
+        self.query_one("#explanation", Pager).put(text, top=True)
         # Textual loses the new height if the columns of the grid change in the same pass.
-        self.call_after_refresh(self.query_one("#about > Static").refresh, layout=True)
+        self.call_after_refresh(self.query_one("#explanation > Static").refresh, layout=True)
 
     def on_descendant_focus(self) -> None:
         self._about()
@@ -211,21 +211,21 @@ class PluginsScreen(SplitPage, FilteredPage):
             self.action_create()
 
     def allows(self, action: str) -> bool:
-        return action != "create" or ((one := self.current) is not None and one.type in ("source", "sink"))
+        return action != "create" or ((plugin := self.current) is not None and plugin.type in ("source", "sink"))
 
     def action_switch(self) -> None:
         (self.query_one("#plugin-keys") if self.grid.has_focus else self.grid).focus()
 
     def action_type(self) -> None:
-        kinds = ["", *dict.fromkeys(one.type for one in self.plugins.values())]
+        kinds = ["", *dict.fromkeys(plugin.type for plugin in self.plugins.values())]
         self.kind = kinds[(kinds.index(self.kind) + 1) % len(kinds)] if self.kind in kinds else ""
         self.draw()
 
     def action_create(self) -> None:
         from tui.screens.create.wizard import CreateScreen
 
-        if one := self.current:
-            screen = CreateScreen(self.services, one.cls)
+        if plugin := self.current:
+            screen = CreateScreen(self.services, plugin.cls)
             self.app.push_screen(screen, lambda _: self._back_from(screen.created))
 
     def _back_from(self, created: bool) -> None:
@@ -233,22 +233,29 @@ class PluginsScreen(SplitPage, FilteredPage):
             self.dismiss(None)
 
 
-def _cells(one: InstalledPlugin) -> Mapping[str, Cell]:
+def _cells(plugin: InstalledPlugin) -> Mapping[str, Cell]:
     return {
-        "class": Cell(one.name, "grid--strong"),
-        "type": Cell(one.type, "grid--muted"),
-        "version": Cell(one.version, "grid--muted"),
-        "language": Cell(one.language, "grid--muted"),
-        "package": Cell(one.cls.rpartition(".")[0], "grid--muted"),
-        "from": Cell(one.origin, "grid--muted"),
+        "class": Cell(plugin.name, "grid--strong"),
+        "type": Cell(plugin.type, "grid--muted"),
+        "version": Cell(plugin.version, "grid--muted"),
+        "language": Cell(plugin.language, "grid--muted"),
+        "package": Cell(plugin.cls.rpartition(".")[0], "grid--muted"),
+        "from": Cell(plugin.origin, "grid--muted"),
     }
 
 
-def _described(one: InstalledPlugin) -> Content:
+def _described(plugin: InstalledPlugin) -> Content:
     """A line each for the class, for type, version and language, and for the jar or folder."""
-    facts = [one.type, *([f"version {one.version}"] if one.version else []), *([one.language] if one.language else [])]
-    lines = [Content.styled(visible(one.cls), "bold $accent"), Content.styled(visible(", ".join(facts)), "$text-muted")]
-    return Content("\n").join([*lines, *([Content(visible(one.origin))] if one.origin else [])])
+    facts = [
+        plugin.type,
+        *([f"version {plugin.version}"] if plugin.version else []),
+        *([plugin.language] if plugin.language else []),
+    ]
+    lines = [
+        Content.styled(visible(plugin.cls), "bold $accent"),
+        Content.styled(visible(", ".join(facts)), "$text-muted"),
+    ]
+    return Content("\n").join([*lines, *([Content(visible(plugin.origin))] if plugin.origin else [])])
 
 
 def _key_cells(key: KeyDefinition) -> Mapping[str, Cell]:

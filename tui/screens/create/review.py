@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
 from tui.config.new_connector import STATES, NewConnector, offsets_message
@@ -19,8 +17,8 @@ from tui.contexts import policy
 from tui.errors import HeadraceError
 from tui.screens.base import program
 from tui.screens.base.pane import Note
+from tui.screens.base.pop_up import PopUp
 from tui.screens.services.cluster_services import ClusterServices
-from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import JsonArea, coloured
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
@@ -33,19 +31,14 @@ EFFECT = {
 EXAMPLE = '[{"partition": {}, "offset": {}}]'
 
 
-class ReviewScreen(ModalScreen[str]):
-    """Answers with the name of the created connector, or an empty text."""
+class ReviewScreen(PopUp[str]):
+    """Returns the name of the created connector, or an empty text."""
 
     DEFAULT_CSS = """
-    ReviewScreen { align: center middle; background: $background 60%; }
-    ReviewScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
     ReviewScreen.-danger > Vertical { border: round $error; }
-    ReviewScreen #title { text-style: bold; color: $accent; width: 1fr; }
-    ReviewScreen Pager { background: $panel; padding: 0; height: 1fr; }
     ReviewScreen JsonArea { display: none; height: 6; background: $surface; }
     ReviewScreen.-offsets JsonArea { display: block; }
     ReviewScreen Note { padding: 0; }
-    ReviewScreen KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "create", "create", key_display="y/^s", priority=True),
@@ -61,15 +54,13 @@ class ReviewScreen(ModalScreen[str]):
         self._busy = False
         self._armed = False  # y counts only after the question has been visible
 
-    def compose(self) -> ComposeResult:
+    def contents(self) -> ComposeResult:
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
-        with Vertical():
-            yield Label(Content(visible(f"create {self.new.name}{where}?")), id="title")
-            yield Note("state")
-            yield Pager()
-            yield JsonArea(id="offsets-text")
-            yield Note("trouble")
-            yield KeyBar()
+        yield Label(Content(visible(f"create {self.new.name}{where}?")), id="title")
+        yield Note("state")
+        yield Pager()
+        yield JsonArea(id="offsets-text")
+        yield Note("trouble")
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
@@ -84,10 +75,10 @@ class ReviewScreen(ModalScreen[str]):
     def draw(self) -> None:
         state = self.new.state
         text = Content.assemble("initial state ", (state, "bold"), (f"  {EFFECT[state]}", "$text-muted"))
-        self.query_one("#state", Note).say(text)
+        self.query_one("#state", Note).report(text)
         body = {**self.new.body(), "config": self._hidden()} if not self.new.offsets_trouble() else self._hidden()
         self.query_one(Pager).put(coloured(json.dumps(body, indent=2, ensure_ascii=False)))
-        self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
+        self.query_one("#trouble", Note).report(self.new.offsets_trouble(), "$error")
 
     def _hidden(self) -> dict[str, str]:
         config = {key: value for key, value in sorted(self.new.values.items()) if value != ""}
@@ -136,22 +127,22 @@ class ReviewScreen(ModalScreen[str]):
 
     def action_create(self) -> None:
         if self.new.offsets_trouble():
-            self.query_one("#trouble", Note).say(self.new.offsets_trouble(), "$error")
+            self.query_one("#trouble", Note).report(self.new.offsets_trouble(), "$error")
         elif refusal := policy.refusal(self.services.profile, "create"):
-            self.query_one("#trouble", Note).say(refusal, "$error")
+            self.query_one("#trouble", Note).report(refusal, "$error")
         elif not self._busy:
             self._busy = True
             self.run_worker(self._create(), exit_on_error=False)
 
     async def _create(self) -> None:
         name = self.new.name
-        self.query_one("#trouble", Note).say("… creating", "$accent")
+        self.query_one("#trouble", Note).report("… creating", "$accent")
         try:
             async with self.services.tracked("create", name, (), self.passwords) as (operation, connect):
-                answer = await connect.create(self.new.body())
-                self.services.operations.note(operation, offsets_message(answer) or "created")
+                response = await connect.create(self.new.body())
+                self.services.operations.note(operation, offsets_message(response) or "created")
         except HeadraceError as error:
-            self.query_one("#trouble", Note).say(f"✗ {error}", "$error")
+            self.query_one("#trouble", Note).report(f"✗ {error}", "$error")
         else:
             self.dismiss(name)
         finally:

@@ -42,7 +42,7 @@ class CreateScreen(Page):
 
     DEFAULT_CSS = """
     CreateScreen #fields { height: 1fr; }
-    CreateScreen #about { height: auto; max-height: 9; min-height: 4; border-top: solid $border; }
+    CreateScreen #explanation { height: auto; max-height: 9; min-height: 4; border-top: solid $border; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit", "edit value", key_display="⏎"),
@@ -56,7 +56,7 @@ class CreateScreen(Page):
             key_display="+",
             tooltip="a key that is not listed, for example transforms.a.type",
         ),
-        Binding("n", "wrong", "next error", show=False),
+        Binding("n", "next_error", "next error", show=False),
         Binding("ctrl+s,f2", "review", "review", key_display="^s"),
     ]
 
@@ -66,13 +66,13 @@ class CreateScreen(Page):
         self.keys: Mapping[str, KeyDefinition] = {}
         self.shows_all = False
         self.created = False
-        self.validator = Validator(lambda: self.services.connect, self.heard)
+        self.validator = Validator(lambda: self.services.connect, self.validated)
         self._editing = ""
         self._before = ""
 
     def body(self) -> ComposeResult:
         yield Grid(COLUMNS, id="fields")
-        yield Pager(id="about")
+        yield Pager(id="explanation")
 
     def on_mount(self) -> None:
         self.query_one("#fields").focus()
@@ -90,7 +90,7 @@ class CreateScreen(Page):
         if config == self.new.to_validate():
             self.run_worker(self.validator.ask(), exit_on_error=False)
 
-    def heard(self) -> None:
+    def validated(self) -> None:
         if self.is_mounted:
             if self.validator.validation is not None and self.validator.validation.keys:
                 self.keys = self.validator.validation.keys
@@ -121,8 +121,8 @@ class CreateScreen(Page):
         if not value:
             shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
         message = one_line(errors[0]) if errors else ("required" if key and key.required and not value else "")
-        ink = "grid--error" if errors else "grid--strong" if key and key.required else ""
-        return {"key": Cell(mark + name, ink), "value": shown, "message": Cell(message, "grid--error")}
+        style = "grid--error" if errors else "grid--strong" if key and key.required else ""
+        return {"key": Cell(mark + name, style), "value": shown, "message": Cell(message, "grid--error")}
 
     def _is_secret(self, name: str) -> bool:
         return hides(name, self.new.values.get(name, ""), passwords(self.keys))
@@ -134,7 +134,7 @@ class CreateScreen(Page):
         errors = [Content.assemble((f"✗ {visible(text)}\n", "$error")) for text in self.errors.get(name, ())]
         key = self.keys.get(name)
         doc = words.documentation(name, key) if key or self.keys else words.nothing()
-        self.query_one("#about", Pager).put(Content.assemble(*errors, doc), top=True)
+        self.query_one("#explanation", Pager).put(Content.assemble(*errors, doc), top=True)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
@@ -165,10 +165,10 @@ class CreateScreen(Page):
         self.open_prompt(
             "=",
             "" if self._is_secret(name) else self._before,
-            lambda text: [one for one in choices if one.startswith(text)],
+            lambda text: [choice for choice in choices if choice.startswith(text)],
         )
         values = f"  values: {', '.join(choices[:12])}" if choices else ""
-        self.say(f"{name}{values}")
+        self.report(f"{name}{values}")
 
     def action_next_choice(self) -> None:
         name = self.query_one("#fields", Grid).current
@@ -184,7 +184,7 @@ class CreateScreen(Page):
     def action_add(self) -> None:
         self._editing = "+"
         self.open_prompt("+", "", lambda text: [key for key in self.keys if key.startswith(text)])
-        self.say("a key, or key=value")
+        self.report("a key, or key=value")
 
     def _give(self, name: str, value: str) -> None:
         if value:
@@ -227,7 +227,7 @@ class CreateScreen(Page):
 
     def _done(self) -> None:
         self._editing = ""
-        self.say("")
+        self.report("")
         self.set_focus(self.query_one("#fields"))
         self.refresh_bindings()
 
@@ -235,7 +235,7 @@ class CreateScreen(Page):
         self.shows_all = not self.shows_all
         self.draw()
 
-    def action_wrong(self) -> None:
+    def action_next_error(self) -> None:
         """Moves to the next key with an error."""
         grid, errors = self.query_one("#fields", Grid), self.errors
         at = grid.keys.index(grid.current) if grid.current in grid.keys else -1
@@ -253,13 +253,13 @@ class CreateScreen(Page):
             self.validator.want(self.new.to_validate())
             await self.validator.ask()
         except HeadraceError as error:
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         if self.errors:
             grid = self.query_one("#fields", Grid)
             if grid.current not in self.errors:
-                self.action_wrong()
+                self.action_next_error()
             at = grid.current if grid.current in self.errors else next(iter(self.errors))
-            self.say(f"fix {at} first", "warn")
+            self.report(f"fix {at} first", "warn")
             return
         name = await self.app.push_screen_wait(ReviewScreen(self.services, self.new, passwords(self.keys)))
         if name:

@@ -61,35 +61,35 @@ def _sent(sent: SendResult) -> Cell:
     return Cell(f"✗ {sent.error}", "grid--error") if sent.error else Cell(f"✓ sent to {sent.where}", "grid--success")
 
 
-def explained(one: DeadLetter, topic: str, view: ByteView, columns: int = 80) -> Content:
+def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80) -> Content:
     """The error, origin, position, key, headers, value and trace of a letter; `columns` is the width of the text."""
     parts: list[Part] = []
 
-    def line(key: str, value: str, ink: str = "") -> None:
+    def line(key: str, value: str, style: str = "") -> None:
         if value:
             first, *rest = visible_lines(value)
-            parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, ink), "\n"])
-            parts.extend((f"{'':<{INDENT}}{text}\n", ink) for text in rest)
+            parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, style), "\n"])
+            parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
-    line("error", one.error, "bold $error")
-    line("as", one.error_header("exception.class.name"), "$error")
-    line("message", one.error_header("exception.message"), "$error")
-    line("stage", one.error_header("stage"))
-    line("in", one.error_header("class.name"))
-    task = one.error_header("task.id")
-    line("connector", one.error_header("connector.name") + (f", task {task}" if task else ""))
-    if one.origin:
-        line("origin", "{} partition {} offset {}".format(*one.origin))
+    line("error", letter.error, "bold $error")
+    line("as", letter.error_header("exception.class.name"), "$error")
+    line("message", letter.error_header("exception.message"), "$error")
+    line("stage", letter.error_header("stage"))
+    line("in", letter.error_header("class.name"))
+    task = letter.error_header("task.id")
+    line("connector", letter.error_header("connector.name") + (f", task {task}" if task else ""))
+    if letter.origin:
+        line("origin", "{} partition {} offset {}".format(*letter.origin))
     else:
         line("origin", f"unknown: {CONTEXT} was not enabled when the record failed", "$warning")
-    line("is at", f"{topic} partition {one.partition} offset {one.offset}")
-    line("key", shown(one.key, best_view(one.key), 400, columns - INDENT))
-    for name, value in one.own_headers:
+    line("is at", f"{topic} partition {letter.partition} offset {letter.offset}")
+    line("key", shown(letter.key, best_view(letter.key), 400, columns - INDENT))
+    for name, value in letter.own_headers:
         line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
-    parts.append((f"\nvalue as {view.value}, {len(one.value or b''):,} bytes (v: other format)\n", "bold $accent"))
-    text = shown(one.value, view, columns=columns)
+    parts.append((f"\nvalue as {view.value}, {len(letter.value or b''):,} bytes (v: other format)\n", "bold $accent"))
+    text = shown(letter.value, view, columns=columns)
     parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
-    if trace := one.error_header("exception.stacktrace"):
+    if trace := letter.error_header("exception.stacktrace"):
         parts.append(("\n\nwhy\n", "bold $accent"))
         parts += [(f"{text}\n", "$error") for text in chain(trace)[::-1]]
         parts.append(("\nfull trace\n", "bold $accent"))

@@ -88,19 +88,19 @@ class DeadLettersScreen(SplitPage):
             self.run_worker(self._read(before), exit_on_error=False)
 
     async def _read(self, before: Mapping[int, int] | None) -> None:
-        self.say("reading from the brokers", "busy")
+        self.report("reading from the brokers", "busy")
         try:
             settings = await self.services.kafka()
             self.topic = self._open_topic(self.topic.topic, settings)
             window = await asyncio.to_thread(self.topic.newest, BATCH, before)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
             self.window = window
-            self.letters = {**(self.letters if before else {}), **{one.id: one for one in window.letters}}
+            self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
             self.grid.empty = "no dead letters"
-            self.say("" if self.letters else "the topic is empty: there are no dead letters")
+            self.report("" if self.letters else "the topic is empty: there are no dead letters")
         finally:
             self._busy = False
         self.draw()
@@ -117,10 +117,10 @@ class DeadLettersScreen(SplitPage):
     @property
     def groups(self) -> dict[str, list[DeadLetter]]:
         """The letters by kind of error, the most frequent first."""
-        found: dict[str, list[DeadLetter]] = {}
+        letterses: dict[str, list[DeadLetter]] = {}
         for letter in self.letters.values():
-            found.setdefault(letter.kind_of_error, []).append(letter)
-        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+            letterses.setdefault(letter.kind_of_error, []).append(letter)
+        return dict(sorted(letterses.items(), key=lambda item: -len(item[1])))
 
     @property
     def current(self) -> DeadLetter | None:
@@ -131,13 +131,13 @@ class DeadLettersScreen(SplitPage):
     @property
     def shown_letters(self) -> dict[str, DeadLetter]:
         kind = self.only
-        return {key: one for key, one in self.letters.items() if not kind or one.kind_of_error == kind}
+        return {key: letter for key, letter in self.letters.items() if not kind or letter.kind_of_error == kind}
 
     @property
     def chosen(self) -> list[DeadLetter]:
         """The marked letters, or the letter under the cursor."""
         marked = [letter for key, letter in self.letters.items() if key in self.marked]
-        return marked or ([one] if (one := self.current) else [])
+        return marked or ([current] if (current := self.current) else [])
 
     def draw(self) -> None:
         keys = list(self.groups if self.is_grouped else self.shown_letters)
@@ -153,16 +153,16 @@ class DeadLettersScreen(SplitPage):
     def _cells(self, key: str) -> Mapping[str, Cell]:
         if self.is_grouped:
             group = self.groups[key]
-            return words.group_cells(key, group, sum(one.id in self.marked for one in group))
+            return words.group_cells(key, group, sum(letter.id in self.marked for letter in group))
         return words.cells(self.letters[key], key in self.marked, self.sent.get(key), key in self.edited)
 
     def show_current(self) -> None:
-        one = self.current
+        letter = self.current
         pager = self.pager
-        pager.put(self._explained(one, pager.columns) if one is not None else Content(""), top=True)
+        pager.put(self._explained(letter, pager.columns) if letter is not None else Content(""), top=True)
 
-    def _explained(self, one: DeadLetter, columns: int) -> Content:
-        return words.explained(one, self.topic.topic, self.view or best_view(one.value), columns)
+    def _explained(self, letter: DeadLetter, columns: int) -> Content:
+        return words.explained(letter, self.topic.topic, self.view or best_view(letter.value), columns)
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         if self.is_grouped:
@@ -183,30 +183,30 @@ class DeadLettersScreen(SplitPage):
             super().action_back()
 
     def action_edit(self) -> None:
-        one = self.current
-        if one is None or not self.services.may_change("replaying dead letters", self.say):
+        letter = self.current
+        if letter is None or not self.services.may_change("replaying dead letters", self.report):
             return
-        value = self.edited.get(one.id, one.value)
+        value = self.edited.get(letter.id, letter.value)
         if why := why_not_editable(value):
-            self.say(why, "warn")
+            self.report(why, "warn")
         else:
-            self.run_worker(self._edit(one, value or b""), exit_on_error=False)
+            self.run_worker(self._edit(letter, value or b""), exit_on_error=False)
 
-    async def _edit(self, one: DeadLetter, value: bytes) -> None:
-        found = await self.app.push_screen_wait(LetterEditor(f"value of {self.topic.topic} {one.id}", value))
-        if found is not None:
-            self.edited[one.id] = found
-            self.say("R sends the edited value; the dead letter is not changed")
+    async def _edit(self, letter: DeadLetter, value: bytes) -> None:
+        edited = await self.app.push_screen_wait(LetterEditor(f"value of {self.topic.topic} {letter.id}", value))
+        if edited is not None:
+            self.edited[letter.id] = edited
+            self.report("R sends the edited value; the dead letter is not changed")
         self.draw()
 
     def action_view(self) -> None:
-        one = self.current
-        self.view = (self.view or best_view(one.value if one else None)).next
+        letter = self.current
+        self.view = (self.view or best_view(letter.value if letter else None)).next
         self.show_current()
 
     def action_copy(self) -> None:
-        if (one := self.current) is not None:
-            self.say(copy(self, shown(one.value, self.view or best_view(one.value)), "the value"))
+        if (letter := self.current) is not None:
+            self.report(copy(self, shown(letter.value, self.view or best_view(letter.value)), "the value"))
 
     # Choosing and sending
 
@@ -221,11 +221,11 @@ class DeadLettersScreen(SplitPage):
 
     def action_mark(self) -> None:
         if self.is_grouped:
-            group = {one.id for one in self.groups.get(self.grid.current or "", ())}
+            group = {letter.id for letter in self.groups.get(self.grid.current or "", ())}
             self.marked = self.marked - group if group <= self.marked else self.marked | group
             self.draw()
-        elif (one := self.current) is not None:
-            self.marked ^= {one.id}
+        elif (letter := self.current) is not None:
+            self.marked ^= {letter.id}
             self.grid.action_move(1)
             self.draw()
 
@@ -236,59 +236,59 @@ class DeadLettersScreen(SplitPage):
 
     def action_replay(self) -> None:
         letters = self.chosen
-        if letters and not self._busy and self.services.may_change("replaying dead letters", self.say):
+        if letters and not self._busy and self.services.may_change("replaying dead letters", self.report):
             self.run_worker(self._ask(letters), exit_on_error=False)
 
     async def _ask(self, letters: list[DeadLetter]) -> None:
         instead = original_topic(self.connector.config)
-        topics = sorted({one.origin[0] if one.origin else instead for one in letters} - {""})
+        topics = sorted({letter.origin[0] if letter.origin else instead for letter in letters} - {""})
         if not topics:
-            self.say("their headers do not name the original topic, and the sink reads several topics", "bad")
+            self.report("their headers do not name the original topic, and the sink reads several topics", "bad")
             return
-        again = sum(one.id in self.sent and not self.sent[one.id].error for one in letters)
+        again = sum(letter.id in self.sent and not self.sent[letter.id].error for letter in letters)
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
         title = f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}?"
         dialog = Dialog(
             f"{title} type {len(letters)} to continue",
-            words.warning(letters, again, sum(one.id in self.edited for one in letters)),
+            words.warning(letters, again, sum(letter.id in self.edited for letter in letters)),
             "replay",
             name=str(len(letters)),
         )
         if not await self.app.push_screen_wait(dialog):
-            self.say("cancelled: replay")
+            self.report("cancelled: replay")
             return
         self._busy = True
         self.services.do(self._replay(letters, instead))
 
     async def _replay(self, letters: list[DeadLetter], instead: str) -> None:
-        self.say(f"sending {counted(len(letters), 'record')}", "busy")
+        self.report(f"sending {counted(len(letters), 'record')}", "busy")
         try:
-            sent = [one._replace(value=self.edited.get(one.id, one.value)) for one in letters]
+            sent = [letter._replace(value=self.edited.get(letter.id, letter.value)) for letter in letters]
             outcomes = await self.services.replayed(self.connector.name, self.topic, sent, instead)
         except HeadraceError as error:
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
             return
         finally:
             self._busy = False
-        self.sent |= {one.letter.id: one for one in outcomes}
-        failed = [one for one in outcomes if one.error]
-        self.marked = {one.letter.id for one in failed}  # for another attempt
+        self.sent |= {result.letter.id: result for result in outcomes}
+        failed = [result for result in outcomes if result.error]
+        self.marked = {result.letter.id for result in failed}  # for another attempt
         if self.is_attached:
             self.draw()
         if failed:
-            self.say(f"{len(failed)} of {len(outcomes)} were not sent and remain marked: {failed[0].error}", "bad")
+            self.report(f"{len(failed)} of {len(outcomes)} were not sent and remain marked: {failed[0].error}", "bad")
         else:
-            self.say(f"{counted(len(outcomes), 'record')} sent; they also remain in the dead letter topic", "good")
+            self.report(f"{counted(len(outcomes), 'record')} sent; they also remain in the dead letter topic", "good")
 
     def action_export(self) -> None:
         letters = self.chosen if self.marked else list(self.letters.values())
         file = Path.cwd() / f"{_safe(self.topic.topic)}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
         try:
-            private_file.write(file, "".join(exported(self.topic.topic, one) + "\n" for one in letters))
+            private_file.write(file, "".join(exported(self.topic.topic, letter) + "\n" for letter in letters))
         except OSError as error:
-            self.say(f"cannot write {file}: {error.strerror}", "bad")
+            self.report(f"cannot write {file}: {error.strerror}", "bad")
         else:
-            self.say(f"{counted(len(letters), 'record')} written to {file}", "good")
+            self.report(f"{counted(len(letters), 'record')} written to {file}", "good")
 
 
 def _safe(topic: str) -> str:

@@ -7,29 +7,23 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label, TextArea
 
+from tui.screens.base.pop_up import PopUp
 from tui.topics.byte_views import ByteView, best_view, shown
-from tui.widgets.bars import KeyBar
 from tui.widgets.jsontext import JsonArea
 from tui.widgets.text import visible
 
 MAX_EDITED = 256 * 1024  # bytes of a value that can be edited
 
 
-class LetterEditor(ModalScreen[bytes | None]):
-    """Answers the edited value, None if it was not changed."""
+class LetterEditor(PopUp[bytes | None]):
+    """Returns the edited value, None if it was not changed."""
 
     DEFAULT_CSS = """
-    LetterEditor { align: center middle; background: $background 60%; }
-    LetterEditor > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    LetterEditor #title { text-style: bold; color: $accent; width: 1fr; }
-    LetterEditor #hint { width: 1fr; color: $text-muted; }
+    LetterEditor #hint { color: $text-muted; }
     LetterEditor JsonArea { height: 1fr; }
-    LetterEditor KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "keep", "keep for the replay", key_display="^s"),
@@ -41,12 +35,10 @@ class LetterEditor(ModalScreen[bytes | None]):
         self.title_text, self.value = title, value
         self.before = shown(value, best_view(value), MAX_EDITED)
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(self.title_text)), id="title")
-            yield JsonArea(id="value")
-            yield Label("", id="hint")
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(self.title_text)), id="title")
+        yield JsonArea(id="value")
+        yield Label("", id="hint")
 
     def on_mount(self) -> None:
         area = self.query_one(JsonArea)

@@ -16,7 +16,7 @@ from tui.model import Connector
 from tui.screens.home.keys import BROAD
 from tui.screens.listing.connector_list import ConnectorList
 from tui.screens.listing.marks import Marks
-from tui.screens.services.host import LINK, NO_ANSWER
+from tui.screens.services.host import LINK, NO_RESPONSE
 from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, ListCounts, StatusBar, TitleBar
 
@@ -32,13 +32,13 @@ FOLLOW_DELAY = 0.12  # seconds: longer than between repeated keys, so that the c
 
 
 class StatusText(NamedTuple):
-    """Text of the status line. `about` is the connector that a notice concerns, or LINK; empty for an answer to a
+    """Text of the status line. `about` is the connector that a notice concerns, or LINK; empty for a response to a
     key."""
 
     text: str = ""
     kind: str = ""
     at: float = 0.0
-    about: str = ""
+    subject: str = ""
 
 
 class HomeBase(Screen[None]):
@@ -75,7 +75,7 @@ class HomeBase(Screen[None]):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the cluster has stopped answering."""
+        """Whether the cluster has stopped responding."""
         return self.snapshot.link.state is LinkState.LOST
 
     @property
@@ -104,7 +104,7 @@ class HomeBase(Screen[None]):
     def is_refused(self, action: str) -> bool:
         """Whether the context forbids changes; if so, shows the reason."""
         if refusal := self.refusal(action):
-            self.say(refusal, "bad")
+            self.report(refusal, "bad")
         return bool(refusal)
 
     def refusal(self, action: str) -> str:
@@ -114,28 +114,28 @@ class HomeBase(Screen[None]):
         return policy.refusal(self.profile, action)
 
     def may_send(self, change: bool) -> bool:
-        """Whether requests can be sent: reads always, changes while the cluster answers. Shows the reason if not."""
+        """Whether requests can be sent: reads always, changes while the cluster responds. Shows the reason if not."""
         if change and self.is_stale:
-            self.say(NO_ANSWER, "warn", LINK)
+            self.report(NO_RESPONSE, "warn", LINK)
             return False
         return True
 
     # The status line
 
-    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+    def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `about` as in StatusText."""
-        self.status = StatusText(text, kind if text else "", time.time(), about)
-        self.query_one(StatusBar).say(text, kind)
+        self.status = StatusText(text, kind if text else "", time.time(), subject)
+        self.query_one(StatusBar).report(text, kind)
 
-    def unsay(self, text: str) -> None:
+    def clear_report(self, text: str) -> None:
         """Clears this text if the status line still shows it."""
         if text and self.status.text == text:
-            self.say("")
+            self.report("")
 
     def settle(self) -> None:
         """Shows the text of a finished operation without its progress mark."""
         if self.status.kind == "busy":
-            self.say(self.status.text)
+            self.report(self.status.text)
 
     def is_elsewhere(self, name: str) -> bool:
         """Whether the page of another connector is open, so that only the list shows changes of this connector."""
@@ -211,8 +211,8 @@ class HomeBase(Screen[None]):
 
     def show(self, name: str) -> None:
         """Shows a connector on the page, without opening the page."""
-        if self.is_detail and self.status.about not in ("", LINK, name):
-            self.say("")
+        if self.is_detail and self.status.subject not in ("", LINK, name):
+            self.report("")
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
 
     def open(self, name: str, page: str = "") -> None:
@@ -226,8 +226,8 @@ class HomeBase(Screen[None]):
 
     def _page_for(self, name: str) -> str:
         """The tab that was open last, unless it is an empty trace."""
-        one = self.snapshot_of(name)
-        return "overview" if self.view.page == "trace" and not (one and one.traces) else self.view.page
+        connector = self.snapshot_of(name)
+        return "overview" if self.view.page == "trace" and not (connector and connector.traces) else self.view.page
 
     def back_to_list(self) -> None:
         """Focuses the list, and closes the page unless both fit."""
@@ -263,4 +263,4 @@ class HomeBase(Screen[None]):
         except Exception as error:  # a command must not end the screen
             if not isinstance(error, HeadraceError):
                 self.log.error(error)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")

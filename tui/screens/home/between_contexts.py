@@ -28,9 +28,9 @@ class BetweenContexts:
 
         home = self.home
         names = self._chosen() if home.marks or home.is_on_page else []
-        one = home.target()
+        connector = home.target()
         if (other := await self._choose("compare with which context?")) is not None:
-            current = one.name if one is not None else ""
+            current = connector.name if connector is not None else ""
             home.app.push_screen(DiffScreen(self.services, other, names, current, self._open_promotion))
 
     async def promote(self) -> None:
@@ -47,26 +47,26 @@ class BetweenContexts:
         home = self.home
         if home.marks and not home.is_on_page:
             return [name for name in home.snapshot.connectors if name in home.marks]
-        one = home.target()
-        return [one.name] if one is not None else []
+        connector = home.target()
+        return [connector.name] if connector is not None else []
 
     async def _choose(self, title: str) -> Profile | None:
         """Another context, with a question if there are several. None if there is none, which is reported, or none
         was chosen."""
-        from tui.screens.contexts.context_choice import ContextChoice
+        from tui.screens.contexts.context_picker import ContextPicker
 
         here = self.home.profile
-        others = [one for one in self._navigation.profiles if one.name and one.label != here.label]
+        others = [profile for profile in self._navigation.profiles if profile.name and profile.label != here.label]
         if here.option_read_only:
-            others = [one.as_read_only() for one in others]
+            others = [profile.as_read_only() for profile in others]
         if not others:
-            self.home.say(NO_OTHER, "warn")
+            self.home.report(NO_OTHER, "warn")
             return None
         if len(others) == 1:
             return others[0]
-        found = await self.home.app.push_screen_wait(ContextChoice(title, others, self._last))
-        self._last = found.name if found is not None else self._last
-        return found
+        profile = await self.home.app.push_screen_wait(ContextPicker(title, others, self._last))
+        self._last = profile.name if profile is not None else self._last
+        return profile
 
 
 def _listed(names: Sequence[str]) -> str:

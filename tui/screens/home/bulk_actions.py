@@ -49,7 +49,7 @@ class BulkActions:
         targets = chosen(action, self.targets(), home.operations.pending)
         if all(target.left_out for target in targets):
             why = targets[0].left_out if len(targets) == 1 else f"{description}, none needs it"
-            home.say(f"nothing to {name}: {why}")
+            home.report(f"nothing to {name}: {why}")
             return
         where = f" on {home.profile.label}" if home.profile.production else ""
         answer = self._controller.put(question(action, targets, home.snapshot.connectors, where))
@@ -66,12 +66,14 @@ class BulkActions:
     def mark_again(self) -> None:
         """Marks the targets of the last bulk action that still exist, for the next one."""
         home = self.home
-        there = [name for name in home.last_targets if name in home.snapshot.connectors]
+        existing = [name for name in home.last_targets if name in home.snapshot.connectors]
         home.clear_marks()
-        home.marks.toggle_all(there)
+        home.marks.toggle_all(existing)
         home.draw_marks()
-        gone = len(home.last_targets) - len(there)
-        home.say(f"{counted(len(there), 'connector')} marked again" + (f"; {gone} no longer exist" if gone else ""))
+        gone = len(home.last_targets) - len(existing)
+        home.report(
+            f"{counted(len(existing), 'connector')} marked again" + (f"; {gone} no longer exist" if gone else "")
+        )
 
     def _start(self, bulk: BulkOperation) -> None:
         from tui.screens.operations.bulk_screen import BulkScreen

@@ -35,5 +35,5 @@ def add(path: Path, line: str) -> None:
         return
     line = scrubbed_line(line, settings=True)
     with suppress(OSError):
-        lines = [*(one for one in load(path) if one != line), line][-MAX_LINES:]
-        private_file.store(path, "".join(f"{one}\n" for one in lines))
+        lines = [*(stored for stored in load(path) if stored != line), line][-MAX_LINES:]
+        private_file.store(path, "".join(f"{line}\n" for line in lines))

@@ -81,19 +81,22 @@ class CommandLine:
 
         names = self._contexts() if "use-context " in line else self.home.snapshot.connectors
         own = [word for word in (*SCREENS, *SORTS, "theme ", "quit") if word.startswith(line) and word != line]
-        found = complete(line, names, self._workers(), contexts=self._contexts())
-        return own if own and found == [f"{line} "] else [*found, *own]
+        completions = complete(line, names, self._workers(), contexts=self._contexts())
+        return own if own and completions == [f"{line} "] else [*completions, *own]
 
     def hint(self, line: str) -> None:
         from tui.script.completing import hint
 
-        self.home.say(hint(line, self.home.snapshot.connectors, self._workers()))
+        self.home.report(hint(line, self.home.snapshot.connectors, self._workers()))
 
     def _workers(self) -> set[str]:
         """The workers that the statuses of connectors name, and those that the group reported."""
         connectors = self.home.snapshot.connectors.values()
         named = {
-            worker for one in connectors for worker in (one.worker, *(task.worker for task in one.tasks)) if worker
+            worker
+            for connector in connectors
+            for worker in (connector.worker, *(task.worker for task in connector.tasks))
+            if worker
         }
         return named | self._reported
 
@@ -135,7 +138,7 @@ class CommandLine:
     def _restore_focus(self) -> None:
         """The focus returns to where it was before the prompt opened."""
         home = self.home
-        home.say("")
+        home.report("")
         if home.is_detail and not home.is_broad:
             home.view.take_focus()
         else:

@@ -33,7 +33,7 @@ class HomeController:
 
     def __init__(self, home: HomeBase, services: ClusterServices, prompt_closed: Callable[[], Awaitable[None]]) -> None:
         self.home, self.services, self._prompt_closed = home, services, prompt_closed
-        self.runner = OperationRunner(services.connection, home.operations, home.say)
+        self.runner = OperationRunner(services.connection, home.operations, home.report)
         self.interrupted = InterruptedChanges(services, self._ask_about)
 
     async def _ask_about(self, intent: PendingChange) -> str:
@@ -49,7 +49,7 @@ class HomeController:
         """Whether the answer is yes; if not, reports that `title` was not done."""
         if await answer:
             return True
-        self.home.say(f"cancelled: {title}")
+        self.home.report(f"cancelled: {title}")
         return False
 
     # Keys for one connector
@@ -58,9 +58,9 @@ class HomeController:
         """Applies the verb of a key, such as `stop`, to one connector."""
         action = ACTIONS[name]
         if running := self.home.operations.pending(connector.name):
-            self.home.say(f"{running.title} is still under way", "warn")
+            self.home.report(f"{running.title} is still under way", "warn")
         elif why := action.needs(connector):
-            self.home.say(why)
+            self.home.report(why)
         elif self.home.may_send(change=True) and not self.home.is_refused(action.name):
             answer = self.put(self._question(action, connector)) if action.danger else None
             self.home.do(self._act(action, connector, answer))
@@ -70,7 +70,7 @@ class HomeController:
             return
         now = self.home.snapshot_of(connector.name)
         if now is None:
-            self.home.say(f"{connector.name} was deleted meanwhile", "warn")
+            self.home.report(f"{connector.name} was deleted meanwhile", "warn")
         elif self.home.may_send(change=True):
             await self.runner.act(action, now)
 
@@ -91,7 +91,7 @@ class HomeController:
         try:
             command = parse(line)
         except HeadraceError as error:
-            self.home.say(error_line(error), "bad")
+            self.home.report(error_line(error), "bad")
             return
         if command is None:
             return
@@ -113,8 +113,8 @@ class HomeController:
             self._offer_interrupted({outcome.name for outcome in result.outcomes if outcome.failed})
 
     def _offer_interrupted(self, failed: set[str]) -> None:
-        """Asks about changes of offsets that the command left unfinished, once the cluster answers again."""
-        for name in failed and failed & {intent.plan.name for intent in self.interrupted.found()}:
+        """Asks about changes of offsets that the command left unfinished, once the cluster responds again."""
+        for name in failed and failed & {intent.plan.name for intent in self.interrupted.pending()}:
             self.home.do(self.interrupted.offer(name))
 
     async def _preview(self, command: Command, line: str) -> Dialog | None:
@@ -139,7 +139,7 @@ class HomeController:
         elif len(result.outcomes) > 1:
             await self._open(reading.page(line, result))
         elif command.local or not command.changes:  # no operation reports it
-            self.home.say(summary(result.outcomes), "bad" if result.exit_code else "good")
+            self.home.report(summary(result.outcomes), "bad" if result.exit_code else "good")
 
     async def _open(self, page: reading.Reading) -> None:
         """Opens a page of results, after the line that is being typed is finished."""
@@ -156,9 +156,9 @@ class HomeController:
     @property
     def losses(self) -> list[str]:
         """Everything that quitting now would lose, one line each: requests under way and edited texts."""
-        running = [one for one in self.home.operations.open if one.phase is Phase.REQUESTED]
+        running = [operation for operation in self.home.operations.open if operation.phase is Phase.REQUESTED]
         return [
-            *(f"under way, would be interrupted: {one.title}" for one in running),
+            *(f"under way, would be interrupted: {operation.title}" for operation in running),
             *program.of(self.home).unsaved,
         ]
 

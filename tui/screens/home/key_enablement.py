@@ -38,7 +38,7 @@ class KeyEnablement:
         if action in ("act", "promote") and home.marks:
             return True
         if action == "dead_letters":
-            return (one := home.target()) and DEAD_LETTERS in one.config
+            return (connector := home.target()) and DEAD_LETTERS in connector.config
         if action in ("act", "edit", "promote"):
             return home.target()
         if action == "again":
@@ -46,7 +46,7 @@ class KeyEnablement:
         if action in ("mark", "mark_all", "bulk"):
             return home.connector_list.has_focus and home.connector_list.keys
         if action == "trace":
-            return (one := home.target()) and one.traces
+            return (connector := home.target()) and connector.traces
         if action == "failure":
             return home.connector_list.rows.counts["FAILED"]
         if action == "undo":
@@ -69,7 +69,8 @@ class KeyEnablement:
         return action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets"
 
     def is_idle(self, action: str) -> bool:
-        """Whether the key works but has no effect on this connector: hidden in the footer, answered with the reason."""
+        """Whether the key works but has no effect on this connector: hidden in the footer, responded with the
+        reason."""
         home = self.home
         if home.profile.read_only and (action.startswith("act(") or action in CHANGES):
             return True
@@ -78,8 +79,8 @@ class KeyEnablement:
                 return False
             from tui.screens.operations.actions import ACTIONS
 
-            one = home.target()
-            return one is None or bool(ACTIONS[action[5:-2]].needs(one))
+            connector = home.target()
+            return connector is None or bool(ACTIONS[action[5:-2]].needs(connector))
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
         if action == "create":  # in the footer only where it is the next step

@@ -65,8 +65,8 @@ class ListAndPage(HomeBase):
     def action_page(self, page: str) -> None:
         """Turns to a page of the connector; from the list alone, opens it."""
         if not self.is_detail:
-            if one := self.target():
-                self.open(one.name, page)
+            if connector := self.target():
+                self.open(connector.name, page)
             return
         self.follow_now()
         self.view.turn(page)
@@ -81,13 +81,13 @@ class ListAndPage(HomeBase):
         self.refresh_bindings()
 
     def action_trace(self) -> None:
-        if one := self.target():
-            self.open(one.name, "trace")
+        if connector := self.target():
+            self.open(connector.name, "trace")
 
     def action_failure(self, step: int) -> None:
         name = self.connector_list.next_failure(step)
         if name is None:
-            self.say("no failure in this list")
+            self.report("no failure in this list")
             return
         self.connector_list.go(name)
         if self.is_detail:
@@ -97,7 +97,7 @@ class ListAndPage(HomeBase):
         """Reads the cluster again and clears earlier status text."""
         if self.services is not None:
             if self.status.kind != "busy":
-                self.say("")
+                self.report("")
             self.services.connection.store.refresh()
 
     # Marks

@@ -10,7 +10,7 @@ from tui.errors import HeadraceError, UsageError, error_line
 from tui.screens.base import program
 from tui.screens.base.navigation import OpenCluster, OpenRecords
 from tui.screens.home.base import HomeBase
-from tui.screens.services.host import NO_ANSWER
+from tui.screens.services.host import NO_RESPONSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +38,8 @@ class Navigation:
     async def clusters(self) -> None:
         from tui.screens.clusters.clusters import ClustersScreen
 
-        profiles, wrong = self._profiles()
-        screen = ClustersScreen(profiles, self.home.profile, wrong)
+        profiles, invalids = self._profiles()
+        screen = ClustersScreen(profiles, self.home.profile, invalids)
         screen.current = self.glance()
         wanted = await self.home.app.push_screen_wait(screen)
         if wanted is not None:
@@ -62,7 +62,7 @@ class Navigation:
             self.home.back_to_list()
 
     def _update_workers(self, screen: WorkersScreen) -> None:
-        screen.tell(self.home.snapshot.connectors, stale=self.home.is_stale)
+        screen.set_connectors(self.home.snapshot.connectors, stale=self.home.is_stale)
 
     async def _change_worker(self, verb: str, worker_id: str, group: ClusterWorkers) -> tuple[str, str]:
         """Cordons, uncordons or drains a worker as a logged operation. Returns the result for a status line."""
@@ -71,7 +71,7 @@ class Navigation:
         if why := self.home.refusal(f"{verb} worker"):
             return why, "bad"
         if self.home.is_stale:
-            return NO_ANSWER, "warn"
+            return NO_RESPONSE, "warn"
         command = worker_command(verb, worker_id)
         text, code = command.would(group, worker_id)
         if code:
@@ -95,7 +95,7 @@ class Navigation:
 
         operation = await self._runner.set_level(change.logger, change.level, change.scope)
         if isinstance(screen := self.home.app.screen, LoggersScreen):
-            screen.say(f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good")
+            screen.report(f"{operation.title}: {operation.last}", "bad" if operation.phase.is_bad else "good")
         return not operation.phase.is_bad
 
     def operations(self) -> None:
@@ -113,7 +113,7 @@ class Navigation:
         from tui.screens.dead_letters.dead_letters import DeadLettersScreen, why_none
 
         if why := why_none(connector):
-            self.home.say(why)
+            self.home.report(why)
         else:
             self.home.app.push_screen(DeadLettersScreen(self.services, connector))
 
@@ -175,7 +175,7 @@ class Navigation:
                 self.home.open(name, "overview")
                 return
             await asyncio.sleep(LISTED_DELAY)
-        self.home.say(f"{name} was created, but the cluster does not list it yet", "warn")
+        self.home.report(f"{name} was created, but the cluster does not list it yet", "warn")
 
     def tick(self) -> None:
         """Each second: updates the clusters or workers screen, if it is open."""
@@ -185,7 +185,7 @@ class Navigation:
 
             for screen in self.home.app.screen_stack:
                 if isinstance(screen, ClustersScreen):
-                    screen.tell(self.glance())
+                    screen.set_summary(self.glance())
                 elif isinstance(screen, WorkersScreen):
                     self._update_workers(screen)
 
@@ -200,10 +200,13 @@ class Navigation:
         try:
             contexts = session.profiles().load()
         except HeadraceError as error:
-            self.home.say(error_line(error), "bad")
+            self.home.report(error_line(error), "bad")
             contexts = Contexts()
         labels = {profile.label for profile in known}
-        return [*known, *(one for one in contexts.profiles.values() if one.label not in labels)], contexts.invalid
+        return [
+            *known,
+            *(profile for profile in contexts.profiles.values() if profile.label not in labels),
+        ], contexts.invalid
 
     @property
     def profiles(self) -> list[Profile]:

@@ -98,13 +98,13 @@ def _why_not(home: Home, action: str) -> str:
     """The reason why a key does nothing now; empty if it works."""
     if home.enablement.allows(action):
         return ""
-    one = home.target()
-    if one is None and action in ("act", "edit", "dead_letters", "promote", "trace"):
+    connector = home.target()
+    if connector is None and action in ("act", "edit", "dead_letters", "promote", "trace"):
         return "no connector is selected"
-    if action == "dead_letters" and one is not None:
-        return why_none(one) or f"{one.name} has no dead letter topic"
-    if action == "trace" and one is not None:
-        return f"nothing of {one.name} has failed"
+    if action == "dead_letters" and connector is not None:
+        return why_none(connector) or f"{connector.name} has no dead letter topic"
+    if action == "trace" and connector is not None:
+        return f"nothing of {connector.name} has failed"
     return {"failure": "no connector has failed", "undo": "open a connector first"}.get(action, "does not apply now")
 
 
@@ -113,13 +113,13 @@ def _runner(home: Home, action: str) -> Callable[[], object]:
 
 
 def _pages(home: Home) -> Iterator[PaletteEntry]:
-    if (one := home.target()) is not None:
+    if (connector := home.target()) is not None:
         for number, page in enumerate(PAGES, 1):
             yield PaletteEntry(
-                f"{page} of {one.name}",
+                f"{page} of {connector.name}",
                 f"page {number}",
                 "of the connector under the cursor",
-                partial(home.open, one.name, page),
+                partial(home.open, connector.name, page),
                 MEANINGS.get(page, ""),
             )
 
@@ -138,17 +138,17 @@ def _contexts(home: Home) -> Iterator[PaletteEntry]:
 
 
 def _connectors(home: Home) -> Iterator[PaletteEntry]:
-    for one in home.snapshot.connectors.values():
-        detail = f"{one.overall.lower()}, {one.type}, {one.short_class}"
-        yield PaletteEntry(one.name, "connector", detail, partial(home.open, one.name))
+    for connector in home.snapshot.connectors.values():
+        detail = f"{connector.overall.lower()}, {connector.type}, {connector.short_class}"
+        yield PaletteEntry(connector.name, "connector", detail, partial(home.open, connector.name))
 
 
 def _topics(home: Home) -> Iterator[PaletteEntry]:
     """The topics that configs name; an entry opens the topics of the first connector that names it."""
     used: dict[str, list[tuple[str, str]]] = {}
-    for one in home.snapshot.connectors.values():
-        for topic, role in named_topics(one.config).items():
-            used.setdefault(topic, []).append((one.name, role))
+    for connector in home.snapshot.connectors.values():
+        for topic, role in named_topics(connector.config).items():
+            used.setdefault(topic, []).append((connector.name, role))
     for topic, places in used.items():
         name, role = places[0]
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""

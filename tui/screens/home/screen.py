@@ -100,7 +100,7 @@ class Home(ListAndPage):
         self.connector_list.sort(await to_thread(ordering.load, self.profile.label))
         services = ClusterServices(connection, self.operations, self.progress, self)
         if self.profile.bootstrap:
-            self.broker_lag = BrokerLag(self.progress, lambda: services.context().brokers(), self.say, time.time)
+            self.broker_lag = BrokerLag(self.progress, lambda: services.context().brokers(), self.report, time.time)
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
         self.navigation = Navigation(self, services, self.controller.runner)
@@ -111,24 +111,24 @@ class Home(ListAndPage):
         self.do(self.controller.interrupted.offer_all())
         store.on_notice(self.noticed)
         store.on_progress(self.progress.update)
-        self.wake()  # the first answer arrives while the connector's page is being mounted
+        self.wake()  # the first response arrives while the connector's page is being mounted
         await self.query_one("#body").mount(self._view)
-        store.subscribe(self.heard)
-        self.heard(store.snapshot, Diff(link=True))
+        store.subscribe(self.take_snapshot)
+        self.take_snapshot(store.snapshot, Diff(link=True))
         self.set_interval(1.0, self.tick)
 
     def _incident_watch(self, services: ClusterServices) -> IncidentWatch:
         from tui.screens.services.incident_watch import IncidentWatch
 
-        def say(text: str, kind: str) -> None:
-            self.app.call_later(self.say, text, kind)
+        def report(text: str, kind: str) -> None:
+            self.app.call_later(self.report, text, kind)
 
         def write(sequence: str) -> None:
             program.of(self).write_control(sequence)
 
-        watch = IncidentWatch(self.profile, services.connect, services.progress, write, say, self.do)
+        watch = IncidentWatch(self.profile, services.connect, services.progress, write, report, self.do)
         if watch.problems:
-            say(f"config.toml: {watch.problems[0]}", "warn")
+            report(f"config.toml: {watch.problems[0]}", "warn")
         return watch
 
     async def on_unmount(self) -> None:
@@ -153,10 +153,10 @@ class Home(ListAndPage):
 
     # Updates
 
-    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+    def take_snapshot(self, snapshot: Snapshot, diff: Diff) -> None:
         """Shows a new snapshot of the store."""
         with self.guarded():
-            self.updates.heard(snapshot, diff)
+            self.updates.take_snapshot(snapshot, diff)
 
     def noticed(self, notice: Notice) -> None:
         """Shows a notice of the worker."""
@@ -225,7 +225,7 @@ class Home(ListAndPage):
             self.sort(order)
         elif text:
             known = ", ".join(ordering.ORDERS)
-            self.say(f"unknown order {text!r}; choose from {known}, with or without `reverse`", "bad")
+            self.report(f"unknown order {text!r}; choose from {known}, with or without `reverse`", "bad")
         else:
             self.call_later(self.action_sort)
 
@@ -234,15 +234,15 @@ class Home(ListAndPage):
     def action_act(self, name: str) -> None:
         if self.marks and not self.is_on_page:
             self.bulk.act(name)
-        elif self.services is not None and (one := self.target()):
-            self.controller.act(name, one)
+        elif self.services is not None and (connector := self.target()):
+            self.controller.act(name, connector)
 
     def action_bulk(self) -> None:
         self.bulk.menu()
 
     def action_edit(self) -> None:
-        if one := self.target():
-            self.open(one.name, "offsets")
+        if connector := self.target():
+            self.open(connector.name, "offsets")
             self.view.offsets.edit()
 
     def action_undo(self) -> None:
@@ -274,8 +274,8 @@ class Home(ListAndPage):
             self.navigation.plugins(choosing=True)
 
     def action_dead_letters(self) -> None:
-        if one := self.target():
-            self.navigation.dead_letters(one)
+        if connector := self.target():
+            self.navigation.dead_letters(connector)
 
     def action_topics(self) -> None:
         if self.services is not None:
@@ -326,7 +326,7 @@ class Home(ListAndPage):
             self.action_quit()
         else:
             self._interrupted_at = now
-            self.say("q quits; so does ^C pressed again within two seconds")
+            self.report("q quits; so does ^C pressed again within two seconds")
 
     def action_quit(self) -> None:
         if self.services is None:
@@ -347,6 +347,6 @@ class Home(ListAndPage):
 
 
 def _load() -> None:
-    """Imports the larger modules in a thread, so that keys are answered meanwhile."""
+    """Imports the larger modules in a thread, so that keys are responded meanwhile."""
     for name in ("tui.screens.home.bulk_actions", "tui.screens.connector.connector", "tui.wire.evented"):
         import_module(name)

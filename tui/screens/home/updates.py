@@ -27,7 +27,7 @@ class Updates:
         self.home = home
         self._drawing = False
 
-    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+    def take_snapshot(self, snapshot: Snapshot, diff: Diff) -> None:
         """Shows a new snapshot of the store."""
         home = self.home
         if home.progress is not None:
@@ -35,7 +35,7 @@ class Updates:
         home.marks.forget(set(home.marks) - snapshot.connectors.keys())
         self._warn_of_lost_edits(diff.removed)
         if self._is_outdated(snapshot):
-            home.say("")
+            home.report("")
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
         if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
@@ -45,13 +45,13 @@ class Updates:
 
     def _is_outdated(self, now: Snapshot) -> bool:
         """Whether the status line reports a state that has ended."""
-        about, before = self.home.status.about, self.home.snapshot
-        if about == LINK:
+        subject, before = self.home.status.subject, self.home.snapshot
+        if subject == LINK:
             return now.link.state in (LinkState.LIVE, LinkState.POLLING)
-        if about not in before.connectors:
+        if subject not in before.connectors:
             return False
-        one = now.connectors.get(about)
-        return one is None or (before.connectors[about].overall == "FAILED" and one.overall != "FAILED")
+        connector = now.connectors.get(subject)
+        return connector is None or (before.connectors[subject].overall == "FAILED" and connector.overall != "FAILED")
 
     def _warn_of_lost_edits(self, deleted: Collection[str]) -> None:
         """Edits are kept in case a connector of that name is created again, but do not delay quitting."""
@@ -59,7 +59,7 @@ class Updates:
             return
         edited = sorted({name for name, _ in self.home.view.unsaved() if name in deleted})
         if edited:
-            self.home.say(f"{', '.join(edited)}: deleted; the edited text can no longer be applied", "warn")
+            self.home.report(f"{', '.join(edited)}: deleted; the edited text can no longer be applied", "warn")
 
     def noticed(self, notice: Notice) -> None:
         """Shows a notice of a Headrace worker, in addition to states; warnings and errors appear in the status line."""
@@ -75,7 +75,7 @@ class Updates:
         del kept[:-MAX_NOTICES]
         kind = NOTICE_KINDS.get(notice.level.upper())
         if kind and not (notice.connector and home.is_elsewhere(notice.connector)):
-            home.say(one_line(text), kind, notice.connector)
+            home.report(one_line(text), kind, notice.connector)
         if home.services is not None and home.view.name_shown == notice.connector:
             home.view.draw()
 
@@ -83,7 +83,7 @@ class Updates:
         """Shows that an operation has entered another phase or has a new note."""
         home = self.home
         kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
-        home.say(f"{operation.title}: {operation.last}", kind)
+        home.report(f"{operation.title}: {operation.last}", kind)
         home.connector_list.refresh_changed()
         home.refresh_bindings()
         self.steps_changed()
@@ -121,9 +121,9 @@ class Updates:
         elif home.broker_lag is not None and store.snapshot.link.state is LinkState.POLLING:
             home.do(home.broker_lag.poll(list(home.snapshot.connectors.values()), home.connector_list.on_screen))
         status = home.status
-        limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if status.about else None
+        limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if status.subject else None
         if status.kind and limit is not None and now - status.at > limit:
-            home.say("")
+            home.report("")
 
     def _to_poll(self, has_events: bool) -> tuple[list[str], list[str]]:
         """The connectors on the screen and the others whose progress no event reports: all running ones if the worker
@@ -131,7 +131,8 @@ class Updates:
         shown = set(self.home.connector_list.on_screen)
         names = [
             name
-            for name, one in self.home.snapshot.connectors.items()
-            if (one.running and not has_events and name in shown) or (one.type == "sink" and not one.running)
+            for name, connector in self.home.snapshot.connectors.items()
+            if (connector.running and not has_events and name in shown)
+            or (connector.type == "sink" and not connector.running)
         ]
         return [name for name in names if name in shown], [name for name in names if name not in shown]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from tui.cluster.snapshot import LinkState, Snapshot
-from tui.formatting import short, span
+from tui.formatting import format_duration, short
 from tui.model import Connector
 from tui.screens.listing import ordering
 from tui.screens.listing.filtering import matcher
@@ -47,7 +47,7 @@ NO_CONNECTORS = """no connectors yet
 c                   choose a plugin and create a connector
 :apply -f FILE      create the connectors of a file or a folder
 ?                   all keys and commands"""
-NO_ANSWER = """no answer yet; this list appears as soon as there is one
+NO_RESPONSE = """no response yet; this list appears as soon as there is one
 
 F5                  try again now
 C                   choose another cluster
@@ -104,18 +104,18 @@ class ConnectorList(Grid):
     def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
         if snapshot.connectors:
             return f"nothing matches /{visible(filter_text)}; esc shows all"
-        texts = {LinkState.LIVE: NO_CONNECTORS, LinkState.POLLING: NO_CONNECTORS, LinkState.LOST: NO_ANSWER}
+        texts = {LinkState.LIVE: NO_CONNECTORS, LinkState.POLLING: NO_CONNECTORS, LinkState.LOST: NO_RESPONSE}
         return texts.get(snapshot.link.state, "")
 
     def cells(self, name: str) -> Mapping[str, Cell]:
-        one = self.snapshot.connectors.get(name)
-        if one is None:
+        connector = self.snapshot.connectors.get(name)
+        if connector is None:
             return {"name": Cell(name, "grid--muted")}
         operation = self.pending(name)
         now = self.clock()
-        progress = _progress(self.progress.get(name), one, now)
+        progress = _progress(self.progress.get(name), connector, now)
         known = (
-            one, operation.doing if operation else "", self._since(name), progress, self._rate(one, now),
+            connector, operation.doing if operation else "", self._since(name), progress, self._rate(connector, now),
             self._trend(name, now), self._tasks_width,
         )  # fmt: skip
         cached = self._cached.get(name)
@@ -126,38 +126,38 @@ class ConnectorList(Grid):
         return cached[1]
 
     def _cells_of(
-        self, one: Connector, doing: str, since: str, progress: Cell, rate: str, trend: str, width: int
+        self, connector: Connector, doing: str, since: str, progress: Cell, rate: str, trend: str, width: int
     ) -> Mapping[str, Cell]:
-        state = one.overall
+        state = connector.overall
         return {
-            "name": Cell(one.name, "grid--strong"),
-            "type": Cell(one.type, "grid--muted"),
+            "name": Cell(connector.name, "grid--strong"),
+            "type": Cell(connector.type, "grid--muted"),
             "state": Cell(f"↻ {doing}…", "state--restarting")
             if doing
             else Cell(states.word(state), states.style_class(state)),
-            "tasks": Cell(_tasks(one, width), "grid--error" if one.failed else "")
-            if one.tasks
+            "tasks": Cell(_tasks(connector, width), "grid--error" if connector.failed else "")
+            if connector.tasks
             else Cell("–", "grid--muted"),
             "progress": progress,
             "rate": Cell(rate, "" if rate not in ("0", "") else "grid--muted"),
             "trend": Cell(trend, "grid--success"),
             "since": Cell(since, "grid--muted"),
-            "worker": Cell(worker_of(one), "grid--muted"),
-            "class": Cell(one.short_class, "grid--muted"),
+            "worker": Cell(worker_of(connector), "grid--muted"),
+            "class": Cell(connector.short_class, "grid--muted"),
         }
 
     def show_progress(self) -> None:
         """Shows new progress; its columns appear as soon as the progress of any connector is known."""
         histories = self.monitor.rate_histories if self.monitor is not None else {}
-        if self.columns != COLUMNS and (histories or any(one.is_known for one in self.progress.values())):
+        if self.columns != COLUMNS and (histories or any(progress.is_known for progress in self.progress.values())):
             self.set_columns(COLUMNS)
         if self.order.by in ("lag", "throughput", "failures") and self.clock() - self._sorted_at >= RESORT_INTERVAL:
             self.update_rows(self.snapshot, self.filter_text)
         else:
             self.refresh_changed()
 
-    def _rate(self, one: Connector, now: float) -> str:
-        rate = self.rate(one.name, now) if one.running else None
+    def _rate(self, connector: Connector, now: float) -> str:
+        rate = self.rate(connector.name, now) if connector.running else None
         return "" if rate is None else short(round(rate)) if rate >= 0.5 or rate == 0 else "<1"
 
     def _trend(self, name: str, now: float) -> str:
@@ -181,7 +181,7 @@ class ConnectorList(Grid):
 
     def _since(self, name: str) -> str:
         began = self.snapshot.since.get(name)
-        return span(self.clock() - began) if began is not None else ""
+        return format_duration(self.clock() - began) if began is not None else ""
 
     def next_failure(self, step: int) -> str | None:
         """The next failed connector, wrapping around at the end of the list; None if no connector has failed."""
@@ -193,23 +193,23 @@ class ConnectorList(Grid):
         return failed[0 if step > 0 else -1]
 
 
-def _progress(known: ConnectorProgress | None, one: Connector, now: float) -> Cell:
+def _progress(known: ConnectorProgress | None, connector: Connector, now: float) -> Cell:
     if known is None or not known.is_known:
         return Cell("")
-    if known.stalled and one.running:
+    if known.stalled and connector.running:
         return Cell("STALLED", "grid--error")
-    if known.failing.is_so(now) and one.running:
+    if known.failing.is_so(now) and connector.running:
         return _fails(known.failing)
     if known.lag is not None:
         return Cell(f"{short(known.lag)} behind" if known.lag else "at the end", "" if known.lag else "grid--muted")
-    return Cell(f"{span(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
+    return Cell(f"{format_duration(known.age(now))} ago" if known.age_ms is not None else "", "grid--muted")
 
 
-def _tasks(one: Connector, width: int) -> str:
+def _tasks(connector: Connector, width: int) -> str:
     """`1/3, 2 failed`, or `1/3 ✗2` in a narrow column."""
-    if len(text := one.tasks_text) <= width or not one.failed:
+    if len(text := connector.tasks_text) <= width or not connector.failed:
         return text
-    return f"{one.running}/{len(one.tasks)} {states.glyph('FAILED')}{one.failed}"
+    return f"{connector.running}/{len(connector.tasks)} {states.glyph('FAILED')}{connector.failed}"
 
 
 def _fails(failing: FailureRate) -> Cell:
@@ -221,7 +221,9 @@ def _fails(failing: FailureRate) -> Cell:
     return Cell(text if len(text) <= LAG_WIDTH else text.removeprefix("! "), "grid--warning")
 
 
-def worker_of(one: Connector) -> str:
+def worker_of(connector: Connector) -> str:
     """The workers that run the tasks, or the connector's own worker if there are no tasks."""
-    workers = sorted({task.worker for task in one.tasks if task.worker}) or ([one.worker] if one.worker else [])
+    workers = sorted({task.worker for task in connector.tasks if task.worker}) or (
+        [connector.worker] if connector.worker else []
+    )
     return workers[0] + (f" +{len(workers) - 1}" if len(workers) > 1 else "") if workers else ""

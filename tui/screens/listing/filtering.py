@@ -7,31 +7,33 @@ from collections.abc import Callable, Iterable
 from tui.model import Connector
 
 FIELDS: dict[str, Callable[[Connector], str]] = {
-    "state": lambda one: one.overall,
-    "type": lambda one: one.type,
-    "class": lambda one: one.cls,
-    "worker": lambda one: " ".join({one.worker, *(task.worker for task in one.tasks)}),
-    "name": lambda one: one.name,
+    "state": lambda connector: connector.overall,
+    "type": lambda connector: connector.type,
+    "class": lambda connector: connector.cls,
+    "worker": lambda connector: " ".join({connector.worker, *(task.worker for task in connector.tasks)}),
+    "name": lambda connector: connector.name,
 }
 
 
 def matcher(text: str) -> Callable[[Connector], bool]:
     """A test whether a connector passes the filter. Values match as substrings, case-insensitively."""
     terms = [_term(word) for word in text.lower().split()]
-    return lambda one: all(term(one) for term in terms)
+    return lambda connector: all(term(connector) for term in terms)
 
 
-def complete(text: str, some: Iterable[Connector]) -> list[str]:
+def complete(text: str, connectors: Iterable[Connector]) -> list[str]:
     """Complete filters that start with `text`: field names, then values that occur in the connectors."""
     head, _, last = text.rpartition(" ")
     sign = "-" if last.startswith("-") else ""
     field, colon, _ = last.removeprefix("-").partition(":")
     if colon and field in FIELDS:
-        words = {word for one in some for word in FIELDS[field](one).split()}
-        found = [f"{sign}{field}:{word.lower() if field == 'state' else word}" for word in sorted(words) if word]
+        words = {word for connector in connectors for word in FIELDS[field](connector).split()}
+        words_of_field = [
+            f"{sign}{field}:{word.lower() if field == 'state' else word}" for word in sorted(words) if word
+        ]
     else:
-        found = [f"{sign}{name}:" for name in FIELDS]
-    lines = [f"{head} {word}".lstrip() for word in found]
+        words_of_field = [f"{sign}{name}:" for name in FIELDS]
+    lines = [f"{head} {word}".lstrip() for word in words_of_field]
     return [line for line in lines if line.lower().startswith(text.lower()) and line != text]
 
 
@@ -41,4 +43,4 @@ def _term(word: str) -> Callable[[Connector], bool]:
     if not colon or field not in FIELDS:
         field, value = "name", word.removeprefix("-" if not wanted else "")
     read = FIELDS[field]
-    return lambda one: (value in read(one).lower()) is wanted
+    return lambda connector: (value in read(connector).lower()) is wanted

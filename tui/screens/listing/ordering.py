@@ -38,9 +38,9 @@ class SortOrder(NamedTuple):
     value: Callable[[Connector, ListFacts], Value]
 
 
-def _lag(one: Connector, facts: ListFacts) -> Value:
+def _lag(connector: Connector, facts: ListFacts) -> Value:
     """Sinks by their lag, the largest first; then sources by the age of their positions, the oldest first."""
-    known = facts.progress.get(one.name)
+    known = facts.progress.get(connector.name)
     if known is None:
         return None
     if known.lag is not None:
@@ -48,31 +48,31 @@ def _lag(one: Connector, facts: ListFacts) -> Value:
     return None if known.age_ms is None else 1 / (1 + known.age(facts.now))
 
 
-def _throughput(one: Connector, facts: ListFacts) -> Value:
-    rate = facts.rates(one.name, facts.now)
+def _throughput(connector: Connector, facts: ListFacts) -> Value:
+    rate = facts.rates(connector.name, facts.now)
     return None if rate is None else -rate
 
 
-def _since(one: Connector, facts: ListFacts) -> Value:
-    began = facts.snapshot.since.get(one.name)
+def _since(connector: Connector, facts: ListFacts) -> Value:
+    began = facts.snapshot.since.get(connector.name)
     return None if began is None else -began
 
 
-def _failures(one: Connector, facts: ListFacts) -> Value:
+def _failures(connector: Connector, facts: ListFacts) -> Value:
     """Failed tasks, then stalled tasks and failing records."""
-    known = facts.progress.get(one.name)
+    known = facts.progress.get(connector.name)
     failing = 0.0
     if known is not None:
         rate = known.failing.rate if known.failing.is_so(facts.now) else 0.0
         failing = len(known.stalled) + known.failing.everything + rate / (rate + 1)
-    found = 1000.0 * (one.failed + (one.state == "FAILED")) + failing
-    return -found if found else None
+    failures = 1000.0 * (connector.failed + (connector.state == "FAILED")) + failing
+    return -failures if failures else None
 
 
 STATE = "state"
 ORDERS: Mapping[str, SortOrder] = {
-    STATE: SortOrder("s", "state", "failures first, then by name", lambda one, facts: None),
-    "name": SortOrder("n", "name", "A to Z", lambda one, facts: one.name),
+    STATE: SortOrder("s", "state", "failures first, then by name", lambda connector, facts: None),
+    "name": SortOrder("n", "name", "A to Z", lambda connector, facts: connector.name),
     "lag": SortOrder("l", "progress", "the largest first", _lag),
     "throughput": SortOrder("t", "rate", "the highest first", _throughput),
     "since": SortOrder("c", "since", "the latest change of state first", _since),

@@ -18,7 +18,7 @@ NO_FACTS = ListFacts()
 class Row(NamedTuple):
     """A connector with its sort key, its state and the widths of its texts."""
 
-    one: Connector
+    connector: Connector
     severity: tuple[int, str]
     overall: str
     widths: tuple[int, int, int, int, int]  # of the columns WIDTHS
@@ -39,11 +39,11 @@ class Rows:
         """Takes the connectors of the next snapshot."""
         before = self._rows
         self._rows = {
-            name: known if (known := before.get(name)) is not None and known.one is one else _row(one)
-            for name, one in connectors.items()
+            name: known if (known := before.get(name)) is not None and known.connector is connector else _row(connector)
+            for name, connector in connectors.items()
         }
         # The previous order is nearly sorted, so that sorting costs little.
-        ranked = [self._rows[row.one.name] for row in self._ranked if row.one.name in self._rows]
+        ranked = [self._rows[row.connector.name] for row in self._ranked if row.connector.name in self._rows]
         if len(ranked) < len(self._rows):
             ranked += [row for name, row in self._rows.items() if name not in before]
         ranked.sort(key=attrgetter("severity"))
@@ -54,9 +54,9 @@ class Rows:
         self, passes: Callable[[Connector], bool] | None, order: ListOrder = DEFAULT, facts: ListFacts = NO_FACTS
     ) -> tuple[list[str], dict[str, int]]:
         """Names in list order, and the widths of the texts in the columns WIDTHS."""
-        rows = self._ranked if passes is None else [row for row in self._ranked if passes(row.one)]
+        rows = self._ranked if passes is None else [row for row in self._ranked if passes(row.connector)]
         wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0] * 5
-        return _in_order([row.one for row in rows], order, facts), dict(zip(WIDTHS, wanted, strict=True))
+        return _in_order([row.connector for row in rows], order, facts), dict(zip(WIDTHS, wanted, strict=True))
 
     def state(self, name: str) -> str:
         return self._rows[name].overall if name in self._rows else ""
@@ -65,15 +65,20 @@ class Rows:
 def _in_order(ranked: list[Connector], order: ListOrder, facts: ListFacts) -> list[str]:
     """Names in the chosen order; equal values, and unknown values at the end, stay in the order of severity."""
     if order.by == STATE:
-        return [one.name for one in (reversed(ranked) if order.reverse else ranked)]
+        return [connector.name for connector in (reversed(ranked) if order.reverse else ranked)]
     value_of = ORDERS[order.by].value
-    values = [(value_of(one, facts), one.name) for one in ranked]
+    values = [(value_of(connector, facts), connector.name) for connector in ranked]
     known = [(value, name) for value, name in values if value is not None]
     known.sort(key=itemgetter(0), reverse=order.reverse)
     return [name for _, name in known] + [name for value, name in values if value is None]
 
 
-def _row(one: Connector) -> Row:
-    name = len(one.name) if one.name.isascii() else cell_len(one.name)
-    state, tasks = one.overall, len(one.tasks_text) if one.tasks else 1
-    return Row(one, one.severity, state, (name, len(state) + 2, tasks, len(one.worker) + 3, len(one.short_class)))
+def _row(connector: Connector) -> Row:
+    name = len(connector.name) if connector.name.isascii() else cell_len(connector.name)
+    state, tasks = connector.overall, len(connector.tasks_text) if connector.tasks else 1
+    return Row(
+        connector,
+        connector.severity,
+        state,
+        (name, len(state) + 2, tasks, len(connector.worker) + 3, len(connector.short_class)),
+    )

@@ -13,7 +13,7 @@ REVERSE = "r"
 
 
 class SortMenu(KeyMenu[ListOrder]):
-    """Answers the chosen order, or None."""
+    """Returns the chosen order, or None."""
 
     DEFAULT_CSS = "SortMenu > Vertical { width: 62; }"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -25,7 +25,7 @@ from tui.screens.offsets import wording
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.services.operations import Operation
 
-BROKER_RETRY_DELAY = 30.0  # seconds until brokers that did not answer are asked again
+BROKER_RETRY_DELAY = 30.0  # seconds until brokers that did not respond are asked again
 
 
 class OffsetsPage(Protocol):
@@ -41,9 +41,9 @@ class OffsetsPage(Protocol):
 
     def bounded(self, name: str, bounds: Bounds) -> None: ...
 
-    def open(self, one: OffsetDraft) -> None: ...
+    def open(self, draft: OffsetDraft) -> None: ...
 
-    def say(self, text: str, kind: str = "info") -> None: ...
+    def report(self, text: str, kind: str = "info") -> None: ...
 
     async def ask(self, dialog: Dialog, instead: str) -> bool: ...
 
@@ -71,13 +71,13 @@ class OffsetsController:
     async def load(self, name: str) -> None:
         """Reads the offsets and their lag, and hands them to the page."""
         try:
-            answer = await self.services.connect.offsets_in_detail(name)
+            response = await self.services.connect.offsets_in_detail(name)
         except HeadraceError as error:
             self.page.unreadable(name, error_line(error))
             return
-        offsets = model.offsets(answer)
-        lags = lag.of_answer(answer) or await self._lags(name, offsets)
-        self.page.loaded(name, offsets, lags, lag.warnings(answer))
+        offsets = model.offsets(response)
+        lags = lag.of_response(response) or await self._lags(name, offsets)
+        self.page.loaded(name, offsets, lags, lag.warnings(response))
 
     async def _lags(self, name: str, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
         """Lag from the brokers of the context, where the worker does not report it."""
@@ -89,22 +89,22 @@ class OffsetsController:
             return await in_thread(lambda: lag.of_brokers(offsets, brokers))
         except HeadraceError as error:
             self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
-            self.services.say(f"no lag: {error_line(error)}", "warn", name)
+            self.services.report(f"no lag: {error_line(error)}", "warn", name)
             return {}
 
     async def bound(self, connector: Connector, base: Sequence[Offset], lags: Mapping[str, Lag]) -> None:
         """Reads the first and last offsets of the topics: from the brokers, or from what the worker reports."""
-        found = bounds.of_lags([entry.partition for entry in base], lags)
+        topic_bounds = bounds.of_lags([entry.partition for entry in base], lags)
         if self.services.profile.bootstrap and time.monotonic() >= self._brokers_retry_at:
             topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
             topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
             try:
                 self._brokers = brokers = self._brokers or self.services.context().brokers()
-                found = await in_thread(lambda: bounds.of_brokers(topics, brokers))
+                topic_bounds = await in_thread(lambda: bounds.of_brokers(topics, brokers))
             except HeadraceError as error:
                 self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
-                self.services.say(f"not compared with the topics: {error_line(error)}", "warn", connector.name)
-        self.page.bounded(connector.name, found)
+                self.services.report(f"not compared with the topics: {error_line(error)}", "warn", connector.name)
+        self.page.bounded(connector.name, topic_bounds)
 
     # Changing
 
@@ -112,7 +112,7 @@ class OffsetsController:
         """Asks, then carries out the plan as a logged operation."""
         if self.services.operations.pending(plan.name):
             text = f"another operation is still under way for {plan.name}; o shows it"
-            self.services.say(text, "warn", plan.name)
+            self.services.report(text, "warn", plan.name)
         elif self.services.may_change("altering offsets"):
             self.services.do(self._apply(plan))
 
@@ -177,29 +177,29 @@ class OffsetsController:
     async def undo(self, name: str) -> None:
         """Opens the editor with the last change of offsets reversed."""
         connect = self.services.connect
-        one = undo.last(await undo.history(connect, self.services.context().change_store, name), name)
+        entry = undo.last(await undo.history(connect, self.services.context().change_store, name), name)
         now = model.offsets(await connect.offsets(name))
-        back = undo.undone(one, now)
+        back = undo.undone(entry, now)
         if not back:
-            self.services.say(f"nothing to undo: the offsets are as they were before {one}", about=name)
+            self.services.report(f"nothing to undo: the offsets are as they were before {entry}", subject=name)
         elif (connector := self.page.connector) is not None and connector.name == name:
-            self.page.open(draft.of_changes(connector, now, back, f"undo: {one}"))
-            self.page.say(f"reverses {one}" + (f": {one.why}" if one.why else ""))
+            self.page.open(draft.of_changes(connector, now, back, f"undo: {entry}"))
+            self.page.report(f"reverses {entry}" + (f": {entry.why}" if entry.why else ""))
 
     async def set_to(self, name: str, topic: str, partition: int, offset: int) -> None:
         """Opens the editor with one partition set to an offset."""
         now = model.offsets(await self.services.connect.offsets(name))
         wanted = Offset({"kafka_topic": topic, "kafka_partition": partition}, {"kafka_offset": offset})
-        made = changes(now, [wanted])
+        edits = changes(now, [wanted])
         connector = self.page.connector
-        if not made:
-            self.services.say(f"the offset of {topic}-{partition} is {offset} already", about=name)
+        if not edits:
+            self.services.report(f"the offset of {topic}-{partition} is {offset} already", subject=name)
         elif connector is not None and connector.name == name:
-            self.page.open(draft.of_changes(connector, now, made))
+            self.page.open(draft.of_changes(connector, now, edits))
 
     async def set_by_time(self, name: str, here: Offset | None) -> None:
         """Asks for a position and opens the editor with it; `here` is the partition under the cursor."""
-        found = await self.page.choose_position(name, here, self.services.context().seek_planner)
+        seek_plan = await self.page.choose_position(name, here, self.services.context().seek_planner)
         connector = self.page.connector
-        if found is not None and connector is not None and connector.name == name:
-            self.page.open(draft.of_changes(connector, found.base, found.changes))
+        if seek_plan is not None and connector is not None and connector.name == name:
+            self.page.open(draft.of_changes(connector, seek_plan.base, seek_plan.changes))

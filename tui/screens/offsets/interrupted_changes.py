@@ -10,22 +10,20 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from tui.cluster.snapshot import LinkState
 from tui.errors import HeadraceError, error_line
-from tui.formatting import span
+from tui.formatting import format_duration
 from tui.offsets.pending_changes import ChangeStep, PendingChange
 from tui.offsets.plan import OffsetsNotApplied
 from tui.offsets.recovery import Recovered, Recovery
 from tui.offsets.retry import is_outage
 from tui.screens.base import program
+from tui.screens.base.pop_up import PopUp
 from tui.screens.offsets import wording
 from tui.screens.services.cluster_services import ClusterServices
-from tui.widgets.bars import KeyBar
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
@@ -38,16 +36,13 @@ PROGRESS = {
 }
 
 
-class InterruptedDialog(ModalScreen[str]):
-    """Answers `finish`, `back`, `forget`, or an empty text for later."""
+class InterruptedDialog(PopUp[str]):
+    """Returns `finish`, `back`, `forget`, or an empty text for later."""
 
     DEFAULT_CSS = """
-    InterruptedDialog { align: center middle; background: $background 60%; }
-    InterruptedDialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; background: $panel;
-        border: round $warning; padding: 0 1; }
-    InterruptedDialog #title { text-style: bold; color: $warning; width: 1fr; }
-    InterruptedDialog Pager { height: auto; max-height: 60vh; background: $panel; padding: 0; margin: 1 0; }
-    InterruptedDialog KeyBar { background: $panel; padding: 0; }
+    InterruptedDialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; border: round $warning; }
+    InterruptedDialog #title { color: $warning; }
+    InterruptedDialog Pager { height: auto; max-height: 60vh; margin: 1 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "choose('finish')", "finish"),
@@ -60,11 +55,9 @@ class InterruptedDialog(ModalScreen[str]):
         super().__init__()
         self.intent, self.armed = intent, False
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(f"a change of {self.intent.plan.name} was interrupted")), id="title")
-            yield Pager(described(self.intent))
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(f"a change of {self.intent.plan.name} was interrupted")), id="title")
+        yield Pager(described(self.intent))
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
@@ -84,7 +77,7 @@ class InterruptedDialog(ModalScreen[str]):
 
 def described(intent: PendingChange) -> Content:
     """Who started the change, how far it got, and the offsets concerned."""
-    plan, ago = intent.plan, span(time.time() - intent.time / 1000)
+    plan, ago = intent.plan, format_duration(time.time() - intent.time / 1000)
     who = f" by {intent.who}" if intent.who else ""
     why = f": {plan.why}" if plan.why else ""
     return Content.assemble(
@@ -98,30 +91,30 @@ def described(intent: PendingChange) -> Content:
 
 
 class InterruptedChanges:
-    """Finds interrupted changes and settles each; `ask` shows the question and returns the answer."""
+    """Finds interrupted changes and settles each; `ask` shows the question and returns the response."""
 
     def __init__(self, services: ClusterServices, ask: Callable[[PendingChange], Awaitable[str]]) -> None:
         self._services, self._ask = services, ask
 
-    def found(self) -> list[PendingChange]:
+    def pending(self) -> list[PendingChange]:
         """Unfinished changes of this cluster that were started on this machine and that no process carries out."""
         return self._services.context().change_store.pending.interrupted()
 
     async def offer_all(self) -> None:
-        """At start: asks about each unfinished change as soon as the cluster answers."""
-        found = self.found()
-        if not found or self._services.profile.read_only:
+        """At start: asks about each unfinished change as soon as the cluster responds."""
+        pending = self.pending()
+        if not pending or self._services.profile.read_only:
             return
         if not await self._is_back(CONNECT_TIMEOUT):
             return
-        for intent in found:
+        for intent in pending:
             if not await self._settle(intent):
                 await self.offer(intent.plan.name)
 
     async def offer(self, name: str) -> None:
-        """Asks about this connector's change when the cluster answers, and again after each further outage."""
+        """Asks about this connector's change when the cluster responds, and again after each further outage."""
         while await self._is_back():
-            intent = next((one for one in self.found() if one.plan.name == name), None)
+            intent = next((pending for pending in self.pending() if pending.plan.name == name), None)
             if intent is None or await self._settle(intent):  # None: settled meanwhile, or being settled
                 return
             self._services.connection.store.refresh()
@@ -136,18 +129,18 @@ class InterruptedChanges:
         return True
 
     async def _settle(self, intent: PendingChange) -> bool:
-        """Asks and acts. False if the cluster stopped answering, so that the question has to be asked again."""
+        """Asks and acts. False if the cluster stopped responding, so that the question has to be asked again."""
         name = intent.plan.name
         if name not in self._services.snapshot.connectors:  # deleted since: nothing remains to be done
             await Recovery(self._services.connect, self._services.context().change_store).forget(name)
             return True
         if choice := await self._ask(intent):
             return await self._carry_out(name, choice)
-        self._services.say(f"later: `:finish {name}` continues the change", "warn")
+        self._services.report(f"later: `:finish {name}` continues the change", "warn")
         return True
 
     async def _carry_out(self, name: str, choice: str) -> bool:
-        """False if the change remains unfinished because the cluster does not answer."""
+        """False if the change remains unfinished because the cluster does not respond."""
         services = self._services
         line = f"finish {name}" + {"finish": "", "back": " --back", "forget": " --forget"}[choice]
         try:
@@ -163,9 +156,9 @@ class InterruptedChanges:
                 done = await acts[choice](name)
                 services.operations.done(operation, _result(done))
         except HeadraceError as error:
-            services.say(error_line(error), "bad")
+            services.report(error_line(error), "bad")
             return not (is_outage(error) or (isinstance(error, OffsetsNotApplied) and error.unfinished))
-        services.say(f"{name}: {_result(done)}", "warn" if done.left_stopped else "good")
+        services.report(f"{name}: {_result(done)}", "warn" if done.left_stopped else "good")
         return True
 
 

@@ -124,7 +124,7 @@ class OffsetsPane(Pane):
     def reset(self) -> None:
         self.offsets, self.lags, self.trouble, self._want_edit = None, {}, "", False
         self.remove_class("-editing")
-        self.tell(None)
+        self.set_banner(None)
         self.table("reading the offsets…" if self.connector else "")
 
     def fetch(self) -> None:
@@ -132,15 +132,15 @@ class OffsetsPane(Pane):
             self.read()
 
     def _fetch_again(self) -> None:
-        """Also runs while the worker does not answer, to show the age of the offsets."""
+        """Also runs while the worker does not respond, to show the age of the offsets."""
         self.draw_age()
         super()._fetch_again()
 
-    def tell(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).tell(content, kind)
+    def set_banner(self, content: Content | None, kind: str = "") -> None:
+        self.query_one(Banner).put(content, kind)
 
     def read(self) -> None:
-        """Reads the offsets, unless a request is already under way: an outage of the brokers delays the answer."""
+        """Reads the offsets, unless a request is already under way: an outage of the brokers delays the response."""
         if self.connector is not None and self.connector.name not in self._asking:
             self._asking.add(self.connector.name)
             self.services.do(self._load(self.connector.name))
@@ -180,7 +180,7 @@ class OffsetsPane(Pane):
         """The age of the offsets; empty while they are fresh."""
         age = time.time() - self.read_at
         is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.interval)
-        self.reading.tell_age(wording.age(age, self.trouble) if is_old else "")
+        self.reading.show_age(wording.age(age, self.trouble) if is_old else "")
 
     # Editing
 
@@ -198,7 +198,7 @@ class OffsetsPane(Pane):
         moved = kept.base != self.offsets
         self.open(kept.onto(self.offsets))
         since = ", compared with the current offsets" if moved else ""
-        self.say(f"restored your text{since}; F5 starts over")
+        self.report(f"restored your text{since}; F5 starts over")
 
     def undo(self) -> None:
         """Opens the editor with the last change reversed."""
@@ -210,7 +210,7 @@ class OffsetsPane(Pane):
         if self.connector is None or self.is_editing:
             return
         if self.connector.type != "sink":
-            self.say("only sinks can be set by time: the offsets of a source are not positions in a topic")
+            self.report("only sinks can be set by time: the offsets of a source are not positions in a topic")
             return
         self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
 
@@ -237,19 +237,19 @@ class OffsetsPane(Pane):
 
         return await self.app.push_screen_wait(SetByTimeDialog(name, here, seek_planner))
 
-    def open(self, one: OffsetDraft) -> None:
-        self.drafts[self.name_shown] = one
-        self.tell(None)
+    def open(self, draft: OffsetDraft) -> None:
+        self.drafts[self.name_shown] = draft
+        self.set_banner(None)
         self.add_class("-editing")
-        self.editor.begin(one.text, len(one.base), self.reading.table.place)
+        self.editor.begin(draft.text, len(draft.base), self.reading.table.place)
         self.check()
-        if one.connector.type == "sink":
-            self.services.do(self.controller.bound(one.connector, one.base, self.lags))
+        if draft.connector.type == "sink":
+            self.services.do(self.controller.bound(draft.connector, draft.base, self.lags))
 
     def bounded(self, name: str, bounds: Bounds) -> None:
         """First and last offsets of the topics, with which the text is compared."""
-        if (one := self.drafts.get(name)) is not None:
-            self.drafts[name] = one._replace(bounds=bounds)
+        if (draft := self.drafts.get(name)) is not None:
+            self.drafts[name] = draft._replace(bounds=bounds)
             if name == self.name_shown:
                 self.check()
 
@@ -264,22 +264,22 @@ class OffsetsPane(Pane):
 
     def check(self) -> None:
         """Shows errors in the text, or what would change."""
-        one = self.drafts.get(self.name_shown)
-        if one is None or not self.is_editing:
+        draft = self.drafts.get(self.name_shown)
+        if draft is None or not self.is_editing:
             return
-        found = one.review()
-        errors = found.checked.errors
+        review = draft.review()
+        errors = review.checked.errors
         if not errors:
             self.clear_warning()
         self.editor.mark(errors[0].place if errors else None)
-        self.query_one("#review", Pager).put(wording.review(found))
+        self.query_one("#review", Pager).put(wording.review(review))
 
     def on_editor_command(self, event: Editor.Command) -> None:
         event.stop()
         if event.action == "leave":
             self.leave()
         elif event.action == "reload" and not self.editor.read_only:
-            self.unsay()
+            self.clear_report()
             self.drafts.pop(self.name_shown, None)
             self.offsets, self._want_edit = None, True
             self.read()
@@ -287,31 +287,31 @@ class OffsetsPane(Pane):
             self.apply()
 
     def leave(self) -> None:
-        touched = (one := self.drafts.get(self.name_shown)) is not None and one.is_touched
+        touched = (draft := self.drafts.get(self.name_shown)) is not None and draft.is_touched
         if touched:
-            self.say("the text is kept; e continues editing")
+            self.report("the text is kept; e continues editing")
         self.remove_class("-editing")
         self.reading.table.focus()
 
     def apply(self) -> None:
         self.check()
-        one = self.drafts[self.name_shown]
-        found = one.review()
-        if found.checked.errors:
-            first = found.checked.errors[0]
+        draft = self.drafts[self.name_shown]
+        review = draft.review()
+        if review.checked.errors:
+            first = review.checked.errors[0]
             self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
-            self.say(f"not applied: fix line {first.place.line} first", "warn")
-        elif not found.changes:
-            self.say("nothing would change", "warn")
+            self.report(f"not applied: fix line {first.place.line} first", "warn")
+        elif not review.changes:
+            self.report("nothing would change", "warn")
         else:
-            self.controller.apply(one.plan(found.changes))
+            self.controller.apply(draft.plan(review.changes))
 
     # Results
 
     def applying(self, name: str) -> None:
         if name == self.name_shown:
             self.editor.read_only = True
-            self.tell(None)
+            self.set_banner(None)
 
     def applied(self, plan: OffsetPlan, done: OffsetsApplied) -> None:
         self.drafts.pop(plan.name, None)
@@ -320,7 +320,7 @@ class OffsetsPane(Pane):
         self.editor.read_only = False
         self.remove_class("-editing")
         self.loaded(plan.name, done.after, {})
-        self.tell(*wording.verdict(plan.name, done))
+        self.set_banner(*wording.verdict(plan.name, done))
         if self.display and self.parent is not None:
             self.reading.table.focus()
 
@@ -332,7 +332,7 @@ class OffsetsPane(Pane):
         if plan.name != self.name_shown:
             return
         self.editor.read_only = False
-        self.tell(wording.refusal(error), "-refused")
+        self.set_banner(wording.refusal(error), "-refused")
         self.check()
 
     def interrupted(self, name: str) -> None:
@@ -342,4 +342,4 @@ class OffsetsPane(Pane):
     @property
     def has_unsaved(self) -> list[str]:
         """Names of connectors whose texts would be lost."""
-        return [name for name, one in self.drafts.items() if one.is_touched]
+        return [name for name, draft in self.drafts.items() if draft.is_touched]

@@ -9,12 +9,53 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
+from tui.formatting import one_line
 from tui.model import Offset
 from tui.offsets import partitions
-from tui.offsets.lag import Lag, OffsetWarnings
+from tui.offsets.lag import Lag, OffsetWarnings, time_of
 from tui.screens.offsets import wording
-from tui.screens.offsets.table import OffsetTable
+from tui.widgets.columns import Column
+from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
+
+COLUMNS = (
+    Column("partition", "PARTITION", 24, grows=True),
+    Column("offset", "OFFSET", 20, grows=True),
+    Column("lag", "LAG", 10, rank=1, right=True),
+    Column("time", "BEHIND", 9, rank=2, right=True),
+)
+NOTHING = Lag()
+
+
+class OffsetTable(Grid):
+    """A row for each partition, or a text if there are none."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(COLUMNS, id=id)
+
+    def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], instead: str) -> None:
+        rows = {partitions.key(entry.partition): entry for entry in offsets}
+
+        def cells(key: str) -> Mapping[str, Cell]:
+            entry = rows[key]
+            lag = lags.get(key, NOTHING)
+            return {
+                "partition": Cell(partitions.shown(entry.partition)),
+                "offset": Cell(partitions.offset_cell(entry.offset), "grid--strong"),
+                "lag": Cell("" if lag.records is None else f"{lag.records:,}", "grid--warning" if lag.records else ""),
+                "time": Cell(time_of(lag), "grid--muted"),
+            }
+
+        texts = [partitions.shown(entry.partition) for entry in rows.values()]
+        shown = [partitions.offset_cell(entry.offset) for entry in rows.values()]
+        wanted = {"partition": max(map(len, texts), default=0), "offset": max(map(len, shown), default=0)}
+        self.empty = one_line(visible(instead))
+        self.show(list(rows), cells, wanted)
+
+    @property
+    def place(self) -> int:
+        """The index of the row under the cursor."""
+        return self.keys.index(self.cursor) if self.cursor in self.keys else 0
 
 
 class OffsetReading(Container):
@@ -56,7 +97,7 @@ class OffsetReading(Container):
         line.set_class(bool(text.plain), "-shown")
         line.update(text)
 
-    def tell_age(self, text: str) -> None:
+    def show_age(self, text: str) -> None:
         """The age of the offsets on screen; empty while they are fresh."""
         line = self.query_one("#age", Static)
         line.set_class(bool(text), "-shown")

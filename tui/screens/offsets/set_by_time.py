@@ -6,9 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Label
 
@@ -17,8 +15,8 @@ from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets.positions import EXAMPLES, EXPECTED, TimePosition, parse
 from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
+from tui.screens.base.pop_up import PopUp
 from tui.screens.offsets import wording
-from tui.widgets.bars import KeyBar
 from tui.widgets.field import TextField
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
@@ -27,18 +25,15 @@ PREVIEW_DELAY = 0.35  # seconds after the last key
 Scope = tuple[str | None, int | None]
 
 
-class SetByTimeDialog(ModalScreen[SeekPlan | None]):
-    """Answers with the chosen plan, whose preview was shown."""
+class SetByTimeDialog(PopUp[SeekPlan | None]):
+    """Returns the chosen plan, whose preview was shown."""
 
     DEFAULT_CSS = """
-    SetByTimeDialog { align: center middle; background: $background 60%; }
-    SetByTimeDialog > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; background: $panel;
-        border: round $border; padding: 0 1; }
-    SetByTimeDialog #title { text-style: bold; width: 1fr; }
+    SetByTimeDialog > Vertical { width: 76; max-width: 96%; height: 20; max-height: 92%; }
+    SetByTimeDialog #title { color: $foreground; }
     SetByTimeDialog Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; margin: 1 0 0 0; }
     SetByTimeDialog #scope, SetByTimeDialog #examples { color: $text-muted; width: 1fr; height: 1; }
-    SetByTimeDialog Pager { height: 1fr; background: $panel; padding: 0; margin: 1 0 0 0; }
-    SetByTimeDialog KeyBar { background: $panel; padding: 0; }
+    SetByTimeDialog Pager { margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "edit", key_display="⏎"),
@@ -65,28 +60,26 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
         self._typed = ""  # the text that is completed
         self._timer: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(f"set {self.connector_name} to")), id="title")
-            yield TextField(self.action_choose)
-            yield Label(id="examples")
-            yield Label(id="scope")
-            yield Pager()
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(f"set {self.connector_name} to")), id="title")
+        yield TextField(self.action_choose)
+        yield Label(id="examples")
+        yield Label(id="scope")
+        yield Pager()
 
     def on_mount(self) -> None:
         self.query_one("#examples", Label).update(Content(f"e.g. {'  '.join(EXAMPLES)}  2026-01-31T12:00Z"))
         self.query_one(Pager).can_focus = False
         self.query_one(Input).focus()
         self.draw_scope()
-        self.say(Content.assemble((EXPECTED, "$text-muted")))
+        self.report(Content.assemble((EXPECTED, "$text-muted")))
 
     def draw_scope(self) -> None:
         topic, partition = self.scopes[self.scope]
         words = "all partitions" if topic is None else f"topic {topic}" if partition is None else f"{topic}-{partition}"
         self.query_one("#scope", Label).update(Content.assemble("for ", (visible(words), "bold")))
 
-    def say(self, content: Content) -> None:
+    def report(self, content: Content) -> None:
         self.query_one(Pager).put(content, top=True)
 
     # Input
@@ -110,14 +103,14 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
             self._timer.stop()
         self._resolved_text = text = self.text
         if not text:
-            self.say(Content.assemble((EXPECTED, "$text-muted")))
+            self.report(Content.assemble((EXPECTED, "$text-muted")))
             return
         try:
             position = parse(text)
         except UsageError as error:
-            self.say(Content.assemble((visible(error.message), "$warning")))
+            self.report(Content.assemble((visible(error.message), "$warning")))
             return
-        self.say(Content.assemble((f"resolving {position}…", "$text-muted")))
+        self.report(Content.assemble((f"resolving {position}…", "$text-muted")))
         self._target = SeekRequest(position, *self.scopes[self.scope])
         self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
 
@@ -126,12 +119,12 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
             seek_plan = await self.seek_planner.resolve(self.connector_name, target)
         except HeadraceError as error:
             self._chosen = False
-            self.say(Content.assemble((visible(str(error)), "$error")))
+            self.report(Content.assemble((visible(str(error)), "$error")))
             return
         if target is not self._target:  # the text has changed meanwhile
             return
         self.seek_plan = seek_plan
-        self.say(preview(seek_plan, target))
+        self.report(preview(seek_plan, target))
         if self._chosen:
             self.action_choose()
 
@@ -141,7 +134,7 @@ class SetByTimeDialog(ModalScreen[SeekPlan | None]):
         field = self.query_one(Input)
         if field.value not in EXAMPLES:
             self._typed = field.value
-        fitting = [one for one in EXAMPLES if one.startswith(self._typed)] or list(EXAMPLES)
+        fitting = [example for example in EXAMPLES if example.startswith(self._typed)] or list(EXAMPLES)
         place = fitting.index(field.value) + step if field.value in fitting else 0
         field.value = fitting[place % len(fitting)]
         field.cursor_position = len(field.value)

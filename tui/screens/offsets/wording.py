@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from textual.content import Content
 
 from tui.editor.draft import OffsetReview
-from tui.formatting import counted, span
+from tui.formatting import counted, format_duration
 from tui.model import Certainty
 from tui.offsets import lag
 from tui.offsets.changes import ChangeKind, Effect, OffsetChange
@@ -22,14 +22,14 @@ MAX_PROBLEMS = 10  # shown at once
 SIGNS = {ChangeKind.ALTER: ("~", "$warning"), ChangeKind.RESET: ("−", "$error"), ChangeKind.NEW: ("+", "$success")}
 
 
-def diff(made: Sequence[OffsetChange], most: int = 40) -> Content:
+def diff(changes: Sequence[OffsetChange], most: int = 40) -> Content:
     """A line for each of at most `most` changes: partition, old and new offset, distance."""
     lines = []
-    for change in made[:most]:
-        sign, ink = SIGNS[change.kind]
+    for change in changes[:most]:
+        sign, style = SIGNS[change.kind]
         before = "none" if change.before is None else shown_offset(change.before)
-        parts: list[Part] = [(f"{sign} ", f"bold {ink}"), visible(shown(change.partition)), "  "]
-        parts += [(visible(before), "$text-muted"), " → ", (visible(shown_offset(change.after)), f"bold {ink}")]
+        parts: list[Part] = [(f"{sign} ", f"bold {style}"), visible(shown(change.partition)), "  "]
+        parts += [(visible(before), "$text-muted"), " → ", (visible(shown_offset(change.after)), f"bold {style}")]
         means = ", ".join(part for part in (change.step, str(change.effect or "")) if part)
         if means:
             parts.append((f"  ({means})", "$text-muted"))
@@ -38,35 +38,35 @@ def diff(made: Sequence[OffsetChange], most: int = 40) -> Content:
         if change.remark:
             parts += ["\n  ", ("! ", "bold $warning"), (visible(change.remark), "$warning")]
         lines.append(Content.assemble(*parts))
-    if len(made) > most:
-        lines.append(Content.assemble((f"and {len(made) - most:,} more", "$text-muted")))
+    if len(changes) > most:
+        lines.append(Content.assemble((f"and {len(changes) - most:,} more", "$text-muted")))
     return Content("\n").join(lines)
 
 
-def review(found: OffsetReview) -> Content:
+def review(review: OffsetReview) -> Content:
     """The text beside the editor: errors, or else the difference and warnings."""
-    if found.checked.errors:
-        errors = [_problem("✗", str(one), "$error") for one in found.checked.errors[:MAX_PROBLEMS]]
+    if review.checked.errors:
+        errors = [_problem("✗", str(error), "$error") for error in review.checked.errors[:MAX_PROBLEMS]]
         return Content("\n").join(errors)
     lines = []
-    if found.changes:
-        total = f"would change {counted(len(found.changes), 'partition')}{_total(found.changes)}"
+    if review.changes:
+        total = f"would change {counted(len(review.changes), 'partition')}{_total(review.changes)}"
         lines += [Content.assemble((total, "bold"))]
-        lines.append(diff(found.changes))
+        lines.append(diff(review.changes))
     else:
         lines.append(Content.assemble(("no change yet: edit an offset; null resets it", "$text-muted")))
-    if found.left_out:
-        words = "is" if len(found.left_out) == 1 else "are"
-        text = f"{counted(len(found.left_out), 'partition')} {words} not in the text and will not be changed"
+    if review.left_out:
+        words = "is" if len(review.left_out) == 1 else "are"
+        text = f"{counted(len(review.left_out), 'partition')} {words} not in the text and will not be changed"
         lines.append(Content.assemble((text, "$text-muted")))
-    lines += [_problem("!", str(one), "$warning") for one in found.checked.warnings[:MAX_PROBLEMS]]
+    lines += [_problem("!", str(problem), "$warning") for problem in review.checked.warnings[:MAX_PROBLEMS]]
     return Content("\n").join(lines)
 
 
-def _total(made: Sequence[OffsetChange]) -> str:
+def _total(changes: Sequence[OffsetChange]) -> str:
     """The total in records, if it is known for every change."""
-    effects = [change.effect for change in made if change.effect is not None]
-    if len(effects) < len(made) or len(made) < 2:
+    effects = [change.effect for change in changes if change.effect is not None]
+    if len(effects) < len(changes) or len(changes) < 2:
         return ""
     return f": {Effect(sum(e.reread for e in effects), sum(e.skipped for e in effects)).total}"
 
@@ -74,8 +74,8 @@ def _total(made: Sequence[OffsetChange]) -> str:
 def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
     """The lines above the table: total lag and warnings; empty if nothing is known."""
     now = int(time.time() * 1000)
-    inks = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
-    lines = [Content.assemble((text, ink)) for text, ink in zip(remarks.lines(now), inks, strict=True)]
+    styles = ["$error" if text.startswith("STALLED") else "$warning" for text in remarks.lines(now)]
+    lines = [Content.assemble((text, style)) for text, style in zip(remarks.lines(now), styles, strict=True)]
     if text := _how_far(lag.total(lags)):
         lines.insert(0, Content.assemble((text, "$text-muted")))
     return Content("\n").join(lines)
@@ -83,18 +83,18 @@ def progress(lags: Mapping[str, Lag], remarks: OffsetWarnings) -> Content:
 
 def age(seconds: float, trouble: str) -> str:
     """The age of offsets that could not be read again, and the reason."""
-    return f"read {span(seconds)} ago" + (f"; reading again failed: {trouble}" if trouble else "")
+    return f"read {format_duration(seconds)} ago" + (f"; reading again failed: {trouble}" if trouble else "")
 
 
 def _how_far(total: Lag) -> str:
     if total.records is not None:
-        behind = f", the next was written {span(total.behind_ms / 1000)} ago" if total.behind_ms else ""
-        return f"{counted(total.records, 'record')} to go{behind}" if total.records else "at the end"
-    return "" if total.age_ms is None else f"last moved {span(total.age_ms / 1000)} ago"
+        oldest = f", oldest {format_duration(total.behind_ms / 1000)}" if total.behind_ms else ""
+        return f"lag {counted(total.records, 'record')}{oldest}" if total.records else "at the end"
+    return "" if total.age_ms is None else f"last moved {format_duration(total.age_ms / 1000)} ago"
 
 
-def _problem(glyph: str, text: str, ink: str) -> Content:
-    return Content.assemble((f"{glyph} ", f"bold {ink}"), (visible(text), ink))
+def _problem(glyph: str, text: str, style: str) -> Content:
+    return Content.assemble((f"{glyph} ", f"bold {style}"), (visible(text), style))
 
 
 def question(plan: OffsetPlan) -> Content:
@@ -116,23 +116,23 @@ def question(plan: OffsetPlan) -> Content:
 
 
 def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
-    """The server's answer verbatim, and the CSS class of its frame."""
+    """The server's response verbatim, and the CSS class of its frame."""
     definite = done.verdict.certainty is Certainty.DEFINITE
-    ink = "$success" if definite and not done.differing else "$warning"
+    style = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
-    parts: list[Part] = [(head, f"bold {ink}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
+    parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
     if not definite:
-        parts += ["\n", ("to do: ", f"bold {ink}"), visible(_by_hand(done.verdict.by_hand))]
+        parts += ["\n", ("to do: ", f"bold {style}"), visible(_by_hand(done.verdict.by_hand))]
     if done.left_stopped:
         parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
     if done.differing:
-        parts += ["\n", ("the offsets read back differ: ", f"bold {ink}"), diff(done.differing)]
+        parts += ["\n", ("the offsets read back differ: ", f"bold {style}"), diff(done.differing)]
     if done.moved:
         parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
     parts.append(("\nu opens the editor with the old offsets", "$text-muted"))
-    return Content.assemble(*parts), "-definite" if ink == "$success" else "-possible"
+    return Content.assemble(*parts), "-definite" if style == "$success" else "-possible"
 
 
 def _by_hand(text: str) -> str:

@@ -27,32 +27,34 @@ class ConnectorAction(NamedTuple):
     def danger(self) -> Danger:
         return self.command.danger
 
-    def needs(self, one: Connector) -> str:
+    def needs(self, connector: Connector) -> str:
         """The reason why the verb has no effect on this connector; empty if it has one."""
-        if self.name in ("stop", "pause") and one.state == self.goal:
-            return f"{one.name} is already {self.goal}"
-        if self.name == "pause" and one.state == "STOPPED":
-            return f"{one.name} is STOPPED, so there is nothing to pause"
-        if self.name == "resume" and one.state == "RUNNING":
-            return f"{one.name} is already RUNNING" + ("; R restarts the failed tasks" if one.failed else "")
-        if self.name == "restart" and one.state in ("STOPPED", "PAUSED"):
-            return f"{one.name} is {one.state}: a restart would not change that; r resumes it"
+        if self.name in ("stop", "pause") and connector.state == self.goal:
+            return f"{connector.name} is already {self.goal}"
+        if self.name == "pause" and connector.state == "STOPPED":
+            return f"{connector.name} is STOPPED, so there is nothing to pause"
+        if self.name == "resume" and connector.state == "RUNNING":
+            return f"{connector.name} is already RUNNING" + (
+                "; R restarts the failed tasks" if connector.failed else ""
+            )
+        if self.name == "restart" and connector.state in ("STOPPED", "PAUSED"):
+            return f"{connector.name} is {connector.state}: a restart would not change that; r resumes it"
         return ""
 
-    def build(self, one: Connector) -> Stop | Pause | Resume | Restart | Delete:
+    def build(self, connector: Connector) -> Stop | Pause | Resume | Restart | Delete:
         """The command. A restart includes the tasks: all, or only the failed ones if any has failed."""
         if self.command is Restart:
-            return Restart(names=(one.name,), tasks="FAILED" if one.overall == "FAILED" else "ALL")
-        return self.command(names=(one.name,))
+            return Restart(names=(connector.name,), tasks="FAILED" if connector.overall == "FAILED" else "ALL")
+        return self.command(names=(connector.name,))
 
-    async def send(self, one: Connector, context: CommandContext) -> None:
+    async def send(self, connector: Connector, context: CommandContext) -> None:
         """Sends the request for exactly this name: `a*` is not a pattern here."""
-        await self.build(one).request(context, one.name)
+        await self.build(connector).request(context, connector.name)
 
-    def script_line(self, one: Connector) -> str:
+    def script_line(self, connector: Connector) -> str:
         """The script line that does the same."""
-        options = " -t " + ("FAILED" if one.overall == "FAILED" else "ALL") if self.name == "restart" else ""
-        name = quote(escape(one.name) if is_glob(one.name) else one.name)
+        options = " -t " + ("FAILED" if connector.overall == "FAILED" else "ALL") if self.name == "restart" else ""
+        name = quote(escape(connector.name) if is_glob(connector.name) else connector.name)
         if name.startswith("-"):
             return f"{self.command.verb}{options} -- {name}"
         return f"{self.command.verb} {name}{options}"

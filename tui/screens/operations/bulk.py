@@ -14,7 +14,7 @@ from tui.screens.operations.actions import ConnectorAction
 from tui.screens.services.operations import Operation, Phase
 
 MAX_REQUESTS = 4  # under way at once; the worker's herder processes them one by one
-WAITING, CANCELLED, NO_ANSWER = "waiting", "not sent: cancelled", "not sent: the cluster does not answer"
+WAITING, CANCELLED, NO_RESPONSE = "waiting", "not sent: cancelled", "not sent: the cluster does not respond"
 
 Act = Callable[[ConnectorAction, Connector], Awaitable[Operation]]
 Look = Callable[[str], Connector | None]
@@ -36,7 +36,7 @@ class BulkTarget:
     def failed(self) -> bool:
         """Whether a retry may help."""
         if self.operation is None:
-            return self.left_out in (CANCELLED, NO_ANSWER)
+            return self.left_out in (CANCELLED, NO_RESPONSE)
         return self.operation.phase.is_bad
 
     @property
@@ -51,15 +51,15 @@ class BulkTarget:
 
 
 def chosen(
-    action: ConnectorAction, some: Sequence[Connector], busy: Callable[[str], Operation | None]
+    action: ConnectorAction, connectors: Sequence[Connector], busy: Callable[[str], Operation | None]
 ) -> list[BulkTarget]:
     """All connectors as targets; those on which the verb has no effect with the reason."""
-    return [BulkTarget(one.name, _why_not(action, one, busy)) for one in some]
+    return [BulkTarget(connector.name, _why_not(action, connector, busy)) for connector in connectors]
 
 
-def _why_not(action: ConnectorAction, one: Connector, busy: Callable[[str], Operation | None]) -> str:
-    running = busy(one.name)
-    return f"{running.title} is still under way" if running else action.needs(one)
+def _why_not(action: ConnectorAction, connector: Connector, busy: Callable[[str], Operation | None]) -> str:
+    running = busy(connector.name)
+    return f"{running.title} is still under way" if running else action.needs(connector)
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ class BulkOperation:
         async with slots:
             now = self.look(target.name)
             if self.cancelled or self._down:
-                target.left_out = CANCELLED if self.cancelled else NO_ANSWER
+                target.left_out = CANCELLED if self.cancelled else NO_RESPONSE
             elif now is None:
                 target.left_out = "deleted meanwhile"
             elif why := self.action.needs(now):

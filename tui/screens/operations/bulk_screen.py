@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui.commands.base import Danger
@@ -19,12 +17,13 @@ from tui.model import Connector
 from tui.screens.base import program
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.key_menu import KeyMenu
+from tui.screens.base.pop_up import PopUp
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
 from tui.screens.operations.bulk import BulkOperation, BulkTarget
-from tui.screens.operations.log import INKS
+from tui.screens.operations.log import STYLES
 from tui.screens.services.operations import GLYPHS
 from tui.widgets import states
-from tui.widgets.bars import Bar, KeyBar
+from tui.widgets.bars import Bar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
@@ -53,15 +52,15 @@ def question(
     return Dialog(title, Content.assemble(*parts), f"{action.name} {count}", name=str(count), danger=danger)
 
 
-def _row(one: Connector | None) -> list[tuple[str, str] | str]:
-    if one is None:
+def _row(connector: Connector | None) -> list[tuple[str, str] | str]:
+    if connector is None:
         return []
-    state, tasks = one.overall, one.tasks_text if one.tasks else "no tasks"
+    state, tasks = connector.overall, connector.tasks_text if connector.tasks else "no tasks"
     return [
         "  ",
-        (states.word(state), states.ink(state)),
+        (states.word(state), states.style(state)),
         " " * (11 - len(state)),
-        f" {visible(one.name)}",
+        f" {visible(connector.name)}",
         (f"  {tasks}", "$text-muted"),
     ]
 
@@ -97,16 +96,11 @@ class BulkMenu(KeyMenu[str]):
         self.dismiss(name)
 
 
-class BulkScreen(ModalScreen[None]):
+class BulkScreen(PopUp[None]):
     """Results while the operation runs. Closing the screen stops nothing; the operations log shows the same results."""
 
     DEFAULT_CSS = """
-    BulkScreen { align: center middle; background: $background 60%; }
-    BulkScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    BulkScreen #title { text-style: bold; color: $accent; }
-    BulkScreen Grid { height: 1fr; background: $panel; }
     BulkScreen #message { height: auto; min-height: 1; max-height: 6; border-top: solid $border; }
-    BulkScreen KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "close", key_display="esc", priority=True),
@@ -122,12 +116,10 @@ class BulkScreen(ModalScreen[None]):
         self._first = ""  # the row on which the cursor was placed
         self._moved = False  # by the user, who controls the cursor from then on
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Bar(id="title")
-            yield Grid(COLUMNS)
-            yield Static(id="message", markup=False)
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Bar(id="title")
+        yield Grid(COLUMNS)
+        yield Static(id="message", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Grid).focus()
@@ -160,9 +152,6 @@ class BulkScreen(ModalScreen[None]):
         event.stop()
         self.draw()
 
-    def action_close(self) -> None:
-        self.dismiss(None)
-
     def action_cancel(self) -> None:
         self.bulk.cancel()
 
@@ -185,9 +174,9 @@ def _rank(target: BulkTarget) -> tuple[int, str]:
 def _cells(target: BulkTarget) -> Mapping[str, Cell]:
     phase = target.operation.phase if target.operation is not None else None
     step = f"{GLYPHS[phase]} {target.word}" if phase else f"{'·' if target.is_open else '–'} {target.word}"
-    ink = INKS.get(phase, "") if phase else "grid--warning" if target.failed else "grid--muted"
+    style = STYLES.get(phase, "") if phase else "grid--warning" if target.failed else "grid--muted"
     return {
         "name": Cell(target.name, "grid--strong"),
-        "step": Cell(step, ink),
+        "step": Cell(step, style),
         "message": Cell(target.message, "grid--error" if phase and phase.is_bad else "grid--muted"),
     }

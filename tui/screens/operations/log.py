@@ -8,20 +8,18 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from tui.screens.base import program
+from tui.screens.base.pop_up import PopUp
 from tui.screens.services.operations import GLYPHS, Operation, Operations, Phase
-from tui.widgets.bars import KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-INKS = {
+STYLES = {
     Phase.OBSERVED: "grid--success",
     Phase.FAILED: "grid--error",
     Phase.TIMED_OUT: "grid--warning",
@@ -34,16 +32,13 @@ COLUMNS = (
 )
 
 
-class OperationsScreen(ModalScreen[None]):
+class OperationsScreen(PopUp[None]):
     """Lists the operations, newest first, and shows the entry under the cursor in full below."""
 
     DEFAULT_CSS = """
-    OperationsScreen { align: center middle; background: $background 60%; }
-    OperationsScreen > Vertical { width: 96%; height: 92%; background: $panel; border: round $border; padding: 0 1; }
-    OperationsScreen #title { text-style: bold; color: $accent; width: 1fr; height: auto; }
-    OperationsScreen Grid { height: 1fr; max-height: 8; background: $panel; }
-    OperationsScreen Pager { height: 1fr; background: $panel; border-top: solid $border; padding: 0; }
-    OperationsScreen KeyBar { background: $panel; padding: 0; }
+    OperationsScreen #title { height: auto; }
+    OperationsScreen Grid { max-height: 8; }
+    OperationsScreen Pager { border-top: solid $border; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,o,ctrl+c", "close", "close", key_display="esc"),
@@ -55,12 +50,10 @@ class OperationsScreen(ModalScreen[None]):
         super().__init__()
         self.operations, self.url = operations, url
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(id="title")
-            yield Grid(COLUMNS)
-            yield Pager()
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(id="title")
+        yield Grid(COLUMNS)
+        yield Pager()
 
     def on_mount(self) -> None:
         self.query_one(Grid).focus()
@@ -71,14 +64,14 @@ class OperationsScreen(ModalScreen[None]):
             return
         grid = self.query_one(Grid)
         newest = self.operations.log[::-1]
-        widest = max((len(one.title) for one in newest), default=0)
-        grid.show([str(one.id) for one in newest], self.cells, {"what": widest, "message": 400})
+        widest = max((len(operation.title) for operation in newest), default=0)
+        grid.show([str(operation.id) for operation in newest], self.cells, {"what": widest, "message": 400})
         self.query_one("#title", Label).update(self._title())
         self.detail()
 
     def _title(self) -> Content:
         under_way = len(self.operations.open)
-        failed = sum(one.phase.is_bad for one in self.operations.log)
+        failed = sum(operation.phase.is_bad for operation in self.operations.log)
         parts: list[str | tuple[str, str]] = ["operations of this session"]
         if under_way:
             parts.append((f"  {under_way:,} under way", "$text-muted"))
@@ -91,26 +84,26 @@ class OperationsScreen(ModalScreen[None]):
         return self.operations.log[int(key) - 1] if key else None
 
     def cells(self, key: str) -> Mapping[str, Cell]:
-        one = self.operations.log[int(key) - 1]
+        operation = self.operations.log[int(key) - 1]
         return {
-            "time": Cell(_clock(one.started), "grid--muted"),
-            "what": Cell(one.title, "grid--strong"),
-            "phase": Cell(f"{GLYPHS[one.phase]} {one.phase.value}", INKS.get(one.phase, "")),
-            "message": Cell(one.last, "grid--muted"),
+            "time": Cell(_clock(operation.started), "grid--muted"),
+            "what": Cell(operation.title, "grid--strong"),
+            "phase": Cell(f"{GLYPHS[operation.phase]} {operation.phase.value}", STYLES.get(operation.phase, "")),
+            "message": Cell(operation.last, "grid--muted"),
         }
 
     def detail(self) -> None:
-        one = self.current()
-        if one is None:
+        operation = self.current()
+        if operation is None:
             self.query_one(Pager).put(Content("no operations yet"))
             return
         self.refresh_bindings()
         parts: list[str | tuple[str, str]] = []
-        for at, text in one.notes:
+        for at, text in operation.notes:
             parts += [(f"{_clock(at)}  ", "$text-muted"), f"{visible(text)}\n"]
         parts.append(("\nscript\n", "bold $accent"))
-        parts += [f"{visible(line)}\n" for line in one.lines]
-        if curl := one.curl(self.url):
+        parts += [f"{visible(line)}\n" for line in operation.lines]
+        if curl := operation.curl(self.url):
             parts.append(("\ncurl\n", "bold $accent"))
             parts += [f"{visible(line)}\n" for line in curl]
         self.query_one(Pager).put(Content.assemble(*parts))
@@ -123,19 +116,16 @@ class OperationsScreen(ModalScreen[None]):
         """A key works only if the entry has a line to copy."""
         if action not in ("copy_line", "copy_curl") or not self.query(Grid):
             return True
-        one = self.current()
-        return bool(one and (one.lines if action == "copy_line" else one.curl(self.url)))
-
-    def action_close(self) -> None:
-        self.dismiss(None)
+        operation = self.current()
+        return bool(operation and (operation.lines if action == "copy_line" else operation.curl(self.url)))
 
     def action_copy_line(self) -> None:
-        if one := self.current():
-            self.copy("\n".join(one.lines))
+        if operation := self.current():
+            self.copy("\n".join(operation.lines))
 
     def action_copy_curl(self) -> None:
-        if one := self.current():
-            self.copy("\n".join(one.curl(self.url)))
+        if operation := self.current():
+            self.copy("\n".join(operation.curl(self.url)))
 
     def copy(self, text: str) -> None:
         self.app.copy_to_clipboard(text)

@@ -24,13 +24,13 @@ Say = Callable[[str, str], None]  # text, kind
 class OperationRunner:
     """Runs the changes of one cluster. `say` shows a text in the status line."""
 
-    def __init__(self, connection: ClusterConnection, operations: Operations, say: Say) -> None:
-        self.connection, self.operations, self.say = connection, operations, say
+    def __init__(self, connection: ClusterConnection, operations: Operations, report: Say) -> None:
+        self.connection, self.operations, self.report = connection, operations, report
 
-    async def act(self, action: ConnectorAction, one: Connector) -> Operation:
-        """A verb for one connector. Returns when the cluster has answered, before the new state is observed."""
+    async def act(self, action: ConnectorAction, connector: Connector) -> Operation:
+        """A verb for one connector. Returns when the cluster has responded, before the new state is observed."""
         operation = self.operations.begin(
-            action.name, one.name, goal=action.goal, lines=(action.script_line(one),), doing=action.doing
+            action.name, connector.name, goal=action.goal, lines=(action.script_line(connector),), doing=action.doing
         )
         connect = self.connection.recording_client(
             operation.calls.append, lambda text: self.operations.note(operation, text)
@@ -38,7 +38,7 @@ class OperationRunner:
         context = self.connection.context(connect, lambda text: self.operations.note(operation, text))
         try:
             policy.permit(self.connection.profile, action.name)
-            await action.send(one, context)
+            await action.send(connector, context)
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
         else:
@@ -47,7 +47,7 @@ class OperationRunner:
         return operation
 
     async def set_level(self, logger: str, level: str, scope: str) -> Operation:
-        """Sets the level of a logger; the operation ends with the answer."""
+        """Sets the level of a logger; the operation ends with the response."""
         line = f"patch logger {quote(logger)} -l {level}" + (" -s cluster" if scope == "cluster" else "")
         where = " on every worker" if scope == "cluster" else ""
         operation = self.operations.begin(f"{level}{where} for", logger, lines=(line,), doing="setting")
@@ -56,16 +56,16 @@ class OperationRunner:
         )
         try:
             policy.permit(self.connection.profile, "setting a level")
-            answer = await connect.set_level(logger, level, scope)
+            response = await connect.set_level(logger, level, scope)
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
         else:
-            message = f"{len(answer)} loggers set" if isinstance(answer, list) and len(answer) != 1 else "set"
+            message = f"{len(response)} loggers set" if isinstance(response, list) and len(response) != 1 else "set"
             self.operations.done(operation, message)
         return operation
 
     async def change_worker(self, command: EachWorker, worker_id: str) -> Operation:
-        """Cordons, uncordons or drains a worker; the operation ends with the answer."""
+        """Cordons, uncordons or drains a worker; the operation ends with the response."""
         verb = command.verb.partition(" ")[0]
         operation = self.operations.begin(verb, worker_id, lines=(f"{verb} {quote(worker_id)}",), doing="sending")
         connect = self.connection.recording_client(
@@ -87,15 +87,15 @@ class OperationRunner:
             context = self.connection.context(self.connection.connect, lambda text: None)
             return await execute(type(command)(**{**command.values, "dry_run": True}), context)
         except HeadraceError as error:
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
             return None
 
     async def run(self, command: Command, line: str) -> Result | None:
         """Runs a typed command that is already confirmed. None if it failed, which was reported."""
         calls: list[ApiCall] = []
         operation = self._begin(line) if command.changes else None
-        connect = self.connection.recording_client(calls.append, lambda text: self.say(text, "busy"))
-        context = self.connection.context(connect, lambda text: self.say(text, "busy"))
+        connect = self.connection.recording_client(calls.append, lambda text: self.report(text, "busy"))
+        context = self.connection.context(connect, lambda text: self.report(text, "busy"))
         if command.changes:
             command = type(command)(**{**command.values, "yes": True})
         try:
@@ -105,7 +105,7 @@ class OperationRunner:
                 operation.calls += _masked(calls, context)
                 self.operations.failed(operation, error_line(error))
             else:
-                self.say(error_line(error), "bad")
+                self.report(error_line(error), "bad")
             return None
         if operation:
             with suppress(HeadraceError):  # values of the plugins whose definitions are missing are masked

@@ -26,12 +26,12 @@ def best(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
     words = query.lower().split()
     if not words:
         return [entry for entry in entries if not entry.why_not][:MAX_FOUND]
-    found = []
+    ranked = []
     for place, entry in enumerate(entries):
         points = _points(entry, words)
         if points:
-            found.append((-points, bool(entry.why_not), len(entry.title), place, entry))
-    return [one[-1] for one in sorted(found)[:MAX_FOUND]]
+            ranked.append((-points, bool(entry.why_not), len(entry.title), place, entry))
+    return [match[-1] for match in sorted(ranked)[:MAX_FOUND]]
 
 
 def _points(entry: PaletteEntry, words: Sequence[str]) -> int:
@@ -73,11 +73,11 @@ def _gap_points(title: str, word: str) -> int:
     return 10 if first == 0 or not title[first - 1].isalnum() else 0
 
 
-def nothing_fits(entries: Sequence[PaletteEntry], query: str) -> str:
-    """The text shown if no entry fits, with the most similar titles."""
+def no_matches(entries: Sequence[PaletteEntry], query: str) -> str:
+    """The text shown if no entry matches, with the most similar titles."""
     titles = {entry.title.lower(): entry.title for entry in entries}
     words = {word for title in titles for word in title.split() if len(word) > 2}
     close = get_close_matches(query.lower(), list(titles), 2, 0.6)
     close = [titles[title] for title in close] or get_close_matches(query.lower(), words, 2, 0.7)
     meant = f"; did you mean {' or '.join(close)}?" if close else ""
-    return f"nothing fits {query!r}{meant}"
+    return f"no matches for {query!r}{meant}"

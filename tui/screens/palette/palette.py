@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
+from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
-from tui.screens.palette.matching import PaletteEntry, best, nothing_fits
-from tui.widgets.bars import KeyBar
+from tui.screens.base.pop_up import PopUp
+from tui.screens.palette.matching import PaletteEntry, best, no_matches
 from tui.widgets.columns import Column
 from tui.widgets.field import TextField
 from tui.widgets.grid import Cell, Grid
@@ -26,20 +25,15 @@ COLUMNS = (
 )
 
 
-class PaletteScreen(ModalScreen[PaletteEntry | None]):
-    """Answers the chosen entry, or None."""
+class PaletteScreen(PopUp[PaletteEntry | None]):
+    """Returns the chosen entry, or None."""
 
     DEFAULT_CSS = """
-    PaletteScreen { align: center top; background: $background 60%; }
-    PaletteScreen > Vertical {
-        width: 96; max-width: 96%; height: 70%; margin: 2 0 0 0; padding: 0 1;
-        background: $panel; border: round $border;
-    }
+    PaletteScreen { align: center top; }
+    PaletteScreen > Vertical { width: 96; max-width: 96%; height: 70%; margin: 2 0 0 0; }
     PaletteScreen #line { height: 1; }
     PaletteScreen #line Label { color: $accent; text-style: bold; width: 2; }
     PaletteScreen #line Input { border: none; height: 1; width: 1fr; background: $panel; padding: 0; }
-    PaletteScreen Grid { height: 1fr; background: $panel; }
-    PaletteScreen KeyBar { background: $panel; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "choose", key_display="enter", priority=True),
@@ -53,17 +47,13 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
     def __init__(self, entries: Sequence[PaletteEntry]) -> None:
         super().__init__()
         self.entries = entries
-        self.found: list[PaletteEntry] = []
+        self.matches: list[PaletteEntry] = []
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            with Horizontal(id="line"):
-                yield Label("›", markup=False)
-                yield TextField(
-                    self.action_choose, hint="a connector, topic, context, page, key or command", id="query"
-                )
-            yield Grid(COLUMNS)
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        with Horizontal(id="line"):
+            yield Label("›", markup=False)
+            yield TextField(self.action_choose, hint="a connector, topic, context, page, key or command", id="query")
+        yield Grid(COLUMNS)
 
     def on_mount(self) -> None:
         self.query_one(Grid).can_focus = False
@@ -75,13 +65,13 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         self.draw(event.value.strip())
 
     def draw(self, query: str) -> None:
-        self.found = best(self.entries, query)
+        self.matches = best(self.entries, query)
         grid = self.query_one(Grid)
-        grid.empty = nothing_fits(self.entries, visible(query)) if query and not self.found else ""
-        keys = [str(place) for place in range(len(self.found))]
+        grid.empty = no_matches(self.entries, visible(query)) if query and not self.matches else ""
+        keys = [str(place) for place in range(len(self.matches))]
         widths = {
-            "title": min(MAX_TITLE, max((len(entry.title) for entry in self.found), default=0)),
-            "detail": max((len(entry.detail) for entry in self.found), default=0),
+            "title": min(MAX_TITLE, max((len(entry.title) for entry in self.matches), default=0)),
+            "detail": max((len(entry.detail) for entry in self.matches), default=0),
         }
         grid.show(keys, self._cells, widths, follow=True)
         if keys:
@@ -89,9 +79,9 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         grid.refresh()
 
     def _cells(self, key: str) -> Mapping[str, Cell]:
-        if int(key) >= len(self.found):
+        if int(key) >= len(self.matches):
             return {}
-        entry = self.found[int(key)]
+        entry = self.matches[int(key)]
         return {
             "title": Cell(entry.title, "grid--muted" if entry.why_not else "grid--strong"),
             "kind": Cell(entry.kind, "grid--muted"),
@@ -108,8 +98,5 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
 
     def action_choose(self) -> None:
         current = self.query_one(Grid).current
-        if current is not None and self.found:
-            self.dismiss(self.found[int(current)])
-
-    def action_close(self) -> None:
-        self.dismiss(None)
+        if current is not None and self.matches:
+            self.dismiss(self.matches[int(current)])

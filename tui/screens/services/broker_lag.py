@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 VISIBLE_INTERVAL = 5.0  # seconds between two samples of a connector on the screen
 MAX_SAMPLED = 100  # connectors at once; the others follow a second later
 PER_SECOND = 50  # connectors sampled a second on average, for those that are not on the screen
-FAILURE_PAUSE = 60.0  # seconds without requests: for one connector after its error, for all if no broker answers
+FAILURE_PAUSE = 60.0  # seconds without requests: for one connector after its error, for all if no broker responds
 
 Sample = tuple[float, int | None]
 """The committed offsets and the lag of a sink, or the written records of a source and None."""
@@ -34,10 +34,10 @@ class BrokerLag:
         self,
         progress: ProgressMonitor,
         brokers: Callable[[], Brokers],
-        say: Callable[[str], None],
+        report: Callable[[str], None],
         clock: Callable[[], float],
     ) -> None:
-        self._progress, self._connect, self._say, self._clock = progress, brokers, say, clock
+        self._progress, self._connect, self._report, self._clock = progress, brokers, report, clock
         self._brokers: Brokers | None = None
         self._topics, self._growth = SourceTopics(progress.connect, clock), TopicGrowth(clock)
         self._sampled_at: dict[str, float] = {}
@@ -51,13 +51,17 @@ class BrokerLag:
             return
         self._busy = True
         try:
-            await self._topics.refresh([one for one in connectors if one.type == "source"], shown)
+            await self._topics.refresh([connector for connector in connectors if connector.type == "source"], shown)
             topics = self._topics.own()
-            if due := self._due([one for one in connectors if one.type == "sink" or one.name in topics], shown, now):
-                found = await asyncio.to_thread(self._read, due, topics)
+            if due := self._due(
+                [connector for connector in connectors if connector.type == "sink" or connector.name in topics],
+                shown,
+                now,
+            ):
+                samples = await asyncio.to_thread(self._read, due, topics)
                 self._has_failed = False
-                self._sampled_at |= dict.fromkeys([one.name for one in due], now)
-                self._take(found, {one.name for one in due})
+                self._sampled_at |= dict.fromkeys([connector.name for connector in due], now)
+                self._take(samples, {connector.name for connector in due})
         except HeadraceError as error:
             self._all_failed(error)
         finally:
@@ -66,46 +70,50 @@ class BrokerLag:
     def _due(self, candidates: list[Connector], visible: set[str], now: float) -> list[Connector]:
         others_interval = max(2 * VISIBLE_INTERVAL, len(candidates) / PER_SECOND)
 
-        def overdue(one: Connector) -> float:
-            interval = VISIBLE_INTERVAL if one.name in visible else others_interval
-            if one.name in self._errors:
+        def overdue(connector: Connector) -> float:
+            interval = VISIBLE_INTERVAL if connector.name in visible else others_interval
+            if connector.name in self._errors:
                 interval = max(interval, FAILURE_PAUSE)
-            return now - self._sampled_at.get(one.name, 0.0) - interval
+            return now - self._sampled_at.get(connector.name, 0.0) - interval
 
-        due = [one for one in candidates if overdue(one) >= 0]
-        due.sort(key=lambda one: (one.name not in visible, -overdue(one)))
-        names = {one.name for one in candidates}
+        due = [connector for connector in candidates if overdue(connector) >= 0]
+        due.sort(key=lambda connector: (connector.name not in visible, -overdue(connector)))
+        names = {connector.name for connector in candidates}
         self._sampled_at = {name: at for name, at in self._sampled_at.items() if name in names}
         self._errors = {name: message for name, message in self._errors.items() if name in names}
         self._growth.forget(names)
         return due[:MAX_SAMPLED]
 
     def _read(self, due: list[Connector], topics: Mapping[str, Collection[str]]) -> dict[str, Sample | HeadraceError]:
-        """The sample or the error of each connector. Raises HeadraceError if no broker answers."""
+        """The sample or the error of each connector. Raises HeadraceError if no broker responds."""
         if self._brokers is None:
             self._brokers = self._connect().with_short_timeout()
-        found: dict[str, Sample | HeadraceError] = {}
-        for name, lag in group_lag.of_sinks(self._brokers, [one for one in due if one.type == "sink"]).items():
-            found[name] = lag if isinstance(lag, HeadraceError) else (lag.committed, lag.lag)
-        sources = {one.name: topics[one.name] for one in due if one.name in topics}
+        samples: dict[str, Sample | HeadraceError] = {}
+        for name, lag in group_lag.of_sinks(
+            self._brokers, [connector for connector in due if connector.type == "sink"]
+        ).items():
+            samples[name] = lag if isinstance(lag, HeadraceError) else (lag.committed, lag.lag)
+        sources = {connector.name: topics[connector.name] for connector in due if connector.name in topics}
         for name, written in self._growth.sample(self._brokers, sources).items():
-            found[name] = written if isinstance(written, HeadraceError) else (written, None)
-        if found and all(isinstance(one, Unreachable) for one in found.values()):
-            self._brokers.partitions(lambda topic: False)  # any broker answers this, not only the one of a group
-        return found
+            samples[name] = written if isinstance(written, HeadraceError) else (written, None)
+        if samples and all(isinstance(sample, Unreachable) for sample in samples.values()):
+            self._brokers.partitions(lambda topic: False)  # any broker responds this, not only the one of a group
+        return samples
 
-    def _take(self, found: Mapping[str, Sample | HeadraceError], sampled: Collection[str]) -> None:
-        errors = {name: one.message for name, one in found.items() if isinstance(one, HeadraceError)}
+    def _take(self, samples: Mapping[str, Sample | HeadraceError], sampled: Collection[str]) -> None:
+        errors = {name: error.message for name, error in samples.items() if isinstance(error, HeadraceError)}
         new = [name for name, message in errors.items() if self._errors.get(name) != message]
         self._errors = {name: text for name, text in self._errors.items() if name not in sampled} | errors
-        self._progress.sampled({name: one for name, one in found.items() if not isinstance(one, HeadraceError)})
+        self._progress.sampled(
+            {name: sample for name, sample in samples.items() if not isinstance(sample, HeadraceError)}
+        )
         self._progress.lost(errors)
         if new:
             others = f" and {counted(len(new) - 1, 'other connector')}" if len(new) > 1 else ""
-            self._say(f"no lag or throughput of {new[0]}{others}: {errors[new[0]]}")
+            self._report(f"no lag or throughput of {new[0]}{others}: {errors[new[0]]}")
 
     def _all_failed(self, error: HeadraceError) -> None:
         self._paused_until = self._clock() + FAILURE_PAUSE
         if isinstance(error, Unreachable) and not self._has_failed:
-            self._say(f"no lag or throughput in the list: {error.message}")
+            self._report(f"no lag or throughput in the list: {error.message}")
         self._has_failed = True

@@ -12,7 +12,7 @@ from tui import embedded
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
-from tui.cluster.cluster_overview import about
+from tui.cluster.cluster_overview import root_facts
 from tui.cluster.snapshot import LinkState, Snapshot
 from tui.commands.base import CommandContext
 from tui.config import definitions
@@ -25,7 +25,7 @@ from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.event_history import EventHistory
-from tui.screens.services.host import LINK, NO_ANSWER, Host
+from tui.screens.services.host import LINK, NO_RESPONSE, Host
 from tui.screens.services.operations import Operation, Operations
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ClusterServices:
         self.connection, self.operations, self.progress = connection, operations, progress
         self._host = host
         self.events = EventHistory()
-        connection.store.subscribe(self.events.heard)
+        connection.store.subscribe(self.events.add_changes)
         connection.store.on_notice(self.events.noticed)
         self.new_connectors: dict[str, NewConnector] = {}  # drafts of the wizard, by plugin class
         self.root: dict[str, str] = {}  # kind, version and Kafka cluster id of the worker, from `GET /`
@@ -81,13 +81,13 @@ class ClusterServices:
 
     @property
     def version(self) -> str:
-        """Kind and version of the worker, for example `Apache 4.3.0`; empty before the first answer."""
+        """Kind and version of the worker, for example `Apache 4.3.0`; empty before the first response."""
         return f"{self.root.get('kind', '')} {self.root.get('version', '')}".strip()
 
     async def read_root(self) -> str:
-        """Reads the worker's version, which may change with each reconnection. Empty if the worker does not answer."""
+        """Reads the worker's version, which may change with each reconnection. Empty if the worker does not respond."""
         try:
-            self.root = about(await self.connect.root())
+            self.root = root_facts(await self.connect.root())
         except HeadraceError:
             return ""
         return self.root["version"]
@@ -114,14 +114,14 @@ class ClusterServices:
 
     # The status line
 
-    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+    def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """`about` names the connector concerned; the text is not shown on pages of other connectors."""
-        if not (about and self._host.is_elsewhere(about)):
-            self._host.say(text, kind, about)
+        if not (subject and self._host.is_elsewhere(subject)):
+            self._host.report(text, kind, subject)
 
-    def unsay(self, text: str) -> None:
+    def clear_report(self, text: str) -> None:
         """Clears this text if the status line still shows it."""
-        self._host.unsay(text)
+        self._host.clear_report(text)
 
     def do(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Runs the coroutine in the background; errors are shown in the status line."""
@@ -129,12 +129,12 @@ class ClusterServices:
 
     # Changes
 
-    def may_change(self, action: str, say: Callable[[str, str], None] | None = None) -> bool:
+    def may_change(self, action: str, report: Callable[[str, str], None] | None = None) -> bool:
         """Whether requests that change the cluster can be sent; if not, shows the reason."""
         if refusal := policy.refusal(self.profile, action):
-            (say or self.say)(refusal, "bad")
+            (report or self.report)(refusal, "bad")
         elif self.is_stale:
-            (say or partial(self._host.say, about=LINK))(NO_ANSWER, "warn")
+            (report or partial(self._host.report, subject=LINK))(NO_RESPONSE, "warn")
         return not (self.profile.read_only or self.is_stale)
 
     @asynccontextmanager
@@ -167,9 +167,9 @@ class ClusterServices:
         """Replays dead letters as one logged operation; `instead` is the topic for letters without headers."""
         async with self.tracked("replay dead letters", name) as (operation, _):
             outcomes = await asyncio.to_thread(topic.replay, letters, instead)
-            failed = sum(bool(one.error) for one in outcomes)
-            for one in outcomes[:MAX_NOTED_REPLAYS]:
-                self.operations.note(operation, f"{one.letter.id}: {one.error or 'sent to ' + one.where}")
+            failed = sum(bool(result.error) for result in outcomes)
+            for result in outcomes[:MAX_NOTED_REPLAYS]:
+                self.operations.note(operation, f"{result.letter.id}: {result.error or 'sent to ' + result.where}")
             if failed:
                 self.operations.failed(operation, f"{failed} of {len(outcomes)} were not sent")
         return outcomes
@@ -189,7 +189,7 @@ class ClusterServices:
         return settings
 
     async def keys_of(self, plugin: str) -> Mapping[str, KeyDefinition]:
-        """The config keys that a connector class defines, read once; empty if the worker does not answer."""
+        """The config keys that a connector class defines, read once; empty if the worker does not respond."""
         if plugin not in self._keys:
             try:
                 self._keys[plugin] = definitions.of_plugin(await self.connect.plugin_config(plugin))
@@ -207,6 +207,6 @@ def _masked(value: Any, passwords: Collection[str]) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: MASK if isinstance(one, str) and hides(key, one, passwords) else _masked(one, passwords)
-        for key, one in value.items()
+        key: MASK if isinstance(item, str) and hides(key, item, passwords) else _masked(item, passwords)
+        for key, item in value.items()
     }

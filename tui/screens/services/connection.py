@@ -24,7 +24,7 @@ class ClusterConnection:
         self.clock: Callable[[], float] = time.monotonic  # limits retries and waiting times of commands
         transport = session.evented(profile)
         self.store = ClusterStore(session.connect(profile, transport), transport.lines, clock=time.time)
-        self.transport = ObservedTransport(transport, self.store.heard)
+        self.transport = ObservedTransport(transport, self.store.mark_contact)
         self.connect = session.connect(profile, self.transport)
 
     def recording_client(self, on_call: Callable[[ApiCall], None], on_notice: Callable[[str], None]) -> Connect:
@@ -37,9 +37,9 @@ class ClusterConnection:
 
         return Connect(self.transport, guard, on_notice)
 
-    def context(self, connect: Connect, narrate: Callable[[str], None]) -> CommandContext:
+    def context(self, connect: Connect, report: Callable[[str], None]) -> CommandContext:
         """The context in which a command runs; `narrate` receives its progress texts."""
-        context = session.screen_context(connect, self.profile, session.profiles(), narrate)
+        context = session.screen_context(connect, self.profile, session.profiles(), report)
         context.settings_problems = problems
         context.clock = self.clock
         return context

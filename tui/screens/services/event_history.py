@@ -23,7 +23,7 @@ class Event(NamedTuple):
     """One line of the history. `at` is in seconds since the epoch; `about` is `connector` or a task."""
 
     at: float
-    about: str
+    subject: str
     text: str
     kind: str = PLAIN
 
@@ -40,7 +40,7 @@ class EventHistory:
     def of(self, name: str) -> tuple[Event, ...]:
         return tuple(self._events.get(name, ()))
 
-    def heard(self, snapshot: Snapshot, diff: Diff) -> None:
+    def add_changes(self, snapshot: Snapshot, diff: Diff) -> None:
         before, self._before = self._before, snapshot
         first = before.link.heard_at is None
         for name in diff.added:
@@ -53,9 +53,9 @@ class EventHistory:
             self._add(name, Event(self._clock(), "connector", "deleted", WARN))
 
     def noticed(self, notice: Notice) -> None:
-        about = "connector" if notice.task is None else f"task {notice.task}"
+        subject = "connector" if notice.task is None else f"task {notice.task}"
         kind = _LEVELS.get(notice.level.upper(), PLAIN)
-        self._add(notice.connector, Event(self._clock(), about, one_line(notice.message), kind))
+        self._add(notice.connector, Event(self._clock(), subject, one_line(notice.message), kind))
 
     def _add(self, name: str, event: Event) -> None:
         events = self._events.setdefault(name, deque())
@@ -66,7 +66,7 @@ class EventHistory:
             self._count += 1
         if self._count > MAX_TOTAL and self._limit > 1:
             self._limit //= 2
-            self._events = {known: deque(list(some)[-self._limit :]) for known, some in self._events.items()}
+            self._events = {known: deque(list(events)[-self._limit :]) for known, events in self._events.items()}
             self._count = sum(map(len, self._events.values()))
 
     def _differences(self, old: Connector, new: Connector) -> Iterator[Event]:
@@ -75,8 +75,8 @@ class EventHistory:
             yield Event(now, "connector", f"{old.state} → {new.state}", _KINDS.get(new.state, PLAIN))
         if old.worker != new.worker:
             yield Event(now, "connector", f"moved from {old.worker or 'nowhere'} to {new.worker or 'nowhere'}")
-        if made := changes(old.config, new.config):
-            keys = ", ".join(f"{change.sign}{change.key}" for change in made)
+        if differences := changes(old.config, new.config):
+            keys = ", ".join(f"{change.sign}{change.key}" for change in differences)
             yield Event(now, "connector", f"config changed: {keys}")
         tasks = {task.id: task for task in old.tasks}
         for task in new.tasks:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from tui.cluster.snapshot import Snapshot
 
-NO_ANSWER = "the cluster does not answer: nothing is sent until it is back"
+NO_RESPONSE = "the cluster does not respond: nothing is sent until it is back"
 LINK = "\0link"  # subject of status texts about the connection; not a valid connector name
 
 
@@ -20,12 +20,12 @@ class Host(Protocol):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the cluster has stopped answering."""
+        """Whether the cluster has stopped responding."""
 
-    def say(self, text: str, kind: str = "info", about: str = "") -> None:
+    def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """Shows a text in the status line; `about` names the connector concerned, or is LINK."""
 
-    def unsay(self, text: str) -> None:
+    def clear_report(self, text: str) -> None:
         """Clears this text if the status line still shows it."""
 
     def is_elsewhere(self, name: str) -> bool:

@@ -30,15 +30,21 @@ class IncidentWatch:
     """`tick` is called each second. It sends requests only for rules about offsets that expire."""
 
     def __init__(
-        self, profile: Profile, connect: Connect, progress: ProgressMonitor, terminal: Callable[[str], None], say: Say,
-        do: Callable[[Coroutine[Any, Any, None]], None],
+        self, profile: Profile, connect: Connect, progress: ProgressMonitor, terminal: Callable[[str], None],
+        report: Say, do: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:  # fmt: skip
-        """`say` shows a text of a kind (warn, bad, good), on any thread; `do` runs a coroutine in the background."""
+        """`report` shows a text of a kind (warn, bad, good), on any thread; `do` runs a coroutine in the background."""
         from tui.appearance import settings
 
         rules, self.problems = rules_of(settings.load(config_folder(os.environ))[0].rules, profile.name)
         self.incidents = Incidents(rules)
-        self._label, self._connect, self._progress, self._say, self._do = profile.label, connect, progress, say, do
+        self._label, self._connect, self._progress, self._report, self._do = (
+            profile.label,
+            connect,
+            progress,
+            report,
+            do,
+        )
         self._notifier = Notifier(profile.label, terminal, self._warn)
         self._expiry: dict[str, Any] = {}  # details of offsets, by stopped sink
         self._next, self._next_expiry = 0.0, 0.0
@@ -55,30 +61,30 @@ class IncidentWatch:
             self._ask_when_due(snapshot, now)
             changes = self.incidents.observe(self._observed(snapshot, now), now)
         for change in changes:
-            self._report(change)
+            self._notify(change)
 
     def close(self) -> None:
         """Sends the notices that wait, for a limited time."""
         self._notifier.close()
 
     def _warn(self, text: str) -> None:
-        self._say(text, "warn")
+        self._report(text, "warn")
 
-    def _report(self, change: IncidentChange) -> None:
+    def _notify(self, change: IncidentChange) -> None:
         kind = "good" if not change.started else "bad" if change.rule.severity == "critical" else "warn"
-        self._say(text_of(change, self._label), kind)
+        self._report(text_of(change, self._label), kind)
         self._notifier.notify(change)
 
     def _observed(self, snapshot: Snapshot, now: float) -> list[Observation]:
         nothing = ConnectorProgress()
         seen = []
-        for name, one in snapshot.connectors.items():
+        for name, connector in snapshot.connectors.items():
             known = self._progress.known.get(name, nothing)
-            found = Observation(one, known.lag)
+            observation = Observation(connector, known.lag)
             if self._progress.has_events:
                 rate = known.failing.rate if known.failing.is_so(now) else 0.0
-                found = found._replace(failures=rate, stalled=known.stalled)
-            seen.append(with_expiry(found, self._expiry[name]) if name in self._expiry else found)
+                observation = observation._replace(failures=rate, stalled=known.stalled)
+            seen.append(with_expiry(observation, self._expiry[name]) if name in self._expiry else observation)
         return seen
 
     def _ask_when_due(self, snapshot: Snapshot, now: float) -> None:
@@ -86,7 +92,11 @@ class IncidentWatch:
         if not rules or now < self._next_expiry:
             return
         self._next_expiry = now + EXPIRY_EVERY
-        stopped = [one.name for one in snapshot.connectors.values() if one.type == "sink" and one.state == "STOPPED"]
+        stopped = [
+            connector.name
+            for connector in snapshot.connectors.values()
+            if connector.type == "sink" and connector.state == "STOPPED"
+        ]
         self._do(self._read_expiry([name for name in stopped if any(rule.covers(name) for rule in rules)]))
 
     async def _read_expiry(self, names: list[str]) -> None:

@@ -52,7 +52,7 @@ GLYPHS = {
 
 @dataclass(slots=True)
 class Operation:
-    """One operation. `goal` is the state to wait for, DELETED, or empty if the answer ends the operation."""
+    """One operation. `goal` is the state to wait for, DELETED, or empty if the response ends the operation."""
 
     id: int
     verb: str
@@ -129,7 +129,7 @@ class Operations:
 
     def pending(self, name: str) -> Operation | None:
         """The newest open operation of a connector."""
-        return next((one for one in reversed(self._open.values()) if one.target == name), None)
+        return next((operation for operation in reversed(self._open.values()) if operation.target == name), None)
 
     @property
     def open(self) -> list[Operation]:
@@ -142,13 +142,13 @@ class Operations:
                 self._look(operation, snapshot)
 
     def _look(self, operation: Operation, snapshot: Snapshot) -> None:
-        now, heard = self._clock(), snapshot.link.heard_at or 0.0
+        now, heard_at = self._clock(), snapshot.link.heard_at or 0.0
         seen = snapshot.connectors.get(operation.target)
         waited = now - operation.accepted_at
         if operation.verb == "restart" and waited < RESTART_DELAY:
             return
-        # An event may arrive before the answer to the request that caused it.
-        fresh = heard >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
+        # An event may arrive before the response to the request that caused it.
+        fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
         if (fresh or seen is None) and reached(seen, operation.goal):
             self._end(
                 operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"
@@ -193,7 +193,7 @@ def described(seen: Connector | None) -> str:
     return f"{seen.overall}, {tasks_in_words(seen)}"
 
 
-def tasks_in_words(one: Connector) -> str:
+def tasks_in_words(connector: Connector) -> str:
     """For example `1/1 tasks`, `0/2 tasks, 1 failed`, `no tasks`."""
-    running, comma, failed = one.tasks_text.partition(",")
-    return f"{running} tasks{comma}{failed}" if one.tasks else "no tasks"
+    running, comma, failed = connector.tasks_text.partition(",")
+    return f"{running} tasks{comma}{failed}" if connector.tasks else "no tasks"

@@ -26,27 +26,31 @@ class SourceTopics:
 
     async def refresh(self, sources: Sequence[Connector], visible: Collection[str]) -> None:
         """Requests the topics of sources that are due, those on the screen first."""
-        names = {one.name for one in sources}
+        names = {connector.name for connector in sources}
         self._topics = {name: topics for name, topics in self._topics.items() if name in names}
         self._asked_at = {name: at for name, at in self._asked_at.items() if name in names}
         now = self._clock()
 
-        def interval(one: Connector) -> float:
-            return VISIBLE_INTERVAL if one.name in visible else OTHERS_INTERVAL
+        def interval(connector: Connector) -> float:
+            return VISIBLE_INTERVAL if connector.name in visible else OTHERS_INTERVAL
 
-        due = [one for one in sources if one.running and now - self._asked_at.get(one.name, 0.0) >= interval(one)]
-        due.sort(key=lambda one: (one.name not in visible, self._asked_at.get(one.name, 0.0)))
-        await asyncio.gather(*(self._read(one) for one in due[:MAX_REQUESTS]))
+        due = [
+            connector
+            for connector in sources
+            if connector.running and now - self._asked_at.get(connector.name, 0.0) >= interval(connector)
+        ]
+        due.sort(key=lambda connector: (connector.name not in visible, self._asked_at.get(connector.name, 0.0)))
+        await asyncio.gather(*(self._read(connector) for connector in due[:MAX_REQUESTS]))
 
-    async def _read(self, one: Connector) -> None:
-        self._asked_at[one.name] = self._clock()
+    async def _read(self, connector: Connector) -> None:
+        self._asked_at[connector.name] = self._clock()
         try:
-            answer = await self._connect.topics(one.name)
-            found = (answer.get(one.name) or {}).get("topics") or ()
+            response = await self._connect.topics(connector.name)
+            topics = (response.get(connector.name) or {}).get("topics") or ()
         except HeadraceError:  # for example topic.tracking.enable=false
-            found = ()
-        named = [topic for topic, role in named_topics(one.config).items() if role == "written"]
-        self._topics[one.name] = tuple(dict.fromkeys([*found, *named]))
+            topics = ()
+        named = [topic for topic, role in named_topics(connector.config).items() if role == "written"]
+        self._topics[connector.name] = tuple(dict.fromkeys([*topics, *named]))
 
     def own(self) -> dict[str, tuple[str, ...]]:
         """The topics by source, without sources that share a topic: its growth would be that of both."""

@@ -27,27 +27,27 @@ INDENT = 10  # columns before the key and the headers
 Part = str | Content | tuple[str, str]
 
 
-def cells(one: DecodedRecord) -> Mapping[str, Cell]:
-    record = one.record
+def cells(decoded: DecodedRecord) -> Mapping[str, Cell]:
+    record = decoded.record
     return {
         "time": Cell(_time(record.timestamp), "grid--muted"),
         "partition": Cell(str(record.partition), "grid--muted"),
         "offset": Cell(str(record.offset)),
-        "key": Cell("" if one.key.value is None else one.key.line[:MAX_LINE], "grid--accent"),
-        "value": Cell(one.value.line[:MAX_LINE], _ink(one.value)),
+        "key": Cell("" if decoded.key.value is None else decoded.key.line[:MAX_LINE], "grid--accent"),
+        "value": Cell(decoded.value.line[:MAX_LINE], _style(decoded.value)),
     }
 
 
-def widths(some: list[DecodedRecord]) -> dict[str, int]:
+def widths(decoded: list[DecodedRecord]) -> dict[str, int]:
     """The widths that the contents of the growing columns want."""
     return {
-        "offset": max((len(str(one.record.offset)) for one in some), default=0),
-        "key": min(40, max((len(one.key.line) for one in some), default=0)),
-        "value": max((len(one.value.line[:MAX_LINE]) for one in some), default=0),
+        "offset": max((len(str(decoded.record.offset)) for decoded in decoded), default=0),
+        "key": min(40, max((len(decoded.key.line) for decoded in decoded), default=0)),
+        "value": max((len(decoded.value.line[:MAX_LINE]) for decoded in decoded), default=0),
     }
 
 
-def _ink(value: Decoded) -> str:
+def _style(value: Decoded) -> str:
     return "grid--warning" if value.note else "grid--muted" if value.form in ("null", "bytes") else ""
 
 
@@ -57,46 +57,46 @@ def _time(timestamp: int) -> str:
     return time.strftime("%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
 
 
-def explained(one: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
+def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
     """Position, time, key, headers and value of a record in `columns`; `view` None shows the decoded value."""
-    record = one.record
+    record = decoded_record.record
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
     parts: list[Part] = []
 
-    def line(key: str, value: str, ink: str = "") -> None:
+    def line(key: str, value: str, style: str = "") -> None:
         first, *rest = visible_lines(value)
-        parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, ink), "\n"])
-        parts.extend((f"{'':<{INDENT}}{text}\n", ink) for text in rest)
+        parts.extend([(f"{key:<{INDENT - 1}} ", "$text-muted"), (first, style), "\n"])
+        parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
     line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
     line("time", at if record.timestamp else "none")
     hexadecimal = view is ByteView.HEX and record.key is not None
-    line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else one.key.text)
-    for name, value in one.headers:
+    line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else decoded_record.key.text)
+    for name, value in decoded_record.headers:
         line("header", f"{name} = {value.line[:MAX_LINE]}")
-    for part, decoded in (("key", one.key), ("value", one.value)):
+    for part, decoded in (("key", decoded_record.key), ("value", decoded_record.value)):
         if decoded.note:
             line(f"! {part}", decoded.note, "$warning")
-    form = one.value.form if view is None else view.value
+    form = decoded_record.value.form if view is None else view.value
     size = len(record.value or b"")
     parts.append((f"\nvalue as {form}, {size:,} bytes (v: other format)\n", "bold $accent"))
-    parts.append(_value(one, view, columns))
+    parts.append(_value(decoded_record, view, columns))
     return Content.assemble(*parts)
 
 
-def _value(one: DecodedRecord, view: ByteView | None, columns: int) -> Content:
+def _value(decoded: DecodedRecord, view: ByteView | None, columns: int) -> Content:
     if view is not None:
-        return Content("\n".join(visible_lines(shown(one.record.value, view, columns=columns))))
-    text = one.value.text
+        return Content("\n".join(visible_lines(shown(decoded.record.value, view, columns=columns))))
+    text = decoded.value.text
     more = f"\n… {len(text) - MAX_TEXT:,} characters more" if len(text) > MAX_TEXT else ""
     text = text[:MAX_TEXT] + more
-    if one.value.is_structured:
+    if decoded.value.is_structured:
         return coloured(text)
-    if one.value.form == "text" and best_view(one.record.value) is ByteView.JSON:
-        return coloured(shown(one.record.value, ByteView.JSON, MAX_TEXT))
+    if decoded.value.form == "text" and best_view(decoded.record.value) is ByteView.JSON:
+        return coloured(shown(decoded.record.value, ByteView.JSON, MAX_TEXT))
     return Content("\n".join(map(visible, text.split("\n"))))
 
 
-def copied(one: DecodedRecord, view: ByteView | None) -> str:
+def copied(decoded: DecodedRecord, view: ByteView | None) -> str:
     """The value as it is shown, for the clipboard."""
-    return one.value.text if view is None else shown(one.record.value, view)
+    return decoded.value.text if view is None else shown(decoded.record.value, view)

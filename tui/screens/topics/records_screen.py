@@ -176,9 +176,9 @@ class RecordsScreen(SplitPage):
             assert self.page is not None
             records, known = self.page.records, self.records
             self.records = await asyncio.to_thread(
-                lambda: {one.id: known.get(one.id) or self._decoder.decoded(one) for one in records}
+                lambda: {record.id: known.get(record.id) or self._decoder.decoded(record) for record in records}
             )
-            self.say(self._searched(page), "warn" if page.is_cut else "info")
+            self.report(self._searched(page), "warn" if page.is_cut else "info")
             self.draw()
             if goal:
                 self.grid.go(goal)
@@ -186,13 +186,13 @@ class RecordsScreen(SplitPage):
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
-        self.say("reading from the brokers", "busy")
+        self.report("reading from the brokers", "busy")
         try:
             yield
         except HeadraceError as error:
             if not self.records:
                 self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
             self.grid.empty = "no record contains this text" if self.text else "no records"
         finally:
@@ -201,8 +201,8 @@ class RecordsScreen(SplitPage):
     def _searched(self, page: RecordPage) -> str:
         if not self.text:
             return ""
-        found = f"{counted(len(page.records), 'record')} of {page.scanned:,} contain {self.text!r}"
-        return found + ("; [ and ] continue the search" if page.is_cut else "")
+        matches = f"{counted(len(page.records), 'record')} of {page.scanned:,} contain {self.text!r}"
+        return matches + ("; [ and ] continue the search" if page.is_cut else "")
 
     async def _opened(self) -> TopicReader:
         if self._reader is None:
@@ -255,7 +255,7 @@ class RecordsScreen(SplitPage):
     @property
     def shown_keys(self) -> list[str]:
         text = self._typed
-        return [key for key, one in self.records.items() if not text or one.contains(text)]
+        return [key for key, decoded in self.records.items() if not text or decoded.contains(text)]
 
     def draw(self) -> None:
         if self.records:
@@ -276,9 +276,9 @@ class RecordsScreen(SplitPage):
         self._record(top=True)
 
     def _record(self, top: bool = False) -> None:
-        one = self.current
+        decoded = self.current
         pager = self.pager
-        pager.put(words.explained(one, self.view, pager.columns) if one is not None else Content(""), top=top)
+        pager.put(words.explained(decoded, self.view, pager.columns) if decoded is not None else Content(""), top=top)
 
     def on_grid_beyond(self, event: Grid.Beyond) -> None:
         event.stop()
@@ -292,8 +292,10 @@ class RecordsScreen(SplitPage):
     # The prompt
 
     def action_go(self) -> None:
-        self.open_prompt("@", "", lambda text: [one for one in EXAMPLES if one.startswith(text) and one[0] != "+"])
-        self.say(f"go to {position.EXPECTED}")
+        self.open_prompt(
+            "@", "", lambda text: [example for example in EXAMPLES if example.startswith(text) and example[0] != "+"]
+        )
+        self.report(f"go to {position.EXPECTED}")
 
     def action_search(self) -> None:
         self.open_prompt("/", self.text, lambda text: [])
@@ -307,7 +309,7 @@ class RecordsScreen(SplitPage):
     def on_prompt_left(self, event: Prompt.Left) -> None:
         event.stop()
         self._typed = ""
-        self.say("")
+        self.report("")
         self.grid.focus()
         self.draw()
 
@@ -320,7 +322,7 @@ class RecordsScreen(SplitPage):
             try:
                 self.go(position.parse(text))
             except UsageError as error:
-                self.say(error_line(error), "bad")
+                self.report(error_line(error), "bad")
         self.refresh_bindings()
 
     def _search(self, text: str) -> None:
@@ -337,9 +339,9 @@ class RecordsScreen(SplitPage):
             limits = ReadLimits(PAGE)
             return reader.older(self.source.topic, limits, page.ends, self._matches, self.partition)
 
-        def shown(found: RecordPage) -> str:
-            self.page = found
-            return found.records[-1].id if found.records else ""
+        def shown(page: RecordPage) -> str:
+            self.page = page
+            return page.records[-1].id if page.records else ""
 
         self._start(read, shown)
 
@@ -355,17 +357,17 @@ class RecordsScreen(SplitPage):
         return True
 
     def action_set_offset(self) -> None:
-        one, act = self.current, self.set_offset
-        if one is not None and act is not None and self.services.may_change("altering offsets", self.say):
-            act(one.record)
+        decoded, act = self.current, self.set_offset
+        if decoded is not None and act is not None and self.services.may_change("altering offsets", self.report):
+            act(decoded.record)
 
     def action_copy(self) -> None:
-        if (one := self.current) is not None:
-            self.say(copy(self, words.copied(one, self.view), "the value"))
+        if (decoded := self.current) is not None:
+            self.report(copy(self, words.copied(decoded, self.view), "the value"))
 
     def action_copy_record(self) -> None:
-        if (one := self.current) is not None:
-            self.say(copy(self, json.dumps(one.as_json(), ensure_ascii=False), "the record"))
+        if (decoded := self.current) is not None:
+            self.report(copy(self, json.dumps(decoded.as_json(), ensure_ascii=False), "the record"))
 
     def action_export(self) -> None:
         safe = "".join(char if char.isalnum() or char in "._-" else "_" for char in self.source.topic)
@@ -374,9 +376,9 @@ class RecordsScreen(SplitPage):
         try:
             private_file.write(file, "".join(lines))
         except OSError as error:
-            self.say(f"cannot write {file}: {error.strerror}", "bad")
+            self.report(f"cannot write {file}: {error.strerror}", "bad")
         else:
-            self.say(f"{counted(len(lines), 'record')} written to {file}", "good")
+            self.report(f"{counted(len(lines), 'record')} written to {file}", "good")
 
 
 def _first(page: RecordPage, at: RecordPosition) -> str:
@@ -385,6 +387,6 @@ def _first(page: RecordPage, at: RecordPosition) -> str:
         return ""
     if isinstance(at.position, AbsolutePosition):
         offset = at.position.offset
-        return next((one.id for one in page.records if one.offset >= offset), page.records[-1].id)
+        return next((record.id for record in page.records if record.offset >= offset), page.records[-1].id)
     is_newest = isinstance(at.position, EdgePosition) and at.position.end
     return (page.records[-1] if is_newest else page.records[0]).id

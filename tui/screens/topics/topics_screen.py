@@ -72,20 +72,20 @@ class TopicsScreen(FilteredPage):
         self.run_worker(self._read(), exclusive=True, group="topics", exit_on_error=False)
 
     async def _read(self) -> None:
-        self.say("reading from the brokers", "busy")
+        self.report("reading from the brokers", "busy")
         try:
             brokers = self._brokers = self._open_brokers(await self.services.kafka())
-            found = await asyncio.to_thread(lambda: topics(brokers, lambda name: True))
+            summaries = await asyncio.to_thread(lambda: topics(brokers, lambda name: True))
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
         else:
             known = self.topics
-            self.topics = {name: _with_known(one, known.get(name)) for name, one in found.items()}
-            self.uses = uses(self.services.snapshot.connectors.values(), found)
+            self.topics = {name: _with_known(topic, known.get(name)) for name, topic in summaries.items()}
+            self.uses = uses(self.services.snapshot.connectors.values(), summaries)
             self._asked.clear()
             self.grid.empty = "no topic matches"
-            self.say("")
+            self.report("")
         self.draw()
 
     def _read_offsets(self) -> None:
@@ -98,11 +98,11 @@ class TopicsScreen(FilteredPage):
 
     async def _offsets(self, brokers: Brokers, chosen: list[TopicSummary]) -> None:
         try:
-            found = await asyncio.to_thread(with_offsets, brokers, chosen)
+            topics = await asyncio.to_thread(with_offsets, brokers, chosen)
         except HeadraceError as error:  # F5 tries again
-            self.say(error_line(error), "bad")
+            self.report(error_line(error), "bad")
             return
-        self.topics |= {name: one for name, one in found.items() if name in self.topics}
+        self.topics |= {name: topic for name, topic in topics.items() if name in self.topics}
         self.draw()
 
     # Display
@@ -134,15 +134,15 @@ class TopicsScreen(FilteredPage):
         return ", ".join(map(str, self.uses.get(name, ())))
 
     def _cells(self, name: str) -> Mapping[str, Cell]:
-        one = self.topics[name]
+        topic = self.topics[name]
         offsets = ""
-        if one.is_read:
-            first, last = sum(one.earliest.values()), sum(one.latest.values())
+        if topic.is_read:
+            first, last = sum(topic.earliest.values()), sum(topic.latest.values())
             offsets = f"{first:,} – {last:,}"
         return {
-            "topic": Cell(name, "grid--muted" if one.is_internal else "grid--strong"),
-            "partitions": Cell(str(len(one.partitions))),
-            "records": Cell(f"{one.records:,}" if one.is_read else "…"),
+            "topic": Cell(name, "grid--muted" if topic.is_internal else "grid--strong"),
+            "partitions": Cell(str(len(topic.partitions))),
+            "records": Cell(f"{topic.records:,}" if topic.is_read else "…"),
             "offsets": Cell(offsets, "grid--muted"),
             "used": Cell(self._used(name), "grid--muted"),
         }

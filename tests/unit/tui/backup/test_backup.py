@@ -120,7 +120,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         assert command is not None
         context = CommandContext(
             lambda: Connect(cluster), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-            read=lambda path: Path(path).read_text(), narrate=(said if said is not None else []).append,
+            read=lambda path: Path(path).read_text(), report=(said if said is not None else []).append,
             confirm=lambda question: answer,
         )  # fmt: skip
         return drive(execute(command, context))

@@ -167,5 +167,5 @@ def test_any_answer_ends_a_command_with_a_result_or_a_headrace_error(line: str, 
 
 def test_the_error_names_the_request_and_the_field() -> None:
     transport = Answering({**ANSWERS, "/connectors/a/status": {"connector": "x", "tasks": 5}})
-    with pytest.raises(HeadraceError, match=r"malformed answer to GET /connectors/a/status: connector: .*object"):
+    with pytest.raises(HeadraceError, match=r"malformed response to GET /connectors/a/status: connector: .*object"):
         drive(Connect(transport).status("a"))

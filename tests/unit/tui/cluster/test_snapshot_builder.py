@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from tests.unit.tui.scripted import expanded, status
+from tui.cluster.publisher import SLICE_SIZE, SnapshotBuilder
 from tui.cluster.snapshot import ClusterLink
-from tui.cluster.snapshot_builder import SLICE_SIZE, SnapshotBuilder
 
 
 def listing(*statuses: dict[str, Any]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ async def test_a_requested_refresh_does_not_lengthen_the_pauses() -> None:
         await watcher.until(3)
         for attempt in range(3):
             before = len(watcher.slept)
-            watcher.store.refresh() if attempt % 2 else watcher.store.heard()
+            watcher.store.refresh() if attempt % 2 else watcher.store.mark_contact()
             await watcher.until(len(watcher.seen) + 1)
             await watcher.paused_again(before)
     assert len(set(watcher.slept[-3:])) == 1
@@ -133,7 +133,7 @@ async def test_other_answers_trigger_a_refresh_only_while_the_connection_is_lost
     watcher.gate = asyncio.Event()
     async with watcher.running():
         await watcher.until(1)
-        watcher.store.heard()
+        watcher.store.mark_contact()
         assert not watcher.store._wake.is_set()
 
 

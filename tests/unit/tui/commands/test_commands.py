@@ -32,12 +32,12 @@ class Answering(InMemory):
         return answer
 
 
-def run(line: str, answers: dict[str, Any], narrated: list[str] | None = None) -> Result:
+def run(line: str, answers: dict[str, Any], reported: list[str] | None = None) -> Result:
     command, profile = parse(line), Profile("http://memory:8083", "memory")
     assert command is not None
     context = CommandContext(
         lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-        read=str, narrate=(narrated if narrated is not None else []).append,
+        read=str, report=(reported if reported is not None else []).append,
     )  # fmt: skip
     return drive(execute(command, context))
 

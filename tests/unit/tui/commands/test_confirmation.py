@@ -39,7 +39,7 @@ class Cluster(InMemory):
     def __init__(self, entry: Any = SOURCE) -> None:
         self.entry = entry
         self.changed: list[str] = []
-        self.narrated: list[str] = []
+        self.reported: list[str] = []
         self.asked: list[str] = []
         self.answer = False
 
@@ -65,7 +65,7 @@ class Cluster(InMemory):
 
     def run(self, line: str) -> Result:
         def confirm(question: str) -> bool:
-            assert self.narrated, "the difference must be shown first"
+            assert self.reported, "the difference must be shown first"
             self.asked.append(question)
             return self.answer
 
@@ -76,7 +76,7 @@ class Cluster(InMemory):
             profile=lambda: Profile(self.url),
             profiles=ContextsFile(Path("nowhere")),
             read=lambda path: Path(path).read_text(),
-            narrate=self.narrated.append,
+            report=self.reported.append,
             confirm=confirm,
         )
         self.change_store = context.change_store
@@ -118,7 +118,7 @@ def test_the_difference_is_shown_before_confirmation(entry: Any, line: str, diff
         message = error.message
     assert "not confirmed; nothing was changed" in message
     assert (cluster.asked, cluster.changed) == (["set the offsets of a?"], [])
-    assert any(difference in text for text in cluster.narrated), cluster.narrated
+    assert any(difference in text for text in cluster.reported), cluster.reported
     cluster.answer = True
     cluster.run(line)
     assert cluster.changed == ["PATCH /connectors/a/offsets"]

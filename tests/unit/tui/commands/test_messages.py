@@ -65,7 +65,7 @@ def test_a_plan_announces_the_stop_and_the_restored_state(state: str, back: str)
     plan = OffsetPlan("a", None, (), state)
     assert plan.restored_state == back
     heard: list[str] = []
-    announce(cast("CommandContext", SimpleNamespace(narrate=heard.append)), plan)
+    announce(cast("CommandContext", SimpleNamespace(report=heard.append)), plan)
     assert heard == [f"a: is {state}; it will be stopped for the change, and {back} afterwards"]
 
 

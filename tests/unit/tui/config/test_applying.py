@@ -80,7 +80,7 @@ async def test_without_an_answer_the_result_is_unknown() -> None:
     class Slow(Worker):
         async def send(self, call: ApiCall) -> Any:
             if call.method == "PATCH":
-                raise TimedOut("no answer within 95 s")
+                raise TimedOut("no response within 95 s")
             return await super().send(call)
 
     with pytest.raises(ConfigNotApplied, match="may have taken effect"):

@@ -13,8 +13,8 @@ import pytest
 
 from tui.errors import Conflict, HeadraceError
 from tui.model import Offset
-from tui.offsets import files, history, undo
-from tui.offsets.change_store import ChangeStore
+from tui.offsets import files, undo
+from tui.offsets.change_store import MAX_CHANGES, ChangeStore, HistoryFiles
 from tui.offsets.changes import changes
 from tui.offsets.pending_changes import ChangeStep, PendingChange, advanced
 from tui.offsets.plan import OffsetPlan, PlanAction
@@ -81,11 +81,11 @@ def test_a_killed_process_releases_its_lock(store: ChangeStore, tmp_path: Path) 
 
 
 def test_history_is_bounded_private_and_newest_first(store: ChangeStore) -> None:
-    for number in range(history.MAX_CHANGES + 5):
+    for number in range(MAX_CHANGES + 5):
         store.histories.add(pending_change(to=100 + number))
     found = store.histories.read("plain")
-    assert [past["number"] for past in found] == list(range(history.MAX_CHANGES + 5, 5, -1))
-    assert found[0]["after"][0] == {"partition": PARTITION, "offset": {"position": history.MAX_CHANGES + 104}}
+    assert [past["number"] for past in found] == list(range(MAX_CHANGES + 5, 5, -1))
+    assert found[0]["after"][0] == {"partition": PARTITION, "offset": {"position": MAX_CHANGES + 104}}
     assert (found[0]["who"], found[0]["why"], found[0]["before"][0]["offset"]) == (
         "somebody",
         "because",
@@ -103,7 +103,7 @@ def test_a_change_is_recorded_once(store: ChangeStore) -> None:
 
 
 def test_a_large_history_keeps_fewer_changes(tmp_path: Path) -> None:
-    histories = history.HistoryFiles(tmp_path, max_bytes=900)
+    histories = HistoryFiles(tmp_path, max_bytes=900)
     for number in range(5):
         histories.add(pending_change(to=100 + number))
     assert histories.read("plain")[0]["number"] == 5

@@ -28,7 +28,7 @@ def run(line: str, worker: Worker, notices: list[str], folder: Path) -> None:
     assert command is not None
     context = CommandContext(
         lambda: Connect(worker), profile=lambda: profile, profiles=ContextsFile(folder / "c.toml"), read=str,
-        narrate=notices.append, clock=worker.clock,
+        report=notices.append, clock=worker.clock,
     )  # fmt: skip
     drive(execute(command, context))
 

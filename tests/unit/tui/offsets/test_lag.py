@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.offsets.lag import Lag, OffsetWarnings, of_answer, time_of, total, warnings
+from tui.offsets.lag import Lag, OffsetWarnings, of_response, time_of, total, warnings
 
 if TYPE_CHECKING:
     from tui.client.responses import DetailedOffset, OffsetsResponse
@@ -19,7 +19,7 @@ def entry(partition: int, end: int, records: int, ms: int) -> DetailedOffset:
 
 def test_the_lag_of_a_sink_is_the_sum_of_its_partitions() -> None:
     answer: OffsetsResponse = {"offsets": [entry(0, 9, 4, 61_000), entry(1, 5, 0, 0)]}
-    lags = of_answer(answer)
+    lags = of_response(answer)
     assert lags["kafka t 0"] == Lag(9, 4, 61_000)
     assert total(lags) == Lag(None, 4, 61_000)
     assert (time_of(lags["kafka t 0"]), time_of(lags["kafka t 1"])) == ("1 min", "")
@@ -27,13 +27,13 @@ def test_the_lag_of_a_sink_is_the_sum_of_its_partitions() -> None:
 
 def test_the_age_of_a_source_is_that_of_its_newest_offset() -> None:
     answer: OffsetsResponse = {"offsets": [{"partition": {"f": n}, "offset": {}, "age_ms": n * 1000} for n in (50, 3)]}
-    assert total(of_answer(answer)).age_ms == 3000
-    assert time_of(of_answer(answer)['{"f": 3}']) == "3 s old"
+    assert total(of_response(answer)).age_ms == 3000
+    assert time_of(of_response(answer)['{"f": 3}']) == "3 s old"
 
 
 def test_a_worker_that_reports_no_lag() -> None:
     plain: OffsetsResponse = {"offsets": [{"partition": {"f": 1}, "offset": {"n": 5}}]}
-    assert of_answer(plain) == {} and warnings({"offsets": []}) == OffsetWarnings()
+    assert of_response(plain) == {} and warnings({"offsets": []}) == OffsetWarnings()
     assert total({}) == Lag() and OffsetWarnings().lines(0) == []
 
 

@@ -39,7 +39,7 @@ OUTAGES: list[tuple[Callable[[], HeadraceError], bool]] = [
     (unsent, False),
     (unknown, False),
     (unknown, True),
-    (lambda: TimedOut("http://w gave no answer within 95 s"), True),
+    (lambda: TimedOut("http://w gave no response within 95 s"), True),
     (lambda: refusal(503, "HTTP 503 Service Unavailable"), False),
     (lambda: refusal(504, "HTTP 504 Gateway Timeout"), True),
 ]

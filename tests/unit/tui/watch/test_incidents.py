@@ -19,7 +19,7 @@ def seen(*failed: str, running: tuple[str, ...] = ()) -> list[Observation]:
 
 
 def changes(found: list[IncidentChange]) -> list[tuple[bool, list[str]]]:
-    return [(one.started, [name for name, _ in one.found]) for one in found]
+    return [(one.started, [name for name, _ in one.matches]) for one in found]
 
 
 def test_each_incident_is_reported_once_and_its_end_once() -> None:

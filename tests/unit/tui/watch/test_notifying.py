@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import wait_until
+from tui.back_off import BackOff
 from tui.watch import notifying
 from tui.watch.conditions import condition
 from tui.watch.incidents import IncidentChange
@@ -47,18 +47,17 @@ class Hook:
 
 
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hook]]:
-    monkeypatch.setattr(notifying, "RETRY_DELAY", 0.01)
-    yield Hook
+def hook() -> type[Hook]:
+    return Hook
 
 
 def change(started: bool = True, **rule: Any) -> IncidentChange:
     return IncidentChange(Rule(condition("failed"), **rule), started, (("a b", "is FAILED"), ("$(id)", "is FAILED")))
 
 
-def notified(*changes: IncidentChange) -> list[str]:
+def notified(*changes: IncidentChange, command_timeout: float = notifying.COMMAND_TIMEOUT) -> list[str]:
     said: list[str] = []
-    notifier = Notifier("prod", None, said.append)
+    notifier = Notifier("prod", None, said.append, back_off=BackOff(0.01, 0.1), command_timeout=command_timeout)
     for one in changes:
         notifier.notify(one)
     notifier.close()
@@ -89,7 +88,6 @@ def test_a_webhook_is_tried_again_unless_it_refuses(hook: type[Hook]) -> None:
 def test_the_address_of_a_webhook_is_never_shown(
     address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(notifying, "RETRY_DELAY", 0.01)
     monkeypatch.setenv("HOOK", address)
     for webhook in (address, "env:HOOK"):
         (said,) = notified(change(webhook=webhook))
@@ -119,12 +117,9 @@ def test_a_thousand_connectors_fit_into_the_variables_of_a_command(tmp_path: Pat
     assert file.stat().st_size == notifying.MAX_VARIABLE
 
 
-def test_a_command_that_does_not_end_is_killed_with_its_children(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(notifying, "COMMAND_TIMEOUT", 0.5)
+def test_a_command_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    assert notified(change(command=f"sleep 300 & echo $! > {file}; wait")) == [
+    assert notified(change(command=f"sleep 300 & echo $! > {file}; wait"), command_timeout=0.5) == [
         "rule failed: the command did not end within 0.5 s"
     ]
     wait_until(lambda: not _runs(int(file.read_text())))

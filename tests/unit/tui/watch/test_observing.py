@@ -64,16 +64,16 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | HeadraceError]:
 
 def run(line: str, *statuses: Any) -> tuple[Result, list[str]]:
     """The result of a command, and its messages to the user."""
-    narrated: list[str] = []
+    reported: list[str] = []
     profile = Profile("http://memory:8083", "memory", bootstrap="kafka:9092")
     context = CommandContext(
         lambda: Connect(ApacheWorker(*statuses)), profile=lambda: profile,
-        profiles=ContextsFile(Path("/nowhere/c.toml")), read=str, narrate=narrated.append,
+        profiles=ContextsFile(Path("/nowhere/c.toml")), read=str, report=reported.append,
         clock=itertools.count().__next__,
     )  # fmt: skip
     command = parse(line)
     assert command is not None
-    return drive(execute(command, context)), narrated
+    return drive(execute(command, context)), reported
 
 
 def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(
@@ -96,12 +96,12 @@ def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(
 
 def test_watch_says_once_why_the_lag_is_unknown(answers: dict[str, int | HeadraceError]) -> None:
     answers |= {"a": 9, "b": HeadraceError(REFUSED), "c": HeadraceError(REFUSED)}
-    _, narrated = run("watch -c 'lag > 5' --every 1s --for 4s", *(status(name, kind="sink") for name in "abc"))
-    assert narrated[1:] == [f"lag of 2 connectors is unknown: {REFUSED}"]
+    _, reported = run("watch -c 'lag > 5' --every 1s --for 4s", *(status(name, kind="sink") for name in "abc"))
+    assert reported[1:] == [f"lag of 2 connectors is unknown: {REFUSED}"]
 
 
 def test_brokers_that_do_not_answer_are_an_error(answers: dict[str, int | HeadraceError]) -> None:
-    answers |= {"a": Unreachable("the brokers kafka:9092: no answer within 20 s")}
+    answers |= {"a": Unreachable("the brokers kafka:9092: no response within 20 s")}
     result, _ = run("check -c 'lag > 5'", status("a", kind="sink"))
     assert result.exit_code == 3
-    assert "no answer within 20 s" in result.text
+    assert "no response within 20 s" in result.text

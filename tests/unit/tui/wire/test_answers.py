@@ -57,7 +57,7 @@ def _request(taken: socket.socket) -> bytes:
 
 
 async def get(kind: Callable[[Endpoint], Transport], url: str, times: int = 1) -> list[Any]:
-    transport = kind(Endpoint(url, answer_timeout=5))
+    transport = kind(Endpoint(url, response_timeout=5))
     try:
         return [await transport.send(ApiCall("GET", "/connectors")) for _ in range(times)]
     finally:
@@ -184,8 +184,8 @@ async def test_a_whole_line_does_not_wait_for_the_end_of_the_next() -> None:
 async def test_a_server_that_sends_single_bytes_cannot_delay_clients(kind: Callable[[Endpoint], Transport]) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + b" " * 1000
     with server(answer, pieces=1, pause=0.02) as (url, _):
-        transport = kind(Endpoint(url, answer_timeout=0.5))
-        with pytest.raises(TimedOut, match=r"no answer within 0\.5 s"):
+        transport = kind(Endpoint(url, response_timeout=0.5))
+        with pytest.raises(TimedOut, match=r"no response within 0\.5 s"):
             await asyncio.wait_for(transport.send(ApiCall("GET", "/connectors")), 30)
         await transport.close()
 

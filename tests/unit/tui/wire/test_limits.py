@@ -42,7 +42,7 @@ def serve() -> Iterator[Callable[[list[bytes]], Endpoint]]:
         thread = threading.Thread(target=_send, args=(server, sent))
         opened.append((server, thread))
         thread.start()
-        return Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}", answer_timeout=20)
+        return Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}", response_timeout=20)
 
     yield start
     for server, thread in opened:

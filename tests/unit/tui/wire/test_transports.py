@@ -14,7 +14,16 @@ import pytest
 from tui.client.calls import ApiCall, Transport
 from tui.client.client import EXPANDED_LIST
 from tui.contexts.urls import check_url
-from tui.errors import BadRequest, MalformedAnswer, NotFound, ServerError, TimedOut, Unreachable, UsageError, WrongState
+from tui.errors import (
+    BadRequest,
+    MalformedResponse,
+    NotFound,
+    ServerError,
+    TimedOut,
+    Unreachable,
+    UsageError,
+    WrongState,
+)
 from tui.wire.blocking import BlockingTransport
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import AsyncTransport
@@ -130,9 +139,9 @@ async def test_an_unchanged_list_is_not_parsed_again(url: str, monkeypatch: pyte
         ("/state", WrongState, STATE),
         ("/html", BadRequest, "HTTP 400: Ambiguous URI"),
         ("/text", ServerError, "HTTP 500: plain words"),
-        ("/nojson", MalformedAnswer, "the answer is not JSON"),
-        ("/deep", MalformedAnswer, "the answer is JSON nested too deeply"),
-        ("/nested", MalformedAnswer, "the answer is JSON nested too deeply"),
+        ("/nojson", MalformedResponse, "the response is not JSON"),
+        ("/deep", MalformedResponse, "the response is JSON nested too deeply"),
+        ("/nested", MalformedResponse, "the response is JSON nested too deeply"),
         ("/refused", ServerError, "HTTP 500: " + "[" * 200),
     ],
 )
@@ -143,8 +152,8 @@ async def test_refusals_raise_their_errors(make: Make, url: str, path: str, kind
 
 
 async def test_a_missing_answer_raises_unreachable(make: Make, url: str) -> None:
-    with pytest.raises(TimedOut, match=r"no answer within 0\.2 s"):
-        await get(make(Endpoint(url, answer_timeout=0.2)), "/hang")
+    with pytest.raises(TimedOut, match=r"no response within 0\.2 s"):
+        await get(make(Endpoint(url, response_timeout=0.2)), "/hang")
 
 
 async def test_a_port_without_a_listener_is_unreachable(make: Make) -> None:

@@ -38,7 +38,7 @@ def run_command(line: str) -> tuple[Result, list[str]]:
         profile=lambda: Profile(Streaming.url),
         profiles=ContextsFile(Path("nowhere")),
         read=str,
-        narrate=heard.append,
+        report=heard.append,
     )
     command = parse(line)
     assert command is not None

@@ -23,7 +23,7 @@ def test_each_worker_reports_what_restarts() -> None:
     assert [(outcome.name, outcome.message, outcome.failed) for outcome in run.result.outcomes] == [
         ("a:8083", "restarting orders, bills", False),
         ("b:8083", "reloaded, nothing restarts; the plugins of gone are missing", False),
-        ("c:8083", "did not answer: reload again", True),
+        ("c:8083", "did not respond: reload again", True),
     ]
 
 

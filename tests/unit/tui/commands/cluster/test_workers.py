@@ -68,7 +68,7 @@ class Run:
     """One run of a command."""
 
     def __init__(self, line: str, answers: dict[str, Any], *, agree: bool = True, read_only: bool = False) -> None:
-        self.cluster, self.narrated, self.asked = Cluster(answers), list[str](), list[str]()
+        self.cluster, self.reported, self.asked = Cluster(answers), list[str](), list[str]()
         profile = Profile(self.cluster.url, "memory", read_only=read_only)
 
         def confirm(question: str) -> bool:
@@ -77,7 +77,7 @@ class Run:
 
         context = CommandContext(
             lambda: Connect(self.cluster), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-            read=str, narrate=self.narrated.append, confirm=confirm, clock=lambda: self.cluster.now,
+            read=str, report=self.reported.append, confirm=confirm, clock=lambda: self.cluster.now,
         )  # fmt: skip
         command = parse(line)
         assert command is not None
@@ -104,7 +104,7 @@ def test_workers_are_listed() -> None:
     assert "IMPLEMENTATION" not in render(run.result, "table") and "IMPLEMENTATION" in render(run.result, "wide")
     assert render(run.result, "name").split() == [A, B]
     assert run.result.raw["workers"] == two["workers"]
-    assert run.narrated == [
+    assert run.reported == [
         "the group is rebalancing",
         "1 connector or task waits for a worker that has left, for at most 0 s",
         f"2 slots wait for a core of the Spark cluster: {A} (slot 2, 3)",
@@ -116,7 +116,7 @@ def test_workers_of_other_implementations_are_derived_from_statuses() -> None:
     run = Run("get worker", {"/connectors?expand=status&expand=info": listed})
     assert run.result.table is not None
     assert run.result.table.rows == (("w:1", "", "", "", None, None, None, 1, 2, "", ""),)
-    assert run.narrated == [
+    assert run.reported == [
         "derived from the statuses of connectors: only Headrace workers can be listed with their state, cordoned and "
         "drained"
     ]
@@ -205,7 +205,7 @@ def test_waiting_ends_when_nothing_is_assigned_to_the_worker_or_runs_there() -> 
         "/connectors?expand=status": [task_on(A), task_on(A), task_on(B)],
     }
     run = Run(f"drain {A} --wait", answers)
-    assert run.narrated == [
+    assert run.reported == [
         f"{A}: 2 connectors and tasks are left",
         f"{A}: 1 connector or task is left",
     ]

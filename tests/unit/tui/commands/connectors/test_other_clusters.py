@@ -69,8 +69,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         profile = profile.as_read_only() if read_only else profile
         context = CommandContext(
             lambda: Connect(here, guard(profile)), profile=lambda: profile, profiles=ContextsFile(file),
-            read=lambda path: Path(path).read_text(), narrate=lambda text: None,
-            dial_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
+            read=lambda path: Path(path).read_text(), report=lambda text: None,
+            connect_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
         )  # fmt: skip
         return drive(execute(command, context))
 

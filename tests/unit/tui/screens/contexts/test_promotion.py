@@ -13,7 +13,7 @@ def test_edits_are_kept_when_the_config_is_read_again() -> None:
     one.edit({"name": "b", "tasks.max": "8", "db.password": "s3cret"})
     one.source, one.mapped = {**SOURCE, "new": "x"}, {**MAPPED, "new": "x"}
     assert one.config == {"name": "b", "tasks.max": "8", "db.password": "s3cret", "new": "x"}
-    assert one.there == "b"
+    assert one.target_name == "b"
 
 
 def test_the_script_line_does_the_same() -> None:

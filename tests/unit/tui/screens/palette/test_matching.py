@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.screens.palette.matching import PaletteEntry, best, nothing_fits
+from tui.screens.palette.matching import PaletteEntry, best, no_matches
 
 
 def entry(title: str, kind: str = "key", detail: str = "", meaning: str = "", why_not: str = "") -> PaletteEntry:
@@ -44,6 +44,6 @@ def test_entries_that_do_not_work_are_found_only_by_a_query() -> None:
     assert "dead letters" not in found("") and len(found("")) == len(ENTRIES) - 1
 
 
-def test_similar_names_are_offered_if_nothing_fits() -> None:
-    assert nothing_fits(ENTRIES, "tracee") == "nothing fits 'tracee'; did you mean trace?"
-    assert nothing_fits(ENTRIES, "zzz") == "nothing fits 'zzz'"
+def test_similar_names_are_offered_if_no_matches() -> None:
+    assert no_matches(ENTRIES, "tracee") == "no matches for 'tracee'; did you mean trace?"
+    assert no_matches(ENTRIES, "zzz") == "no matches for 'zzz'"

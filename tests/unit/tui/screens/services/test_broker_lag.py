@@ -12,7 +12,7 @@ from tui.metrics.progress import ProgressMonitor
 from tui.offsets.brokers import Brokers, TopicPartition
 from tui.screens.services.broker_lag import FAILURE_PAUSE, VISIBLE_INTERVAL, BrokerLag
 
-SILENT = Unreachable("the brokers x: no answer within 5 s")
+SILENT = Unreachable("the brokers x: no response within 5 s")
 DENIED = HeadraceError("the brokers x: Broker: Group authorization failed")
 
 
@@ -80,4 +80,4 @@ async def test_brokers_that_do_not_answer_pause_all_connectors() -> None:
         await rig.poll(FAILURE_PAUSE - 1)
         rig.now += 1
     assert len(rig.brokers.asked) == 2
-    assert rig.said == ["no lag or throughput in the list: the brokers x: no answer within 5 s"]
+    assert rig.said == ["no lag or throughput in the list: the brokers x: no response within 5 s"]

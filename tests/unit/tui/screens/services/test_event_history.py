@@ -6,8 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tui import model
+from tui.cluster.publisher import difference
 from tui.cluster.snapshot import ClusterLink, LinkState, Notice, Snapshot
-from tui.cluster.snapshot_builder import difference
 from tui.model import Connector
 from tui.screens.services.event_history import BAD, GOOD, MAX_EVENTS, MAX_TOTAL, EventHistory
 
@@ -25,9 +25,9 @@ def events(*snapshots: Connector | None) -> list[tuple[str, str, str]]:
     history, before = EventHistory(lambda: 0.0), Snapshot()
     for one in snapshots:
         now = Snapshot(MappingProxyType({"c": one} if one else {}), link=ClusterLink(LinkState.POLLING, 1.0))
-        history.heard(now, difference(before, now))
+        history.add_changes(now, difference(before, now))
         before = now
-    return [(event.about, event.text, event.kind) for event in history.of("c")]
+    return [(event.subject, event.text, event.kind) for event in history.of("c")]
 
 
 def test_the_first_snapshot_is_not_an_event() -> None:
@@ -68,7 +68,7 @@ def test_only_the_newest_events_are_kept() -> None:
         history.noticed(Notice("", "ERROR", f"no\n{number}", "c", 3))
     kept = history.of("c")
     assert len(kept) == MAX_EVENTS and kept[-1].text == f"no {MAX_EVENTS + 4}"
-    assert (kept[-1].about, kept[-1].kind) == ("task 3", BAD)
+    assert (kept[-1].subject, kept[-1].kind) == ("task 3", BAD)
 
 
 def test_the_number_of_events_of_all_connectors_is_bounded() -> None:

@@ -7,14 +7,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Label
 
 from tui.contexts.profiles import Profile
+from tui.screens.base.pop_up import PopUp
 from tui.scrubbing import without_user
-from tui.widgets.bars import KeyBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
@@ -27,17 +25,13 @@ COLUMNS = (
 MAX_ROWS = 12
 
 
-class ContextChoice(ModalScreen[Profile | None]):
-    """Answers the chosen context, or None. The cursor starts on the context `last`."""
+class ContextPicker(PopUp[Profile | None]):
+    """Returns the chosen context, or None. The cursor starts on the context `last`."""
 
     DEFAULT_CSS = """
-    ContextChoice { align: center middle; background: $background 60%; }
-    ContextChoice > Vertical {
-        width: 76; max-width: 96%; height: auto; background: $panel; border: round $border; padding: 0 1;
-    }
-    ContextChoice #title { text-style: bold; color: $accent; margin: 0 0 1 0; }
-    ContextChoice Grid { background: $panel; }
-    ContextChoice KeyBar { background: $panel; padding: 0; margin: 1 0 0 0; }
+    ContextPicker > Vertical { width: 76; max-width: 96%; height: auto; }
+    ContextPicker #title { margin: 0 0 1 0; }
+    ContextPicker KeyBar { margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "choose", priority=True),
@@ -49,30 +43,30 @@ class ContextChoice(ModalScreen[Profile | None]):
         self.title_text, self.last = title, last
         self.profiles = {profile.name: profile for profile in profiles}
 
-    def compose(self) -> ComposeResult:
-        with Vertical():
-            yield Label(Content(visible(self.title_text)), id="title")
-            yield Grid(COLUMNS)
-            yield KeyBar()
+    def contents(self) -> ComposeResult:
+        yield Label(Content(visible(self.title_text)), id="title")
+        yield Grid(COLUMNS)
 
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
         grid.styles.height = min(MAX_ROWS, len(self.profiles)) + 1
         widths = {
             "name": max(map(len, self.profiles)),
-            "url": max(len(without_user(one.url)) for one in self.profiles.values()),
+            "url": max(len(without_user(profile.url)) for profile in self.profiles.values()),
         }
         grid.show(sorted(self.profiles), self._row, widths)
         grid.go(self.last)
         grid.focus()
 
     def _row(self, name: str) -> Mapping[str, Cell]:
-        one = self.profiles[name]
-        traits = [word for word, holds in (("PRODUCTION", one.production), ("READ-ONLY", one.read_only)) if holds]
+        profile = self.profiles[name]
+        traits = [
+            word for word, holds in (("PRODUCTION", profile.production), ("READ-ONLY", profile.read_only)) if holds
+        ]
         return {
-            "name": Cell(name, "grid--error" if one.production else "grid--strong"),
-            "traits": Cell(" ".join(traits), "grid--error" if one.production else "grid--warning"),
-            "url": Cell(without_user(one.url), "grid--muted"),
+            "name": Cell(name, "grid--error" if profile.production else "grid--strong"),
+            "traits": Cell(" ".join(traits), "grid--error" if profile.production else "grid--warning"),
+            "url": Cell(without_user(profile.url), "grid--muted"),
         }
 
     def action_open(self) -> None:
@@ -81,6 +75,3 @@ class ContextChoice(ModalScreen[Profile | None]):
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
         self.dismiss(self.profiles[event.key])
-
-    def action_close(self) -> None:
-        self.dismiss(None)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tui.screens.connector.standing_warnings import standing
+from tui.screens.connector.overview_pane import standing
 
 NOW = 1_790_000_000.0
 WARNING = {"time": (NOW - 60) * 1000, "level": "WARN", "task": 0, "message": "/in.txt does not exist yet;\nwaiting"}

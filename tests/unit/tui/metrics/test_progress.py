@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.metrics.limits import limit_text
+from tui.metrics.progress import limit_text
 
 
 @pytest.mark.parametrize(
