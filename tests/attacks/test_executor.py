@@ -21,9 +21,9 @@ from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.meter import Meter
 from runtime.system import frames
 from runtime.system.tls_socket import TlsSocket
-from tests.support.engine.engine_recorder import until
 from tests.support.engine.slot_port import Port, opened_port, read
 from tests.support.kafka.stores import MakeStores
+from tests.support.waiting import until
 
 RUN = {"connector": "c", "task": 0, "epoch": 1}
 METER = Meter().snapshot()
