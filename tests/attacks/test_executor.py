@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -21,6 +24,7 @@ from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.meter import Meter
 from runtime.system import frames
 from runtime.system.tls_socket import TlsSocket
+from tests.support.engine.engine_rig import ROOT
 from tests.support.engine.slot_port import Port, opened_port, read
 from tests.support.kafka.stores import MakeStores
 from tests.support.waiting import until
@@ -179,3 +183,50 @@ def test_what_slots_send_is_valid() -> None:
     """The classes of messages agree with what the tasks count."""
     for message in (meters(), errors(), state(State.FAILED), state("RUNNING", trace="x")):
         check_from_slot(json.loads(json.dumps(message)))
+
+
+_DRIVER = """
+import sys
+from pathlib import Path
+from pyspark import SparkContext
+from runtime.engine.driver.cluster import refuse_accumulators, run_to_end
+
+class Bomb:
+    def __init__(self, file):
+        self.file = file
+    def __reduce__(self):
+        return Path.touch, (Path(self.file),)
+
+def hostile(rows):
+    "Sends pickles that write a file wherever they are unpickled, as results and as updates of an accumulator."
+    import pyspark.accumulators, pyspark.worker, pyspark.cloudpickle
+    folder = list(rows)[0]
+    pyspark.accumulators._accumulatorRegistry[1] = pyspark.accumulators.Accumulator(1, Bomb(folder + "/update"), None)
+    bomb = pyspark.cloudpickle.dumps([Bomb(folder + "/result")])
+    pyspark.serializers.CPickleSerializer.dumps = lambda self, value: (
+        pyspark.cloudpickle.dumps(value) if isinstance(value, tuple) else bomb)
+    return [1]
+
+context = SparkContext("local[1]", conf=None)
+if sys.argv[2] == "guarded":
+    refuse_accumulators(context)
+    run_to_end(context.parallelize([sys.argv[1]], 1), hostile)
+else:
+    try:
+        context.parallelize([sys.argv[1]], 1).foreachPartition(hostile)
+    except Exception:
+        pass  # the result is no number
+context.stop()
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("mode", "found"), [("guarded", []), ("naive", ["result", "update"])])
+def test_the_driver_unpickles_nothing_that_an_executor_sends(mode: str, found: list[str], tmp_path: Path) -> None:
+    """The second mode shows that the pickles work."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", _DRIVER, str(tmp_path), mode]
+    driver = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    assert driver.returncode == 0, driver.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == found
