@@ -132,9 +132,10 @@ class ConnectorOffsets:
         await own.alter(name, offsets, writer)
         await self._worker.alter(name, offsets)
 
-    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Write offsets committed by a task of a standalone worker, since tasks cannot write the file themselves."""
-        await self._worker.commit(records)
+    async def commit(self, name: str, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Write offsets committed by a task of a standalone worker, since tasks cannot write the file themselves.
+        ConnectError for offsets of other connectors."""
+        await self._worker.commit(name, records)
 
     async def close(self) -> None:
         """Close the connectors' own topics; the worker's topic remains open."""

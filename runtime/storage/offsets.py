@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.api.errors import ConnectError
 from runtime.kafka.formats import canonical, compact, java_ordered, offset_key
 from runtime.kafka.log.log import Awaited, LogRecord, Record, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
@@ -95,8 +96,11 @@ class OffsetStore:
             records.append((key, None if offset is None else compact(java_ordered(offset))))
         return records
 
-    async def commit(self, records: Sequence[Record]) -> None:
-        """Write records committed by a task unchanged, for workers whose tasks do not write to the topic themselves."""
+    async def commit(self, name: str, records: Sequence[Record]) -> None:
+        """Write records committed by a task unchanged, for workers whose tasks do not write to the topic themselves.
+        ConnectError for keys of other connectors."""
+        if others := {other for key, _ in records if (other := _connector_of(key)) != name}:
+            raise ConnectError(f"A task of {name} may not commit offsets of {', '.join(map(repr, others))}")
         await self._log.write_acknowledged(records)
 
     def apply(self, records: Sequence[LogRecord]) -> None:
@@ -130,8 +134,12 @@ class OffsetStore:
 
 def _connector(record: LogRecord) -> str | None:
     """The connector to which a record of the topic belongs; None for a malformed record."""
+    return _connector_of(record.key)
+
+
+def _connector_of(raw_key: bytes | None) -> str | None:
     try:
-        key = json_value(record.key)
+        key = json_value(raw_key)
     except MalformedRecord:
         return None
     return key[0] if isinstance(key, list) and key and isinstance(key[0], str) else None

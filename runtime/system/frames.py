@@ -14,8 +14,13 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from runtime.system.json_size import max_values
+
 MAX_FRAME = 64 * 1024 * 1024
 """The most bytes of a body."""
+
+MAX_VALUES = 2_000_000
+"""The most values of a message to the worker: 64 MB of brackets would need more than a gigabyte."""
 
 _HEADER = 4
 _EXACT = 1 << 31
@@ -57,8 +62,17 @@ def read_all(stream: BinaryIO) -> Iterator[Any]:
 
 async def receive(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
     """The next message. asyncio.IncompleteReadError at the end of the stream, FrameError if the frame is invalid."""
+    return (await receive_sized(stream, limit))[0]
+
+
+async def receive_sized(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> tuple[Any, int]:
+    """As receive(), with the bytes of the body. Only the worker's event loops read in this way: the number of values is
+    limited, too."""
     header = await stream.readexactly(_HEADER)
-    return _decoded(header, await stream.readexactly(_length(header, limit)))
+    body = await stream.readexactly(_length(header, limit))
+    if max_values(body, MAX_VALUES) > MAX_VALUES:
+        raise FrameError(f"a frame has more than {MAX_VALUES:,} values")
+    return _decoded(header, body), len(body)
 
 
 async def receive_all(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
@@ -90,5 +104,5 @@ def _decoded(header: bytes, body: bytes) -> Any:
     decode = json.loads if int.from_bytes(header, "big") & _EXACT else orjson.loads
     try:
         return decode(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FrameError(f"a frame is not JSON: {error}") from error

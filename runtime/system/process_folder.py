@@ -18,7 +18,7 @@ from pathlib import Path
 from runtime.system.process_identity import own_identity
 from runtime.system.processes import start_time
 
-_MAX_SOCKET_PATH = 100  # bytes; the kernel takes 107
+_MAX_SOCKET_PATH = 103  # bytes; Linux takes 107
 _SHORT = "/tmp"  # used if the path in the temporary folder would be too long
 _KEPT = 86_400.0  # seconds for which a folder in the cache is kept whose process is not visible here
 _NAME = re.compile(r"headrace-[0-9a-f]{8}-\d+-\w*-\w+")

@@ -10,11 +10,11 @@ from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.logical import datetime_of
 from runtime.api.errors import ConfigError, DataError, IllegalArgumentError
 from runtime.api.java_compat.date_format import DatePattern
-from runtime.api.java_compat.regex import Replacement, java_regex
+from runtime.api.java_compat.regex import Replacement
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.api.transformation import RecordT, Transformation
 from runtime.transforms.definitions import key
-
-_MAX_TOPICS = 10_000  # in a cache of topic names
+from runtime.transforms.topic_cache import TopicCache
 
 
 class RegexRouter(Transformation):
@@ -29,32 +29,25 @@ class RegexRouter(Transformation):
 
     def configure(self, config: Mapping[str, str]) -> None:
         parsed = self.config_def.parse(config)
-        self._regex = java_regex(parsed["regex"])
+        self._regex: str = parsed["regex"]
         self._replacement = Replacement(parsed["replacement"])
-        self._known: dict[str, str] = {}
+        self._topics = TopicCache(self._renamed)
 
     def apply(self, record: RecordT) -> RecordT | None:
-        record.topic = self._topic(record.topic)
+        record.topic = self._topics[record.topic]
         return record
 
     def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         topics = metadata.topics()
         if type(topics) is ConstantColumn:
-            metadata.topic = self._topic(topics.value)
+            metadata.topic = self._topics[topics.value]
         else:
-            metadata.route(list(map(self._topic, topics)))
+            metadata.route(list(map(self._topics.__getitem__, topics)))
         return values
 
-    def _topic(self, topic: str) -> str:
-        renamed = self._known.get(topic)
-        if renamed is None:
-            renamed = self._renamed(topic)
-            if len(self._known) < _MAX_TOPICS:
-                self._known[topic] = renamed
-        return renamed
-
     def _renamed(self, topic: str) -> str:
-        if self._regex.fullmatch(topic) is None or (found := self._regex.search(topic)) is None:
+        matches = LimitedMatch(self._regex)
+        if not matches(topic) or (found := matches.search(topic)) is None:
             return topic
         return topic[: found.start()] + self._replacement.expand(found) + topic[found.end() :]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -116,10 +115,12 @@ def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _expressions(name: str, value: Any) -> None:
+    import regex  # by connectors with such expressions only
+
     for pattern in value or ():
         try:
-            re.compile(pattern)
-        except re.error as error:
+            regex.compile(pattern)
+        except regex.error as error:
             raise invalid(name, value, f"{pattern!r} is not a regular expression: {error}") from None
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from runtime.api.errors import ConfigError
+from runtime.api.java_compat.regex.limited import LimitedMatch
 
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^."`]+)')
 
@@ -85,7 +87,9 @@ def _named(names: tuple[str, str], listed: Iterable[str]) -> bool:
 
 
 def _matched(names: tuple[str, str], patterns: Iterable[str]) -> bool:
-    return any(re.fullmatch(pattern, name) for pattern in patterns for name in names)
+    import regex
+
+    return any(any(map(LimitedMatch(text, compiled=regex.compile(text)), names)) for text in patterns)
 
 
 def _unquoted(name: str) -> str:
@@ -96,5 +100,5 @@ def like(pattern: str | None, name: str) -> bool:
     """Whether a name matches a pattern of JDBC's metadata: % is any text, _ any character; None matches every name."""
     if pattern is None:
         return True
-    expression = "".join({"%": ".*", "_": "."}.get(char, re.escape(char)) for char in pattern)
-    return re.fullmatch(expression, name, re.DOTALL) is not None
+    glob = "".join({"%": "*", "_": "?"}.get(char, f"[{char}]" if char in "*?[" else char) for char in pattern)
+    return fnmatchcase(name, glob)  # in linear time, unlike a translation to a regular expression

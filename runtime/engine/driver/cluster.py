@@ -39,6 +39,18 @@ def is_first_run(error: str) -> bool:
     return _FIRST_RUN in error
 
 
+def run_to_end(job: Any, body: Callable[[Any], Any]) -> None:
+    """Run the body of a slot's job for its only partition. The JVM counts its results, of which there are none: an
+    action of PySpark would unpickle what the executor sends instead."""
+    job.mapPartitions(body)._jrdd.count()
+
+
+def refuse_accumulators(context: Any) -> None:
+    """Close the socket where PySpark unpickles what executors send for its accumulators, of which slots have none."""
+    # in a thread: the server looks for the end every half second
+    threading.Thread(target=context._accumulatorServer.shutdown, name="accumulators", daemon=True).start()
+
+
 class ClusterJobs:
     """Runs the Spark jobs of slots on executors. Thread-safe."""
 
@@ -60,7 +72,7 @@ class ClusterJobs:
         job = self._context.parallelize([row], 1)
         if (profile := self._profiles.of(size)) is not None:
             job = job.withResources(profile)
-        job.foreachPartition(self._body)
+        run_to_end(job, self._body)
 
 
 class ExecutorWatch:

@@ -25,7 +25,14 @@ from typing import Any
 from runtime.connectors.spark.session_client import ROWS, SOCKET
 from runtime.engine.driver.archive import archive_path, keep, record_options, use_options
 from runtime.engine.driver.class_path import PACKAGES, with_packages
-from runtime.engine.driver.cluster import ClusterJobs, ExecutorWatch, group_of, is_first_run
+from runtime.engine.driver.cluster import (
+    ClusterJobs,
+    ExecutorWatch,
+    group_of,
+    is_first_run,
+    refuse_accumulators,
+    run_to_end,
+)
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
@@ -82,6 +89,7 @@ class Driver:
         if self._settings.record:
             self._record(context)
         self._context = context
+        refuse_accumulators(context)
         self._serve_session(context)
         if not self._settings.local:
             self._cluster = ClusterJobs(context, self._settings)
@@ -207,7 +215,7 @@ class Driver:
                     size = self._executors.get(slot, ANY_SIZE)
                 self._cluster.run(settings, size)
             else:
-                context.parallelize([slot], 1).foreachPartition(partial(serve, settings))
+                run_to_end(context.parallelize([slot], 1), partial(serve, settings))
         except Exception as error:  # Spark's and Py4J's errors have no common type
             text = str(error)
             if DIED not in text:
@@ -220,7 +228,7 @@ class Driver:
     def _record(self, context: Any) -> None:
         """Have the JVM load the classes of a normal start, shut it down, and keep the archive that it writes at
         exit."""
-        context.parallelize([0], 1).foreachPartition(nothing)
+        run_to_end(context.parallelize([0], 1), nothing)
         context.stop()
         written = Path(self._settings.folder, "spark.jsa")
         self._gateway.proc.stdin.close()
@@ -278,8 +286,9 @@ def _without_java_frames(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("\tat "))[:MAX_REASON]
 
 
-def nothing(rows: Any) -> None:
-    """A job that does nothing."""
+def nothing(rows: Any) -> tuple[()]:
+    """The body of a job that does nothing."""
+    return ()
 
 
 def signal_group(number: int) -> None:

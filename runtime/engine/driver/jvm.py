@@ -32,6 +32,8 @@ DEFAULTS = {
 LOCAL_FORCED = {
     "spark.authenticate": "true",  # Spark's ports on loopback are open to every user of the machine
     "spark.python.daemon.module": "runtime.engine.driver.daemon",
+    # On a port, Spark's Python daemon forks a process for every connection before it asks for the secret.
+    "spark.python.unix.domain.socket.enabled": "true",
 }
 
 CLUSTER_DEFAULTS = {
@@ -111,7 +113,7 @@ def java_options(conf: Mapping[str, str], local: bool, folder: Path, archive_opt
 
 def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict[str, str]:
     """Spark's properties without the JVM's options: defaults, overridden by the operator's, overridden by required
-    ones."""
+    ones. `folder` is the driver's, in that of the worker, which has the sockets, since their paths must be short."""
     local = is_local(master)
     return {
         **DEFAULTS,
@@ -119,7 +121,7 @@ def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict
         **(KUBERNETES_DEFAULTS if master.startswith("k8s://") else {}),
         **{key: value for key, value in conf.items() if key != OPTIONS},
         **FORCED,
-        **(LOCAL_FORCED if local else {}),
+        **(LOCAL_FORCED | {"spark.python.unix.domain.socket.dir": str(folder.parent)} if local else {}),
         "spark.master": master,
     }
 

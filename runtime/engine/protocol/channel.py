@@ -44,7 +44,13 @@ def _checked(message: Any) -> Any:
 async def read_message(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
     """The next message, a JSON object of at most `limit` bytes. asyncio.IncompleteReadError at the end of the stream,
     FrameError if the peer violates the protocol."""
-    return _checked(await frames.receive(reader, limit))
+    return (await read_sized(reader, limit))[0]
+
+
+async def read_sized(reader: asyncio.StreamReader, limit: int = MAX_FRAME) -> tuple[Any, int]:
+    """As read_message(), with the bytes of the message."""
+    message, size = await frames.receive_sized(reader, limit)
+    return _checked(message), size
 
 
 class Connection(Protocol):

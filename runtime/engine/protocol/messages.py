@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from runtime.model.states import State
+
 VERSION = 1
 """Of these messages. A slot and a worker of different versions do not talk to each other; within a version both ignore
 messages whose `op` they do not know, so that messages may be added."""
@@ -181,7 +183,7 @@ class RunEvent(RunPart):
 
 class StateMessage(RunPart):
     op: Literal["state"]
-    state: str
+    state: State
     trace: str | None
     client_failed: bool
 
@@ -228,14 +230,55 @@ class StackMessage(RunPart, CallPart):
     stack: str
 
 
+class FailurePart(TypedDict):
+    """A failed record, with more fields for its position."""
+
+    time: int
+    message: str
+
+
+class CountsPart(TypedDict):
+    """Counts.snapshot()"""
+
+    total: Mapping[str, int]
+    stages: Mapping[str, Mapping[str, int]]
+    last: Sequence[FailurePart]
+
+
 class ErrorsMessage(RunPart):
     op: Literal["errors"]
-    counts: Mapping[str, Any]  # Counts.snapshot()
+    counts: CountsPart
+
+
+class MetersPart(TypedDict):
+    """Meter.snapshot()"""
+
+    read: int
+    written: int
+    active: int
+    batches: int
+    batch_ms: float
+    longest_ms: float
+    throttled_ms: float
+    commits: int
+    commit_failures: int
+    transactions: int
+    transaction_records: int
+    smallest_transaction: int | None
+    largest_transaction: int
+    partitions: int
+    lag: int | None
+    record_time: int
+    progress_at: int
+    plugins: Sequence[tuple[str, Mapping[str, str], float, str]]
+    fallbacks_predicate: int
+    fallbacks_transformation: int
+    fallbacks_converter: int
 
 
 class MeterPart(RunPart):
     op: Literal["meter"]
-    meter: Mapping[str, Any]  # Meter.snapshot()
+    meter: MetersPart
 
 
 class MetersMessage(TypedDict):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import cast
 
-from runtime.engine.protocol.messages import ErrorsMessage
+from runtime.engine.protocol.messages import CountsPart, ErrorsMessage
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
@@ -42,4 +43,4 @@ class ErrorReports:
         if errors is None or errors.changes == self._reported.get(task, 0):
             return
         self._reported[task] = errors.changes
-        self._put({"op": "errors", **about(task.spec), "counts": errors.snapshot()})
+        self._put({"op": "errors", **about(task.spec), "counts": cast(CountsPart, errors.snapshot())})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import cast
 
-from runtime.engine.protocol.messages import MeterPart, MetersMessage
+from runtime.engine.protocol.messages import MeterPart, MetersMessage, MetersPart
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.task_thread import TaskThread
 
@@ -47,4 +48,4 @@ class MeterReports:
         meter = task.meter
         assert meter is not None
         self._reported[task] = meter.changes
-        return {"op": "meter", **about(task.spec), "meter": meter.snapshot()}
+        return {"op": "meter", **about(task.spec), "meter": cast(MetersPart, meter.snapshot())}

@@ -22,12 +22,13 @@ from typing import Any, TypeVar, cast
 from runtime.engine.placement.remote_lease import RemoteLease
 from runtime.engine.placement.roster import RemoteProcess, SlotLink
 from runtime.engine.protocol.archives import ArchiveMessage
-from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
+from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message, read_sized
+from runtime.engine.protocol.checks import check_from_slot, check_hello
 from runtime.engine.protocol.messages import FromSlot, LeaseMessage
 from runtime.engine.protocol.remote import Attempt, RemoteAccess, RemoteHello
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.certificate import make_certificate
-from runtime.engine.worker.server import CLOSE_REASONS, SlotLinkListener, refusal
+from runtime.engine.worker.server import CLOSE_REASONS, INVALID, SlotLinkListener, refusal
 from runtime.logs.limited import LimitedWarnings
 from runtime.system.frames import FrameError
 from runtime.system.listening import listen
@@ -40,7 +41,7 @@ MAX_STRANGERS = 256  # connections at a time that have not proved their identity
 MAX_STRANGERS_OF_PEER = 64  # of these from one address, so that the others can connect
 _BACKLOG = 256  # connections that the system accepts before this process does
 _ACCEPT_RETRY = 0.5  # seconds after which accept() is tried again
-_BATCH = 64  # messages of a slot that wait for the event loop
+_BATCH, _BATCH_SIZE = 64, 1 << 20  # messages of a slot that wait for the event loop, and their bytes
 _CHUNK = 1 << 18
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}  # seconds, seconds, attempts
 
@@ -167,8 +168,9 @@ class RemoteServer:
         try:
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello = cast("RemoteHello", await read_message(reader, MAX_HELLO))
-            attempt = Attempt(int(hello["generation"]), int(hello["slot"]), int(hello["attempt"]))
-            if not attempt.is_proved_by(str(hello["token"]), self._secret):
+            check_hello(hello, RemoteHello)
+            attempt = Attempt(hello["generation"], hello["slot"], hello["attempt"])
+            if not attempt.is_proved_by(hello["token"], self._secret):
                 raise FrameError("the token is not that of a slot of this worker")
             if (reason := refusal(hello.get("version"))) is not None:
                 writer.write(encode({"op": "refused", "reason": reason}))
@@ -177,7 +179,7 @@ class RemoteServer:
                 self._use(attempt)
             elif attempt not in self._leases:
                 raise FrameError(f"slot {attempt.slot} is not connected")
-        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        except (*CLOSE_REASONS, TimeoutError) as error:
             self._refuse(peer, error or type(error).__name__)
             return None
         return hello
@@ -194,15 +196,15 @@ class RemoteServer:
     async def _follow(
         self, hello: RemoteHello, attempt: Attempt, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        lease, room = RemoteLease(), hello.get("room")
+        lease, room = RemoteLease(), hello["room"]
         link = SlotLink(
             slot=attempt.slot,
             attempt=attempt.attempt,
             generation=attempt.generation,
-            process=RemoteProcess(int(hello["pid"]), str(hello["host"])),
+            process=RemoteProcess(hello["pid"], hello["host"]),
             writer=_ThreadWriter(asyncio.get_running_loop(), writer),
             heard=self._clock(),
-            room=math.inf if room is None else float(room),
+            room=math.inf if room is None else room,
             cell=lease,
         )
         self._leases[attempt] = lease
@@ -211,19 +213,23 @@ class RemoteServer:
                 writer.write(encode({"op": "refused", "reason": "the worker does not need this slot"}))
                 return
             await self._pass_on(link, reader)
+        except FrameError as error:
+            _log.error(INVALID, link.slot, error)
         finally:
             del self._leases[attempt]
             lease.revoke()
             self._worker.call_soon_threadsafe(self._listener.link_down, link)
 
     async def _pass_on(self, link: SlotLink, reader: asyncio.StreamReader) -> None:
-        count = 0
+        count = size = 0
         while True:
-            message: FromSlot = await read_message(reader)
+            message, length = await read_sized(reader)
+            check_from_slot(message)
             self._worker.call_soon_threadsafe(self._handle, link, message)
-            count += 1
-            if count % _BATCH == 0:
+            count, size = count + 1, size + length
+            if count >= _BATCH or size >= _BATCH_SIZE:
                 await self._on_worker(asyncio.sleep(0))
+                count = size = 0
 
     def _handle(self, link: SlotLink, message: FromSlot) -> None:
         try:
@@ -241,7 +247,7 @@ class RemoteServer:
 
     async def _send_archive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await read_message(reader, MAX_HELLO)
-        file = self._archives.file(str(request["digest"]))
+        file = self._archives.file(str(request.get("digest")))
         answer: ArchiveMessage = {} if file is None else {"size": file.stat().st_size}
         writer.write(encode(cast("dict[str, object]", answer)))
         if file is not None:

@@ -14,6 +14,7 @@ from typing import Protocol, cast
 
 from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
+from runtime.engine.protocol.checks import check_from_slot, check_hello
 from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
@@ -21,6 +22,7 @@ from runtime.system.processes import OwnProcess, peer
 _log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT = 5.0
+INVALID = "Slot %d is ended, since it has sent an invalid message: %s"
 CLOSE_REASONS = (OSError, EOFError, FrameError)  # asyncio.IncompleteReadError is an EOFError
 
 
@@ -86,20 +88,20 @@ class SlotServer:
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello: HelloMessage = await read_message(reader, MAX_HELLO)
+            check_hello(hello, HelloMessage)
             if (reason := refusal(hello.get("version"))) is not None:
                 writer.write(encode({"op": "refused", "reason": reason}))
                 raise FrameError(reason)
-            room = hello.get("room")
             link = SlotLink(
-                slot=int(hello["slot"]),
-                attempt=int(hello["attempt"]),
-                generation=int(hello["generation"]),
+                slot=hello["slot"],
+                attempt=hello["attempt"],
+                generation=hello["generation"],
                 process=OwnProcess(pid),
                 writer=writer,
                 heard=self._clock(),
-                room=math.inf if room is None else float(room),
+                room=math.inf if hello["room"] is None else hello["room"],
             )
-        except (*CLOSE_REASONS, TimeoutError, KeyError, TypeError, ValueError) as error:
+        except (*CLOSE_REASONS, TimeoutError) as error:
             _log.warning("A connection to the slots' channel was refused: %s", error or type(error).__name__)
             return None
         if self._listener.link_up(link):
@@ -111,10 +113,13 @@ class SlotServer:
         try:
             while True:
                 message: FromSlot = await read_message(reader)
+                check_from_slot(message)
                 try:
                     self._listener.link_message(link, message)
                 except Exception:  # a message that cannot be handled must not end the slot
                     _log.exception("A message from slot %d could not be handled: %.200r", link.slot, message)
+        except FrameError as error:
+            _log.error(INVALID, link.slot, error)
         except CLOSE_REASONS:
             pass
         finally:

@@ -250,7 +250,7 @@ class Connectors:
 
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         assert self._services is not None
-        await self._services.offsets.commit(records)
+        await self._services.offsets.commit(task.connector, records)
 
     async def read_offsets(self, task: TaskId, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         return await self.connector_offsets(task.connector, partitions)

@@ -16,6 +16,7 @@ from runtime.java.discovery.class_file import ClassFile, ClassFormatError
 from runtime.java.discovery.connect_api import SUPER_TYPES, is_from_worker, is_provided
 
 _LOCAL_HEADER = 30
+_MAX_ENTRY = 64 << 20  # bytes; a thousandth of it may be enough to fill the memory otherwise
 _MANIFEST = "META-INF/MANIFEST.MF"
 _SERVICES = "META-INF/services/"
 
@@ -81,10 +82,14 @@ class Archive:
         content = self._bytes[start : start + entry.compress_size]
         if entry.compress_type != ZIP_DEFLATED:
             return content
+        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            return zlib.decompress(content, -zlib.MAX_WBITS, entry.file_size or 1)
+            inflated = inflate.decompress(content, _MAX_ENTRY)
         except zlib.error as error:
             raise UnreadableArchiveError(f"{name} in {self.path} is damaged: {error}") from error
+        if not inflate.eof:
+            raise UnreadableArchiveError(f"{name} in {self.path} is damaged, or has more than {_MAX_ENTRY:,} bytes")
+        return inflated
 
     def _names(self) -> dict[str, ZipInfo] | list[str]:
         if self._folder:

@@ -46,12 +46,13 @@ def install(
     folder = into / coordinate.folder_name
     if folder.exists():
         return Installed(folder, _existing(folder, coordinate), is_new=False)
-    files = resolve(coordinate, repositories or Repositories(), progress or sys.stderr)
+    repositories = repositories or Repositories()
+    files = resolve(coordinate, repositories, progress or sys.stderr)
     try:
         into.mkdir(parents=True, exist_ok=True)
         with work_folder(_staging(into)) as work:  # removes what a killed installation has left
             fresh = work / coordinate.folder_name
-            plugins = _prepare(fresh, coordinate, files)
+            plugins = _prepare(fresh, coordinate, files, repositories.largest)
             fresh.rename(folder)
     except OSError as error:
         raise InstallError(f"{coordinate} could not be installed in {folder}: {error}") from error
@@ -66,9 +67,9 @@ def _staging(into: Path) -> Path:
     return parent if outside else into
 
 
-def _prepare(fresh: Path, coordinate: Coordinate, files: Sequence[Path]) -> list[JavaPlugin]:
+def _prepare(fresh: Path, coordinate: Coordinate, files: Sequence[Path], largest: int) -> list[JavaPlugin]:
     if coordinate.is_archive:
-        unpack(files[0], fresh)
+        unpack(files[0], fresh, largest)
     else:
         fresh.mkdir()
         for file in files:

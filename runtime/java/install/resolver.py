@@ -25,6 +25,9 @@ from runtime.system.locks import LockHeldError, exclusive
 from runtime.system.processes import die_with_parent
 
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+LARGEST = 2 << 30
+"""Bytes of a plugin. The largest of those in common use have 0.3 GB."""
+
 _SILENCE = 60.0  # seconds; Maven waits half an hour for a server that no longer sends
 
 
@@ -38,6 +41,8 @@ class Repositories:
     folder: Path = field(default_factory=lambda: cache_folder() / "maven")
     silence: float = _SILENCE
     """Seconds that a server may be silent."""
+    largest: int = LARGEST
+    """Bytes of all files of a plugin."""
 
 
 def resolve(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[Path]:
@@ -92,7 +97,12 @@ def _command(coordinate: Coordinate, repositories: Repositories, progress: TextI
     part = (coordinate.group, coordinate.artifact, coordinate.extension, coordinate.classifier, coordinate.version)
     return [
         *(str(java.program), *_JVM, f"-Daether.connector.requestTimeout={int(repositories.silence * 1000)}"),
-        *("-Daether.connector.connectTimeout=20000", "-cp", os.pathsep.join(map(str, class_path))),
+        *(
+            "-Daether.connector.connectTimeout=20000",
+            f"-Dheadrace.largest={repositories.largest}",
+            "-cp",
+            os.pathsep.join(map(str, class_path)),
+        ),
         *("org.codehaus.janino.SimpleCompiler", source, "Resolver", str(repositories.folder)),
         *("offline" if repositories.offline else "online", repositories.url or "", ":".join(part), *PROVIDED),
     ]

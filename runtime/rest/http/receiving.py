@@ -14,6 +14,7 @@ from starlette.types import Scope
 from runtime.herder.errors import BadRequest, Unavailable
 from runtime.rest.http.answers import JSON, RouterError
 from runtime.rest.http.media import content_type
+from runtime.system.json_size import max_values
 
 _T = TypeVar("_T")
 
@@ -163,21 +164,10 @@ def release(scope: Scope) -> None:
 
 def count_values(body: bytes, limit: int) -> int:
     """An upper bound of the number of values in the body. Raises BadRequest, before parsing, if there are too many."""
-    values = body.count(b",") + body.count(b"[") + body.count(b"{")
     most = MAX_VALUES[limit]
-    if values > most and (values := _count_outside_strings(body)) > most:
+    if (values := max_values(body, most)) > most:
         raise BadRequest(f"The request body has more than {most:,} values")
     return values
-
-
-def _count_outside_strings(body: bytes) -> int:
-    """The count without the contents of strings, which may have commas and brackets."""
-    count, outside = 0, True
-    for part in body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"'):
-        if outside:
-            count += part.count(b",") + part.count(b"[") + part.count(b"{")
-        outside = not outside
-    return count
 
 
 def _untyped() -> RouterError:

@@ -9,11 +9,10 @@ from runtime.api.config.definition import ConfigDef
 from runtime.api.config.validators import non_empty, regex
 from runtime.api.data.columns import BatchMetadata, ConstantColumn, ValueBatch
 from runtime.api.data.record import Headers
-from runtime.api.java_compat.regex import java_regex
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.api.transformation import Predicate, Record
 from runtime.transforms.definitions import MEDIUM, key
-
-_MAX_TOPICS = 10_000  # in a cache of topic names
+from runtime.transforms.topic_cache import TopicCache
 
 
 def _pattern(name: str, value: Any) -> None:
@@ -35,24 +34,16 @@ class TopicNameMatches(Predicate):
     )
 
     def configure(self, config: Mapping[str, str]) -> None:
-        self._matches = java_regex(self.config_def.parse(config)["pattern"]).fullmatch
-        self._known: dict[str, bool] = {}
+        pattern: str = self.config_def.parse(config)["pattern"]
+        self._matches = TopicCache(lambda topic: LimitedMatch(pattern)(topic))
 
     def test(self, record: Record) -> bool:
-        return self._test(record.topic)
+        return self._matches[record.topic]
 
     def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
         topics = metadata.topics()
-        found = {self._test(topics.value)} if type(topics) is ConstantColumn else set(map(self._test, topics))
+        found = {self._matches[topics.value]} if type(topics) is ConstantColumn else {self._matches[t] for t in topics}
         return found.pop() if len(found) == 1 else None
-
-    def _test(self, topic: str) -> bool:
-        known = self._known.get(topic)
-        if known is None:
-            known = self._matches(topic) is not None
-            if len(self._known) < _MAX_TOPICS:
-                self._known[topic] = known
-        return known
 
 
 class HasHeaderKey(Predicate):

@@ -26,9 +26,10 @@ from runtime.plugins.environments import archive, prepare
 from tests.support.engine.engine_owner import engine_owner
 from tests.support.engine.engine_recorder import descendants, driver_of, jvm_of, task_spec
 from tests.support.engine.engine_rig import ROOT, TTL, EngineRig
-from tests.support.engine.spark_client import RPC_FAILURE, gateway_command, listening_ports, open_blocks
+from tests.support.engine.spark_client import RPC_FAILURE, gateway_command, open_blocks
 from tests.support.packages.wheels import build_wheel
 from tests.support.processes import alive, freeze
+from tests.support.sockets import listening_ports
 from tests.support.waiting import soon, until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]

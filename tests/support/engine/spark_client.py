@@ -6,28 +6,9 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable
-from pathlib import Path
 
-_LISTENING = "0A"
 _RPC_REQUEST, RPC_FAILURE = 3, 5
 _OPEN_BLOCKS = 0
-
-
-def listening_ports(pid: int) -> list[int]:
-    """The TCP ports on which a process listens."""
-    own = set()
-    for entry in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            own.add(str(entry.readlink()))
-        except OSError:
-            continue  # closed meanwhile
-    ports = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == _LISTENING and f"socket:[{fields[9]}]" in own:
-                ports.add(int(fields[1].rpartition(":")[2], 16))
-    return sorted(ports)
 
 
 def open_blocks(port: int, *blocks: str) -> tuple[int, bytes]:

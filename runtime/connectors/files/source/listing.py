@@ -7,6 +7,7 @@ import time
 import zlib
 from collections.abc import Callable
 
+from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.connectors.files.folder_store import FolderStore, ListedFile
 from runtime.connectors.files.formats import format_of
 from runtime.connectors.files.source.definition import FilesSourceSettings
@@ -45,18 +46,21 @@ def task_of(path: str, tasks: int) -> int:
 
 def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
     """Whether a path, relative to the folder, is one of a file to read. Names that start with a dot are not."""
-    pattern = re.compile(_regex(settings.pattern))
+    import regex  # by tasks of this connector only
+
+    pattern = regex.compile(_regex(settings.pattern))
 
     def matches(path: str) -> bool:
         if any(part.startswith(".") for part in path.split("/")):
             return False
-        return pattern.match(path) is not None and (settings.format is not None or format_of(path) is not None)
+        found = LimitedMatch(settings.pattern, compiled=pattern)(path)
+        return found and (settings.format is not None or format_of(path) is not None)
 
     return matches
 
 
 def _regex(pattern: str) -> str:
-    """A glob pattern as a regular expression."""
+    """A glob pattern as a regular expression for the whole path."""
     made, position = "", 0
     while position < len(pattern):
         if pattern.startswith("**/", position):
@@ -66,4 +70,4 @@ def _regex(pattern: str) -> str:
         else:
             made += {"*": "[^/]*", "?": "[^/]"}.get(pattern[position], re.escape(pattern[position]))
             position += 1
-    return made + r"\Z"
+    return made

@@ -9,17 +9,14 @@ import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from runtime.engine.placement.remote_lease import GRACE
-from runtime.engine.placement.roster import SlotLink
 from runtime.engine.protocol.channel import encode
-from runtime.engine.protocol.messages import FromSlot
-from runtime.engine.protocol.remote import Attempt, RemoteAccess, SlotCaller
+from runtime.engine.protocol.remote import Attempt, SlotCaller
 from runtime.engine.slot.remote import SlotArchives
 from runtime.engine.worker import remote_server
 from runtime.engine.worker import server as local_server
@@ -29,68 +26,14 @@ from runtime.model.environment import Environment
 from runtime.system import frames
 from runtime.system.tls_socket import PinError, TlsSocket
 from tests.support.engine.engine_recorder import task_spec
+from tests.support.engine.slot_port import KEY, Port, opened_port, read
 from tests.support.waiting import until
-
-KEY = "5e" * 32
-
-
-@dataclass
-class Listener:
-    """Accepts every slot."""
-
-    up: list[SlotLink] = field(default_factory=list)
-    messages: list[FromSlot] = field(default_factory=list)
-    down: list[SlotLink] = field(default_factory=list)
-
-    def is_slot(self, pid: int) -> bool:
-        return False
-
-    def link_up(self, link: SlotLink) -> bool:
-        self.up.append(link)
-        link.send({"op": "welcome", "stuck_after": 1.0})
-        return True
-
-    def link_message(self, link: SlotLink, message: FromSlot) -> None:
-        self.messages.append(message)
-
-    def link_down(self, link: SlotLink) -> None:
-        self.down.append(link)
-
-
-@dataclass
-class Port:
-    """A server, and callers that know its secret."""
-
-    listener: Listener
-    access: RemoteAccess
-
-    def caller(self, attempt: int = 1, slot: int = 0) -> SlotCaller:
-        own = Attempt(1, slot, attempt)
-        return SlotCaller(self.access, own, own.token(KEY), "elsewhere", 4711)
-
-    async def slot(self, attempt: int = 1, slot: int = 0) -> TlsSocket:
-        """The connection of an accepted slot."""
-        connection = await asyncio.to_thread(self.caller(attempt, slot).connect, "slot")
-        assert (await read(connection))["op"] == "welcome"
-        return connection
 
 
 @pytest.fixture
 async def port(tmp_path: Path) -> AsyncIterator[Port]:
-    listener = Listener()
-    archives = WorkerArchives(tmp_path / "archives")
-    server = RemoteServer(listener, time.monotonic, KEY, archives, lambda generation: tmp_path / "session.sock")
-    access = await server.start("127.0.0.1", "127.0.0.1", 0, tmp_path)
-    port = Port(listener, access)
-    port.archives = archives  # type: ignore[attr-defined]
-    yield port
-    await server.close()
-
-
-async def read(connection: TlsSocket) -> Any:
-    """The next message; None at the end."""
-    found = await asyncio.to_thread(frames.read, connection.stream)
-    return None if found is None else found[0]
+    async with opened_port(tmp_path) as port:
+        yield port
 
 
 async def test_a_port_that_is_in_use_is_an_error(port: Port, tmp_path: Path) -> None:
@@ -229,7 +172,7 @@ async def test_further_connections_need_a_slot(port: Port, caplog: pytest.LogCap
 
 
 async def test_plugins_reach_the_slot_and_are_unpacked_once(port: Port, tmp_path: Path) -> None:
-    archives: WorkerArchives = port.archives  # type: ignore[attr-defined]
+    archives = port.archives
     plugins, environment, jar = tmp_path / "plugins", tmp_path / "env" / "site-packages", tmp_path / "java" / "x.jar"
     for file in (plugins / "a.py", plugins / "p" / "__init__.py", environment / "b.py", jar):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -268,7 +211,7 @@ async def test_plugins_reach_the_slot_and_are_unpacked_once(port: Port, tmp_path
 
 
 async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -> None:
-    archives: WorkerArchives = port.archives  # type: ignore[attr-defined]
+    archives = port.archives
     (tmp_path / "plugins").mkdir()
     module = tmp_path / "plugins" / "a.py"
     module.write_text("A = 1\n")

@@ -1,0 +1,85 @@
+"""Another user of the machine attacks the sockets of a worker and its children."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import children, command_line, direct_children, is_slot
+from tests.support.sockets import listening_addresses, listening_paths
+from tests.support.waiting import wait_until
+from tests.support.workers import WorkerProcess
+
+pytestmark = pytest.mark.slow
+
+NOBODY = 65534
+CONNECTIONS = 20
+"""To each port. Spark's daemon would fork a process of 33 MB for each."""
+
+
+@pytest.fixture(scope="module")
+def processes(our_connect: WorkerProcess) -> Mapping[int, str]:
+    """The processes of a worker with slots: their command lines by pid."""
+    wait_until(lambda: _has_slot(our_connect.pid), 60, "the worker has a slot")
+    return {pid: command_line(pid) for pid in (our_connect.pid, *children(our_connect.pid))}
+
+
+def test_only_rest_and_three_ports_of_the_drivers_jvm_accept_connections_and_only_on_loopback(
+    processes: Mapping[int, str], our_connect: WorkerProcess
+) -> None:
+    ports = {pid: addresses for pid in processes if (addresses := listening_addresses(pid))}
+    assert all(ipaddress.ip_address(host).is_loopback for addresses in ports.values() for host, _ in addresses)
+    (jvm,) = ports.keys() - {our_connect.pid}
+    assert "PythonGatewayServer" in processes[jvm]
+    assert [len(ports[our_connect.pid]), len(ports[jvm])] == [1, 3]
+
+
+def test_connections_to_all_ports_fork_no_processes(processes: Mapping[int, str], our_connect: WorkerProcess) -> None:
+    addresses = [address for pid in processes for address in listening_addresses(pid)]
+    log = our_connect.log.read_text()
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(socket.create_connection(address)) for address in addresses * CONNECTIONS]
+        for connection in opened[: len(addresses)]:
+            connection.settimeout(0.5)
+            with contextlib.suppress(TimeoutError):
+                assert connection.recv(4) == b"", "a port answers before it has received anything"
+        forked = {pid for pid in children(our_connect.pid) if is_slot(pid)} - processes.keys()
+        assert len(forked) < CONNECTIONS / 2, "more than the slots that the worker starts itself"
+    assert "Traceback" not in our_connect.log.read_text()[len(log) :]
+
+
+def test_no_socket_is_in_a_folder_that_others_may_enter(processes: Mapping[int, str]) -> None:
+    paths = {path for pid in processes for path in listening_paths(pid)}
+    assert any(path.name == "slots.sock" for path in paths)
+    assert len([path for path in paths if path.name.startswith(".")]) == 1, "the socket of Spark's daemon"
+    assert all(any(_is_private(folder) for folder in path.parents) for path in paths)
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root, to act as another user")
+def test_another_user_cannot_connect_to_any_socket(processes: Mapping[int, str]) -> None:
+    paths = [str(path) for pid in processes for path in listening_paths(pid)]
+    program = "import socket, sys\nfor path in sys.argv[1:]:\n  try: socket.socket(socket.AF_UNIX).connect(path)\n"
+    program += "  except PermissionError: continue\n  sys.exit(path)"
+    user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    attack = subprocess.run([*user, sys.executable, "-c", program, *paths], cwd="/", capture_output=True, text=True)
+    assert attack.returncode == 0, f"reached {attack.stderr}"
+
+
+def _has_slot(worker: int) -> bool:
+    """Whether Spark's daemon has forked a slot."""
+    daemons = [pid for pid in children(worker) if "runtime.engine.driver.daemon" in command_line(pid)]
+    return any(is_slot(child) for pid in daemons for child in direct_children(pid))
+
+
+def _is_private(folder: Path) -> bool:
+    status = folder.stat()
+    return status.st_uid == os.getuid() and status.st_mode & 0o077 == 0
