@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from runtime.java.discovery import archives
+from runtime.java.discovery import class_index
 from runtime.java.discovery.class_index import Archive, UnreadableArchiveError
 from runtime.java.install import unpack as unpacking
 from runtime.java.install.coordinate import Coordinate
@@ -96,7 +96,7 @@ def test_an_archive_of_too_many_entries_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_a_class_that_inflates_without_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "_MAX_ENTRY", MB)
+    monkeypatch.setattr(class_index, "_MAX_ENTRY", MB)
     jar = tmp_path / "bomb.jar"
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr("Bomb.class", bytes(8 * MB))
