@@ -22,6 +22,7 @@ SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000
 MUTATIONS = {
     "task_configs_of_deleted_connectors": "compact,kill",
     "tasks_are_not_awaited": "",
+    "unacknowledged_writes": "",
     "units_move_in_one_generation": "",
     "stopped_units_are_not_released": "",
     "deleted_connectors_keep_running": "",
