@@ -22,10 +22,16 @@ class InternalRequests:
     def __init__(self, herder: Herder, configs: ConfigStore, connectors: Connectors, fencing: ZombieFencing) -> None:
         self._herder, self._configs, self._connectors, self._fencing = herder, configs, connectors, fencing
 
-    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated."""
+    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]], revision: int | None = None) -> None:
+        """POST /connectors/{name}/tasks: the task configs that a connector on another worker has generated from this
+        revision of its configuration; None from workers that do not name it. Conflict if there is a newer one: a
+        request that was slow may belong to a connector that has been deleted and created again."""
         async with self._herder.exclusive(name, LOCK_WAIT):
             stored = self._stored(name)
+            if revision is not None and revision < stored.revision:
+                raise Conflict(
+                    f"The configuration of connector {name} has changed since its task configs were generated"
+                )
             if configs and stored.target is TargetState.STOPPED:
                 raise BadRequest(f"Cannot submit non-empty set of task configs for stopped connector {name}")
             await self._configs.put_tasks(name, configs)

@@ -25,9 +25,11 @@ class InternalHandlers:
         self._requests, self._keys, self._mixed = requests, keys, mixed
 
     async def task_configs(self, request: Request) -> Response:
-        """POST /connectors/{name}/tasks: a worker passes new task configs to the leader."""
+        """POST /connectors/{name}/tasks: a worker passes new task configs to the leader; one of Headrace also names the
+        revision of the configuration that they were generated from."""
         configs = await parsed(request, _task_configs)
-        await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs])
+        revision = None if parameter(request, "revision") is None else _whole_number(request, "revision")
+        await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs], revision)
         return empty(204)
 
     async def fence(self, request: Request) -> Response:
@@ -55,11 +57,15 @@ class InternalHandlers:
     async def settled(self, request: Request) -> Response:
         """POST /connectors/{name}/settled: another Headrace worker waits for a connector's tasks here."""
         check_from_worker(request.scope)
-        within = parameter(request, "within") or ""
-        if not within.isascii() or not within.isdigit() or len(within) > 9:
-            raise BadRequest(f"The query parameter 'within' must be a whole number of seconds, not '{within}'")
-        await self._requests.check_settled(path_name(request), int(within))
+        await self._requests.check_settled(path_name(request), _whole_number(request, "within"))
         return empty(204)
+
+
+def _whole_number(request: Request, key: str) -> int:
+    text = parameter(request, key) or ""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise BadRequest(f"The query parameter '{key}' must be a whole number, not '{text}'")
+    return int(text)
 
 
 def _task_configs(body: bytes) -> list[dict[str, str | None]]:

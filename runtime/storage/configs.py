@@ -39,6 +39,7 @@ class StoredConnector:
     applied: dict[str, str] | None = None  # the config from which `tasks` were generated; None if unknown
     generation: int = -1  # of the task configs, the same on all workers: the offset of their commit record; -1: none
     created: int = -1  # identifies the connector in this process: a deleted one of the same name had another number
+    revision: int = -1  # of the config, the same on all workers: the offset of its record
 
     @property
     def start_config(self) -> dict[str, str]:
@@ -75,6 +76,7 @@ class _Entry:
     applied: dict[str, str] | None = None
     generation: int = -1
     created: int = -1
+    revision: int = -1
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
     target_written: int | None = None  # when the target state was written, in milliseconds since 1970
@@ -159,8 +161,9 @@ class ConfigStore:
             # While STOPPED a connector has no tasks, even if its last task configs were written at the same time.
             tasks = () if target is TargetState.STOPPED else entry.tasks
             entry.snapshot = StoredConnector(
-                name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created
-            )
+                name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created,
+                entry.revision,
+            )  # fmt: skip
         return entry.snapshot
 
     def target_written(self, name: str) -> int | None:
@@ -295,8 +298,10 @@ class ConfigStore:
             entry.target_written = record.timestamp
         elif key.startswith(_COMMIT.encode()):
             entry.generation = record.offset
-        elif entry.config is not None and entry.created < 0:
-            entry.created = record.offset
+        elif key.startswith(_CONNECTOR.encode()) and entry.config is not None:
+            entry.revision = record.offset
+            if entry.created < 0:
+                entry.created = record.offset
         if entry.empty:
             del self._entries[name]
 

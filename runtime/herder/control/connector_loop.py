@@ -312,9 +312,9 @@ class ConnectorLoop:
         else:
             await self._yield_instance()
         requested.restart_connector = requested.reconfigure = False  # complete: not repeated if a later step fails
-        if self._hosted.pending:
-            stored = await self._hosted.bring_up(stored)
-        await self._run_tasks(stored, paused=False, requested=requested)
+        current = await self._hosted.bring_up(stored) if self._hosted.pending else stored
+        if current is not None:
+            await self._run_tasks(current, paused=False, requested=requested)
 
 
 async def _both(*work: Coroutine[Any, Any, None]) -> None:

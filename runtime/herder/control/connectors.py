@@ -21,7 +21,7 @@ from runtime.kafka.formats import canonical
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import SourceOffset
-from runtime.storage.configs import ConfigStore
+from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.statuses import StatusStore
 
 log = logging.getLogger(__name__)
@@ -46,11 +46,14 @@ class Connectors:
     ) -> None:  # fmt: skip
         """`put_tasks`: stores task configs through the leader; without it this worker stores them itself."""
         self._configs, self._statuses, self._board, self._group = configs, statuses, board, group
-        self._put_tasks, self._restarts = put_tasks or configs.put_tasks, restarts
+        self._put_tasks, self._restarts = put_tasks or self._store_tasks, restarts
         self._services: TaskServices | None = None
         self._loops: dict[str, ConnectorLoop] = {}
         self._closed = False
         self._starts = starts or StartControl()
+
+    async def _store_tasks(self, stored: StoredConnector, configs: Sequence[Mapping[str, str]]) -> None:
+        await self._configs.put_tasks(stored.name, configs)
 
     def start(self, services: TaskServices) -> None:
         """Apply changes of the config topic from now on; earlier changes wait for take_over()."""

@@ -19,8 +19,8 @@ from runtime.storage.configs import ConfigStore, StoredConnector
 log = logging.getLogger(__name__)
 
 
-PutTasks = Callable[[str, Sequence[Mapping[str, str]]], Awaitable[None]]
-"""Stores the task configs of a connector, through the leader of the group."""
+PutTasks = Callable[[StoredConnector, Sequence[Mapping[str, str]]], Awaitable[None]]
+"""Stores the task configs that were generated from this configuration, through the leader of the group."""
 
 
 class HostedConnector:
@@ -165,9 +165,10 @@ class HostedConnector:
             if instance.started:
                 self.show(State.RUNNING)
 
-    async def bring_up(self, stored: StoredConnector) -> StoredConnector:
+    async def bring_up(self, stored: StoredConnector) -> StoredConnector | None:
         """Start the instance, request its task configs, and store them if they or the connector's configuration are
-        new. The instance is `pending` until all of this is complete."""
+        new. The instance is `pending` until all of this is complete. Returns the connector as stored then; None if it
+        has been deleted."""
         instance = self._instance
         call = instance.call or self._begin(instance)
         await asyncio.wait({call}, timeout=self._starts.times.step_timeout)
@@ -185,12 +186,17 @@ class HostedConnector:
             instance.call = None
             self._wake()
             return stored
-        if configs != list(stored.tasks) or not stored.is_applied:
-            await self._put_tasks(self._name, configs)
+        # The connector's code may have taken long: what it has generated for a configuration that has been replaced, or
+        # for a connector that has been deleted, is dropped, and the loop has been woken by the change.
+        current = self._configs.connector(self._name)
+        if current is None or not instance.is_of(current):
+            return current
+        if configs != list(current.tasks) or not current.is_applied:
+            await self._put_tasks(current, configs)
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
         if instance.pending:
             self._wake()
-        return self._configs.connector(self._name) or stored
+        return self._configs.connector(self._name)
 
     def _begin(self, instance: Instance) -> asyncio.Task[TaskConfigs]:
         assert self.info is not None

@@ -16,7 +16,7 @@ from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, message_of
 from runtime.rest.http.answers import JSON
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER
-from runtime.storage.configs import ConfigStore
+from runtime.storage.configs import ConfigStore, StoredConnector
 
 
 class LeaderClient:
@@ -33,13 +33,16 @@ class LeaderClient:
         argument."""
         self._fencing = fencing
 
-    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
-        """Store a complete set of task configs; returns when this worker has read it. HerderError if the leader refuses
-        it or does not answer: the caller tries again."""
+    async def put_tasks(self, stored: StoredConnector, configs: Sequence[Mapping[str, str]]) -> None:
+        """Store a complete set of task configs that were generated from this configuration; returns when this worker
+        has read it. HerderError if the leader refuses it, as it does if it has another configuration, or does not
+        answer: the caller tries again."""
+        name = stored.name
         if self._group.leads:
             await self._configs.put_tasks(name, configs)
             return
-        answer = await self._send("POST", name, "tasks", compact([dict(config) for config in configs]))
+        body = compact([dict(config) for config in configs])
+        answer = await self._send("POST", name, "tasks", body, f"&revision={stored.revision}")
         if answer.status >= 400:
             raise HerderError(
                 f"The leader did not accept the task configs of connector {name}: {message_of(answer)} "
@@ -60,13 +63,13 @@ class LeaderClient:
             raise _REFUSALS.get(answer.status, Unavailable)(message)
         await self._configs.read_to_end()
 
-    async def _send(self, method: str, name: str, what: str, body: bytes) -> PeerAnswer:
+    async def _send(self, method: str, name: str, what: str, body: bytes, query: str = "") -> PeerAnswer:
         url = self._group.leader_url
         if url is None:
             raise Conflict(NO_LEADER)
         signature = self._keys.sign(body)
         headers = {SIGNATURE_HEADER: signature.text, ALGORITHM_HEADER: signature.algorithm, "Content-Type": JSON}
-        target = f"/connectors/{quote(name, safe='')}/{what}?forward=false"
+        target = f"/connectors/{quote(name, safe='')}/{what}?forward=false{query}"
         request = self._copies.own(method, target, url, body=body, headers=headers)
         return await self._clients.send(url, request, "The leader, worker")
 

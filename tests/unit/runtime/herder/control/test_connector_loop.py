@@ -413,6 +413,22 @@ async def test_a_task_of_a_deleted_connector_is_not_started_again_after_its_rest
     assert rig.engine.started == [TaskId("a", 0)], "only the first connector has started a task"
 
 
+async def test_task_configs_of_a_deleted_connector_are_not_stored_for_the_next_one(rig: HerderRig) -> None:
+    """The connector is deleted and created again while its task configs are being generated."""
+
+    async def create_again(name: str) -> None:
+        rig.plugins.on_task_configs = _never
+        await rig.configs.remove_connector(name)
+        await rig.create(name, version="2")
+
+    rig.plugins.on_task_configs = create_again
+    await rig.create("a", version="1", tasks_max="2")
+    await rig.until(lambda: rig.plugins.starts == ["a", "a"])
+    stored = rig.configs.connector("a")
+    assert stored is not None
+    assert stored.tasks == () and rig.engine.started == []
+
+
 async def _never(_: str) -> None:
     await asyncio.Event().wait()
 

@@ -25,6 +25,7 @@ from runtime.rest.forwarding.leader_client import LeaderClient
 from runtime.rest.http.answers import json_answer
 from runtime.rest.internal import InternalHandlers
 from runtime.rest.resource import Handler, Resource
+from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -120,25 +121,48 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
 async def test_the_owner_sends_task_configs_to_the_leader() -> None:
     async with leader_and_owner() as (rig, _, client):
         await rig.create("a/b")
-        await client.put_tasks("a/b", TASKS)
+        await client.put_tasks(_stored(rig.configs, "a/b"), TASKS)
         stored = rig.configs.connector("a/b")
         assert stored is not None
         assert list(stored.tasks) == TASKS
 
 
+async def test_task_configs_of_an_older_configuration_are_refused_by_the_leader() -> None:
+    """The request was slow: meanwhile the connector has been deleted and created again."""
+    async with leader_and_owner() as (rig, _, client):
+        await rig.create("a")
+        old = _stored(rig.configs, "a")
+        await rig.configs.remove_connector("a")
+        await rig.create("a", TargetState.PAUSED)
+        with pytest.raises(HerderError, match="has changed since its task configs were generated"):
+            await client.put_tasks(old, [{"of": "the deleted connector"}])
+        assert {"of": "the deleted connector"} not in _stored(rig.configs, "a").tasks
+        await client.put_tasks(_stored(rig.configs, "a"), TASKS)
+        assert list(_stored(rig.configs, "a").tasks) == TASKS
+
+
+def _stored(configs: ConfigStore, name: str) -> StoredConnector:
+    stored = configs.connector(name)
+    assert stored is not None
+    return stored
+
+
+_UNKNOWN = StoredConnector("nope", {}, TargetState.STARTED, (), revision=7)
+
+
 async def test_task_configs_that_the_leader_refuses() -> None:
     async with leader_and_owner() as (rig, owner, client):
         with pytest.raises(HerderError, match="Connector nope not found"):
-            await client.put_tasks("nope", TASKS)
+            await client.put_tasks(_UNKNOWN, TASKS)
         await rig.create("s", TargetState.STOPPED)
         with pytest.raises(HerderError, match="stopped connector s"):
-            await client.put_tasks("s", TASKS)
+            await client.put_tasks(_stored(rig.configs, "s"), TASKS)
         await owner.keys.rotate()  # a key that the leader does not know
         with pytest.raises(HerderError, match="invalid signature"):
-            await client.put_tasks("s", TASKS)
+            await client.put_tasks(_stored(rig.configs, "s"), TASKS)
         owner.group.snapshot = replace(owner.group.snapshot, leader="")
         with pytest.raises(Conflict, match="no known leader"):
-            await client.put_tasks("s", TASKS)
+            await client.put_tasks(_stored(rig.configs, "s"), TASKS)
 
 
 async def test_the_owner_asks_the_leader_to_fence_earlier_tasks() -> None:
@@ -169,7 +193,7 @@ async def test_the_leader_writes_its_own_task_configs_itself() -> None:
     async with worker_group(1) as (leader,):
         client = LeaderClient(leader.group, leader.clients, leader.copies, leader.keys, leader.configs)
         await leader.configs.put_connector("a", {"connector.class": "S"})
-        await client.put_tasks("a", TASKS)
+        await client.put_tasks(_stored(leader.configs, "a"), TASKS)
         stored = leader.configs.connector("a")
     assert stored is not None
     assert list(stored.tasks) == TASKS
@@ -179,7 +203,7 @@ async def test_without_a_session_key_nothing_is_sent() -> None:
     async with worker_group(2, key=False) as (_, owner):
         client = LeaderClient(owner.group, owner.clients, owner.copies, owner.keys, owner.configs)
         with pytest.raises(Unavailable, match="has not written a session key"):
-            await client.put_tasks("a", TASKS)
+            await client.put_tasks(_UNKNOWN, TASKS)
 
 
 def collecting(worker: ServingWorker, here: Callable[[], Any]) -> list[Route]:
