@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.model.task_spec import TaskSpec
-from runtime.storage.configs import ConfigStore, StoredConnector
+from runtime.storage.configs import ConfigStore
 from tests.simulation.kafka import Record
 from tests.simulation.model import Connector, Models
 from tests.simulation.slot import TaskRun
@@ -32,7 +32,7 @@ class Checks:
         name."""
         model, stored = self._models[spec.connector], self.configs[worker].connector(spec.connector)
         version, known = int(spec.config.get("version", 0)), int(stored.config.get("version", 0)) if stored else 0
-        if version < model.created <= known and not _committed_late(stored, spec):
+        if version < model.created <= known:
             self._trace.violated(f"{worker} starts {spec.id} of the deleted connector, version {version}")
 
     def started(self, run: TaskRun) -> None:
@@ -118,14 +118,6 @@ class Checks:
             return
         if problem:
             self._trace.violated(problem)
-
-
-def _committed_late(stored: StoredConnector | None, spec: TaskSpec) -> bool:
-    """Whether the leader has stored these task configs after it had created the connector again: the start of the
-    deleted connector was under way, and the request of its owner does not tell the two apart (as in Connect)."""
-    if stored is None or stored.generation < stored.created or spec.task >= len(stored.tasks):
-        return False
-    return stored.tasks[spec.task].get("version") == spec.config.get("version")
 
 
 def _may_work(run: TaskRun) -> bool:
