@@ -209,7 +209,9 @@ class OffsetChanges:
             case OffsetAction.RESET:
                 return [wipe]
             case OffsetAction.CREATE:
-                return [wipe, write, ("write connector config", self._create)]
+                # The configuration is the last step: the creation is complete, and the tasks have gone on from there.
+                exists = self._configs.connector(intent.connector) is not None
+                return [] if exists else [wipe, write, ("write connector config", self._create)]
             case OffsetAction.DELETE:
                 return [("remove connector", self._remove), wipe]
             case OffsetAction.HALT:
@@ -222,7 +224,6 @@ class OffsetChanges:
         await self._offsets.set(intent.connector, intent.group, intent.offsets)
 
     async def _create(self, intent: PlannedChange) -> None:
-        """Skipped if the connector exists: its configuration is the last step, so the creation was complete."""
         if self._configs.connector(intent.connector) is None:
             state = None if intent.initial_state is None else TargetState(intent.initial_state)
             await self._configs.put_connector(intent.connector, intent.config or {}, state)

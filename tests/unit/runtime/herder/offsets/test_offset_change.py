@@ -31,9 +31,9 @@ class Rig:
         own = ConnectorOffsets(store, topic, NEVER_CALLED, lambda name: None, lambda config: "", list)
         self.journal, self.locks = OffsetJournal(logs, topic("journal")), ConnectorLocks()
         self.stored_offsets = StoredOffsets(own, cast(Groups, None))
-        configs = ConfigStore(logs, topic("configs"))
+        self.configs = ConfigStore(logs, topic("configs"))
         self.changes = OffsetChanges(
-            self.journal, configs, self.stored_offsets, cast(GroupSettling, None), self.locks, retry_delay=0.0
+            self.journal, self.configs, self.stored_offsets, cast(GroupSettling, None), self.locks, retry_delay=0.0
         )
         self.offset_log, self.journal_log = logs.by_topic["offsets"], logs.by_topic["journal"]
 
@@ -141,3 +141,16 @@ async def test_an_error_of_one_connector_does_not_block_changes_of_others(rig: R
     rig.offset_log.failure = lambda key, value: None
     assert await rig.changes.finish()
     assert await rig.position("a") == 7
+
+
+async def test_a_creation_that_was_interrupted_after_its_last_step_leaves_the_progress_of_the_tasks(rig: Rig) -> None:
+    """The worker died after the connector's configuration was written, and the tasks have read on since."""
+    config = {"connector.class": "S"}
+    offsets = (({"filename": "f"}, {"position": 5}),)
+    intent = PlannedChange("a", OffsetAction.CREATE, offsets, (), config=config)
+    await rig.journal.begin(intent)
+    await rig.configs.put_connector("a", config)
+    await rig.stored_offsets.set("a", None, (({"filename": "f"}, {"position": 900}),))
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 900
+    assert rig.journal.all_pending() == []
