@@ -188,6 +188,8 @@ class OffsetChanges:
                 await step(intent)
             except BrokerUnavailable:
                 raise
+            except Conflict:  # this worker does not lead any more: the next leader carries out the planned change
+                raise BrokerUnavailable(_DEPOSED.format(name=intent.connector)) from None
             except KafkaProblem as e:
                 await self._roll_back(intent)
                 await self._journal.drop(intent)

@@ -154,3 +154,21 @@ async def test_a_creation_that_was_interrupted_after_its_last_step_leaves_the_pr
     assert await rig.changes.finish()
     assert await rig.position("a") == 900
     assert rig.journal.all_pending() == []
+
+
+async def test_a_creation_of_a_former_leader_is_not_refused_but_finished_later(rig: Rig) -> None:
+    """A conflict means that nothing was changed; but the change is in the journal."""
+    is_deposed = True
+
+    def check_leads() -> None:
+        if is_deposed:
+            raise Conflict("another worker leads")
+
+    rig.configs.guard(check_leads)
+    offsets = (({"filename": "f"}, {"position": 5}),)
+    with pytest.raises(BrokerUnavailable, match="is finished later"):
+        await rig.changes.carry_out(PlannedChange("a", OffsetAction.CREATE, offsets, (), config={}))
+    is_deposed = False
+    assert await rig.changes.finish()
+    assert rig.configs.names() == ["a"] and await rig.position("a") == 5
+    rig.changes.close()
