@@ -49,6 +49,8 @@ def main(options: Sequence[str]) -> int:
         if code != FAILED:
             return code
         first = failures(report)
+        if len(first) == tests_in(report):
+            return code  # no test has run: an error of the collection
         print(f"\n{len(first)} failed; running them once more, alone:", flush=True)
         code = _pytest("--last-failed", "--last-failed-no-failures", "none", f"--junitxml={second}", *options)
         again = failures(second) if second.exists() else first  # the process may end with its time limit
@@ -95,6 +97,11 @@ def failures(report: Path) -> list[Failure]:
             )
             break
     return found
+
+
+def tests_in(report: Path) -> int:
+    """The number of tests in a JUnit report."""
+    return sum(1 for _ in ElementTree.parse(report).iter("testcase"))
 
 
 def _pytest(*options: str) -> int:

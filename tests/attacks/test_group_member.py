@@ -277,7 +277,10 @@ async def assert_named(worker: ServingWorker, peer: HostilePeer) -> None:
     assert {one["worker_id"] for one in workers.json()["workers"]} == {worker.id, peer.id}
 
 
-@pytest.mark.parametrize("name", [*NONSENSE.keys() - {"an array", "an object", "nesting", "not utf-8", "an error"}])
+_SENSIBLE_TO_CHANGES = ("an array", "an object", "nesting", "not utf-8", "an error")
+
+
+@pytest.mark.parametrize("name", [name for name in NONSENSE if name not in _SENSIBLE_TO_CHANGES])
 async def test_a_hostile_leader_can_leave_the_outcome_of_a_change_unknown_and_nothing_else(name: str) -> None:
     """The worker says so, and passes nothing of the response to the client, such as a page for a browser."""
     async with attacked() as (peer, (worker,)):

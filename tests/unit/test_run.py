@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.distribution import FolderScheduling
 from tests.random_order import shuffled
-from tests.run import Failure, failures, processor_time, summary
+from tests.run import Failure, failures, processor_time, summary, tests_in
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -26,6 +26,14 @@ def test_failures_of_a_first_try_are_named_with_their_first_line(tmp_path: Path)
         Failure("tests.unit.test_a::test_one[x]", "AssertionError: not so"),
         Failure("tests.unit.test_b::test_three", "a fixture"),
     ]
+
+
+def test_an_error_of_the_collection_is_the_only_test_of_its_report(tmp_path: Path) -> None:
+    report = tmp_path / "first.xml"
+    report.write_text(
+        '<testsuite><testcase name="gw0"><error message="other tests">long</error></testcase></testsuite>'
+    )
+    assert len(failures(report)) == tests_in(report) == 1
 
 
 def test_the_last_lines_name_the_failures_of_both_tries() -> None:
