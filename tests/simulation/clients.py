@@ -155,9 +155,9 @@ class Client:
         """Send a request to a random worker, and note what may follow from it, and what has to."""
         model = self.model
         if config != _UNSET:
-            model.configs_under_way[config] = Outcome.PENDING
+            _begin(model.configs_under_way, config)
         if state != _UNSET:
-            model.targets_under_way[state] = Outcome.PENDING
+            _begin(model.targets_under_way, state)
         if change is not None:
             model.positions.begin(change)
         model.written.clear()
@@ -194,6 +194,11 @@ class Client:
         detail = "" if body is None else f" {json.dumps(body)[:160]}"
         self._world.trace.add(f"{worker.name}: {method} {target}{detail} -> {shown}")
         return response
+
+
+def _begin(under_way: dict[str | None, Outcome], value: str | None) -> None:
+    """An equal request whose outcome is unknown may still be carried out after this one."""
+    under_way.setdefault(value, Outcome.PENDING)
 
 
 async def ask(world: World, worker: SimWorker, method: str, target: str, body: Any = None) -> Response | None:

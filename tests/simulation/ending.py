@@ -42,6 +42,8 @@ class Ending:
         if self._world.web.under_way:
             return f"requests are under way: {sorted(self._world.web.under_way)}"
         for worker in self._workers:
+            if not worker.running:  # it has ended by itself, for example because Kafka did not answer at its start
+                worker.start()
             response = await ask(self._world, worker, "GET", "/health")
             if response is None or response.status != 200:
                 return f"{worker.name} is not ready: {response.body[:200] if response else None!r}"
@@ -61,10 +63,7 @@ class Ending:
         draw = self._random.random()
         state = "RUNNING" if draw < 0.6 else "PAUSED" if draw < 0.7 else "STOPPED" if draw < 0.8 else "deleted"
         self._wanted[model.name] = state
-        if model.config is None:
-            await self._certainly(lambda: client.create(start="0"))
-        else:
-            await self._certainly(lambda: client.configure(start="0"))
+        await self._certainly(lambda: (client.create if model.config is None else client.configure)(start="0"))
         actions = {"RUNNING": client.resume, "PAUSED": client.pause, "STOPPED": client.stop, "deleted": client.delete}
         await self._certainly(actions[state])
 

@@ -75,14 +75,14 @@ class Topic:
                 high = middle
         return self.records[low:]
 
-    def compact(self, before: int, tombstones: bool) -> None:
-        """Remove records before this offset that have a later committed record of their key; with `tombstones`, those,
-        too, which Kafka does after delete.retention.ms."""
+    def compact(self, before: int, tombstones: int) -> None:
+        """Remove records before this offset that have a later committed record of their key, and tombstones before the
+        second offset, as Kafka does after delete.retention.ms."""
         last = {r.key: r.offset for r in self.records if r.fate is Fate.COMMITTED}
         self.records = [
             r
             for r in self.records
-            if r.offset >= before or (r.offset == last.get(r.key) and not (tombstones and r.value is None))
+            if r.offset >= before or (r.offset == last.get(r.key) and not (r.offset < tombstones and r.value is None))
         ]
 
 

@@ -12,6 +12,7 @@ from tests.simulation.loop import PROCESS, Process, SimLoop
 _T = TypeVar("_T")
 
 KAFKA, CLIENT = "kafka", "client"
+LONGEST = 5.0  # seconds of a message: liveness is judged after less than a minute
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Network:
 
     def latency(self) -> float:
         draw = self.loop.random.random()
-        return self.delay * (0.25 + draw if draw < 0.97 else 20 * draw)
+        return min(self.delay * (0.25 + draw if draw < 0.97 else 20 * draw), LONGEST)
 
     def deliver(self, source: str, target: str, call: Callable[[], None]) -> None:
         """Call a function when a message has arrived; the process that sent it may have ended meanwhile."""
