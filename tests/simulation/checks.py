@@ -43,9 +43,7 @@ class Checks:
     def works(self, run: TaskRun) -> None:
         """A task is about to do its first work. One owner: no other run of the task may work."""
         runs = self.runs[run.key[:2]] = [other for other in self.runs[run.key[:2]] if not other.ended]
-        if not _may_work(
-            run
-        ):  # a slot that was frozen has not read the revocation yet; what it commits is checked, too
+        if not _may_work(run):  # a frozen slot has not read the revocation yet; what it commits is checked, too
             return
         if others := [other.name for other in runs if other is not run and _may_work(other)]:
             self._trace.violated(f"two owners: {run.name} works beside {', '.join(others)}")
