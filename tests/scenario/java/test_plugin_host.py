@@ -116,6 +116,7 @@ async def test_a_connector_starts_reads_offsets_and_requests_new_task_configs(
     await hosts.start_connector("wild", _wild(ask="yes", reconfigure="yes"))
     (config,) = await hosts.task_configs("wild", 3)
     assert (config["found"], config["task.class"]) == ("{at=7}", "wild.WildTask")
+    await listener.until_changed()
     assert listener.reconfigured == ["wild"]
     await hosts.stop_connector("wild")
 
