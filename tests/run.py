@@ -49,7 +49,7 @@ def main(options: Sequence[str]) -> int:
         if code != FAILED:
             return code
         first = failures(report)
-        if len(first) == tests_in(report):
+        if len(first) == number_of_tests(report):
             return code  # no test has run: an error of the collection
         print(f"\n{len(first)} failed; running them once more, alone:", flush=True)
         code = _pytest("--last-failed", "--last-failed-no-failures", "none", f"--junitxml={second}", *options)
@@ -99,7 +99,7 @@ def failures(report: Path) -> list[Failure]:
     return found
 
 
-def tests_in(report: Path) -> int:
+def number_of_tests(report: Path) -> int:
     """The number of tests in a JUnit report."""
     return sum(1 for _ in ElementTree.parse(report).iter("testcase"))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.distribution import FolderScheduling
 from tests.random_order import shuffled
-from tests.run import Failure, failures, processor_time, summary, tests_in
+from tests.run import Failure, failures, number_of_tests, processor_time, summary
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -33,7 +33,7 @@ def test_an_error_of_the_collection_is_the_only_test_of_its_report(tmp_path: Pat
     report.write_text(
         '<testsuite><testcase name="gw0"><error message="other tests">long</error></testcase></testsuite>'
     )
-    assert len(failures(report)) == tests_in(report) == 1
+    assert len(failures(report)) == number_of_tests(report) == 1
 
 
 def test_the_last_lines_name_the_failures_of_both_tries() -> None:

@@ -68,8 +68,8 @@ def test_a_jvm_that_is_frozen_is_ended(rig: Rig) -> None:
     rig.ahead = 7.0
     rig.until(lambda: rig.ends)
     assert rig.ends[0].at_fault
-    assert "has not answered for" in rig.ends[0].reason
-    with pytest.raises(HostLostError, match="has not answered for"):
+    assert "has not responded for" in rig.ends[0].reason
+    with pytest.raises(HostLostError, match="has not responded for"):
         converter.from_connect("t", None, "x")
 
 

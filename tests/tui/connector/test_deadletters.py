@@ -147,7 +147,7 @@ def dead_letters_as_commands(headrace: Console, name: str, broker: KafkaBroker, 
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ANSWER_TIMEOUT", 1.0)
+    monkeypatch.setattr(reader, "RESPONSE_TIMEOUT", 1.0)
     plain = cluster.source()
     headrace = Console(cluster.url, tmp_path)
     assert "has no dead letter topic" in headrace(f"get deadletters {plain}", code=4).err

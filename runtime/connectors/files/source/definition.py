@@ -54,8 +54,8 @@ CONFIG = ConfigDef(
     ),
     *grouped(_FILES, 0,
         ConfigKey(FORMAT, ConfigType.STRING, AUTO, Importance.HIGH, "Format of the files: parquet, json (a JSON "
-             "document per line), csv or avro. With auto, the extension of each file tells, and files with other "
-             "extensions are ignored.", validators.one_of(AUTO, *FileFormat)),
+             "document per line), csv or avro. With auto, the extension of each file determines it, and files with "
+             "other extensions are ignored.", validators.one_of(AUTO, *FileFormat)),
         ConfigKey(PATTERN, ConfigType.STRING, "**", Importance.MEDIUM, "Pattern of the paths of files below the "
              "folder: * stands for any characters except a slash, ? for one of them, **/ for any folders.",
              validators.non_empty),

@@ -28,7 +28,7 @@ SETTINGS = '{"bootstrap.servers": "127.0.0.1:1", "debug": "all"}'
 def test_nothing_is_printed(module: str, call: str) -> None:
     code = CODE.format(module=module, call=call)
     if "dead_letters" in module:
-        code = "import tui.topics.reader as reader; reader.ANSWER_TIMEOUT = 0.5\n" + code
+        code = "import tui.topics.reader as reader; reader.RESPONSE_TIMEOUT = 0.5\n" + code
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == "" and done.returncode == 0
     assert "127.0.0.1:1" in done.stdout

@@ -62,10 +62,10 @@ def test_the_source_partition_names_the_source(config: dict[str, str], name: str
         ({"checkpoint": "a", "batch": 1, "rows": 0, "spool": "s"}, "'rows' .* from 1: 0"),
         (
             {"checkpoint": "a", "batch": 8, "rows": 5},
-            "'rows' and 'spool' .* need each other.*batch 8 again, remove 'rows' and 'spool' and set 'batch' to 7",
+            "'rows' and 'spool' .* must be given together.*batch 8 again, remove 'rows' and 'spool' and set 'batch' to 7",
         ),
-        ({"checkpoint": "a", "batch": 8, "spool": "s"}, "need each other.*set 'batch' to 7"),
-        ({"checkpoint": "a", "batch": 0, "rows": 5}, "need each other.*batch 0 again, reset the offset"),
+        ({"checkpoint": "a", "batch": 8, "spool": "s"}, "must be given together.*set 'batch' to 7"),
+        ({"checkpoint": "a", "batch": 0, "rows": 5}, "must be given together.*batch 0 again, reset the offset"),
         ({"checkpoint": "a", "rows": 5}, "'batch' .* a whole number from 0: None"),
         ({"checkpoint": "a", "batch": 1, "rows": 5, "spool": "../s"}, "'spool' must be the folder"),
         ({"checkpoint": "a", "batch": 1, "row": 1}, "not 'row'"),

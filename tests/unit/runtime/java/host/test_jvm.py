@@ -16,6 +16,6 @@ def test_a_jvm_that_freezes_before_its_first_answer_is_killed(tmp_path: Path) ->
     ended: list[TaskHostJvm] = []
     java.write_text("#!/bin/sh\nexec sleep 600\n")
     java.chmod(0o755)
-    with pytest.raises(HostLostError, match="has not answered within 1 s of its start"):
+    with pytest.raises(HostLostError, match="has not responded within 1 s of its start"):
         TaskHostJvm(JvmSettings(java, []), {}, ended.append, start_timeout=0.6)
     assert len(ended) == 1 and not ended[0].alive
