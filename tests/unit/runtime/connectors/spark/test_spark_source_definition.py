@@ -62,7 +62,7 @@ def test_the_source_partition_names_the_source(config: dict[str, str], name: str
         ({"checkpoint": "a", "batch": 1, "rows": 0, "spool": "s"}, "'rows' .* from 1: 0"),
         (
             {"checkpoint": "a", "batch": 8, "rows": 5},
-            "'rows' and 'spool' .* must be given together.*batch 8 again, remove 'rows' and 'spool' and set 'batch' to 7",
+            "'rows' and 'spool'.*must be given together.*batch 8 again, remove 'rows' and 'spool' and set 'batch' to 7",
         ),
         ({"checkpoint": "a", "batch": 8, "spool": "s"}, "must be given together.*set 'batch' to 7"),
         ({"checkpoint": "a", "batch": 0, "rows": 5}, "must be given together.*batch 0 again, reset the offset"),
