@@ -55,10 +55,11 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("rest.advertised.host.name", ConfigType.STRING, None, _L, "Host that other workers use for this REST "
          "API."),
     ConfigKey("rest.advertised.port", ConfigType.INT, None, _L, "Port that other workers use for this REST API."),
-    ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read answers (CORS)."),
+    ConfigKey("access.control.allow.origin", ConfigType.STRING, "", _L, "Origins whose pages may read "
+         "responses (CORS)."),
     ConfigKey("access.control.allow.methods", ConfigType.STRING, "", _L, "Methods that pages of allowed origins may "
          "use."),
-    ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers added to every answer."),
+    ConfigKey("response.http.headers.config", ConfigType.STRING, "", _L, "Headers added to every response."),
     ConfigKey("rest.extension.classes", ConfigType.LIST, "", _L, "Only Apache's BasicAuthSecurityRestExtension, built "
          "in."),
     ConfigKey("config.providers", ConfigType.LIST, "", _L, "Names of config providers (config.providers.NAME.*)."),
