@@ -33,6 +33,8 @@ class Instance:
     started: bool = False
     pending: bool = False
     """The task configs must still be requested or stored."""
+    generation: int | None = None
+    """The task configs (StoredConnector.generation) that were compared with those of this instance; None: none yet."""
     reconfigure_again: bool = False
     """The connector requested new task configs while they were being generated."""
     call: asyncio.Task[TaskConfigs] | None = None
@@ -44,6 +46,11 @@ class Instance:
 
     def is_of(self, stored: StoredConnector) -> bool:
         return (self.config, self.created) == (stored.start_config, stored.created)
+
+    def lacks_task_configs(self, stored: StoredConnector) -> bool:
+        """Whether the task configs were removed after this instance had generated its own: the connector was stopped
+        and resumed while its control loop was busy, so that the instance has not been stopped."""
+        return self.generation not in (None, stored.generation) and not stored.tasks
 
     @property
     def busy(self) -> bool:

@@ -111,6 +111,7 @@ class ScriptedEngine:
         self.paused: set[TaskId] = set()
         self.started: list[TaskId] = []
         self.leased = True
+        self.on_stop: Callable[[TaskId], Awaitable[None]] = nothing
         self._listener = listener
 
     def may_run(self) -> bool:
@@ -122,6 +123,7 @@ class ScriptedEngine:
         self._listener.task_state(spec.id, spec.epoch, State.PAUSED if spec.paused else State.RUNNING, None)
 
     async def stop_task(self, task: TaskId, graceful: float) -> bool:
+        await self.on_stop(task)
         self.running.pop(task, None)
         return True
 

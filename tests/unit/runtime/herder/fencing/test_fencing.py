@@ -103,7 +103,7 @@ async def test_rounds_at_the_leader(rig: HerderRig) -> None:
     await rig.create("a", tasks_max="2")
     await rig.until(lambda: len(rig.tasks("a")) == 2)
     rig.fenced.clear()
-    await rig.configs.put_tasks("a", [])
+    await rig.herder.stop("a")
     rig.refuse_fencing = NotAuthorizedError("grant it")
     with pytest.raises(HerderError, match="Failed to perform zombie fencing of connector a: grant it"):
         await rig.fencing.fence_earlier("a")
