@@ -135,8 +135,9 @@ class Engine(Protocol):
     def limit_task(self, task: TaskId, limit: RateLimit) -> None:
         """Change the rate limit of a task, which continues to run."""
 
-    def forget_topics(self, connector: str) -> None:
-        """Make the tasks of a connector report their topics again, each with its next record."""
+    def reset_topics(self, connector: str, at: int) -> None:
+        """The topics of a connector were reset at this time (milliseconds since 1970): make its tasks report those used
+        since, and the others with their next records."""
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
         """The stack of the task's thread; None if the task is not on a slot. SlotSilentError without an answer within

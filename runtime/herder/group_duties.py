@@ -72,7 +72,7 @@ class GroupDuties:
         leader of a cluster finishes the changes of offsets before any connector starts."""
         self._started = True
         self._loads.start()
-        self._statuses.subscribe(self._changed_elsewhere, self._connectors.forget_topics)
+        self._statuses.subscribe(self._changed_elsewhere, self._connectors.topics_reset)
         if self._leads:
             await self._begin()
 

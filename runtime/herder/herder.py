@@ -172,14 +172,13 @@ class Herder:
         await self._statuses.read_back(name, READ_BACK_WAIT)
         return {name: {"topics": sorted(self._statuses.topics(name))}}
 
-    def reset_topics(self, name: str) -> None:
+    async def reset_topics(self, name: str) -> None:
         """PUT /connectors/{name}/topics/reset."""
         if not self._tracking.enabled:
             raise Forbidden("Topic tracking is disabled.")
         if not self._tracking.reset:
             raise Forbidden("Topic tracking reset is disabled.")
-        self._statuses.reset_topics(name)
-        self._connectors.forget_topics(name)
+        self._connectors.topics_reset(name, await self._statuses.reset_topics(name, READ_BACK_WAIT))
 
     # creating and configuring
 

@@ -107,9 +107,11 @@ class TaskRunner:
             if self._thread:  # another task may have the same thread later
                 release_objects(self._thread)
 
-    def forget_topics(self) -> None:
-        """Report the task's topics again, each with its next record."""
-        self._control.forget_topics()
+    def reset_topics(self, at: int) -> None:
+        """The connector's topics were reset at this time (milliseconds since 1970): report those used since, and the
+        others with their next records."""
+        for topic in self._control.topics.reset(at):
+            self._host.topic(self._spec, topic)
 
     def _run(self) -> None:
         if not self._wait_while_paused():

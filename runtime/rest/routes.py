@@ -232,7 +232,7 @@ def routes(s: Services) -> Sequence[Route]:
         return json_answer(await h.topics(path_name(r)))
 
     async def reset_topics(r: Request) -> Response:
-        h.reset_topics(path_name(r))
+        await h.reset_topics(path_name(r))
         return empty(202)
 
     async def offsets(r: Request) -> Response:

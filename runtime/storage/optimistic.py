@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from runtime.kafka.log.log import LogRecord, Written
-from runtime.storage.port import MalformedRecord
-
-_log = logging.getLogger(__name__)
 
 Send = Callable[[bytes, "bytes | None"], "asyncio.Future[Written]"]
 Take = Callable[[bytes, "bytes | None"], None]
+Apply = Callable[[Sequence[LogRecord]], None]
 
 
 @dataclass(slots=True)
@@ -30,8 +27,9 @@ class OptimisticWrites:
     """Applies writes at once. The topic's order is final: a record from the topic is applied only if it follows our
     last write of its key. Event loop only."""
 
-    def __init__(self, send: Send, take: Take) -> None:
-        self._send, self._take = send, take
+    def __init__(self, send: Send, take: Take, apply: Apply) -> None:
+        """`take` applies a write of ours, `apply` records that were read while a write was in flight."""
+        self._send, self._take, self._apply = send, take, apply
         self._own: dict[bytes, _OwnWrites] = {}
 
     def write(self, key: bytes, value: bytes | None) -> None:
@@ -75,10 +73,7 @@ class OptimisticWrites:
         if own.offset < 0 or (newest is not None and newest.offset >= own.offset):
             self._forget(key)
         if newest is not None and newest.offset > own.offset:
-            try:
-                self._take(key, newest.value)
-            except MalformedRecord as e:
-                _log.warning("Ignoring the record at offset %d: %s", newest.offset, e)
+            self._apply([newest])
 
     def _forget(self, key: bytes) -> None:
         waiting = self._own.pop(key).read_back

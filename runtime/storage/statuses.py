@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ class StatusStore:
         retry_delay: float = RETRY_DELAY,
     ) -> None:
         self._log = logs.open(spec, self.apply)
-        self._writes = OptimisticWrites(self._log.send, self._take)
+        self._writes = OptimisticWrites(self._log.send, self._take, self.apply)
         self._clock, self._is_member, self._retry_delay = clock, is_member, retry_delay
         self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
         self._connectors: dict[str, StatusRecord] = {}
@@ -64,14 +64,15 @@ class StatusStore:
         self._record_time: int | None = None  # of the record that is being applied
         self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
         self._writing = False  # what changes now is this worker's own write
-        self._topics_reset: set[str] = set()  # by other workers: connectors
+        self._topics_reset: dict[str, int] = {}  # by other workers: connectors, and when, in milliseconds
         self._on_change: Callable[[str, bool], None] = lambda name, removed: None
-        self._on_topics_reset: Callable[[str], None] = lambda name: None
+        self._on_topics_reset: Callable[[str, int], None] = lambda name, at: None
 
-    def subscribe(self, on_change: Callable[[str, bool], None], on_topics_reset: Callable[[str], None]) -> None:
+    def subscribe(self, on_change: Callable[[str, bool], None], on_topics_reset: Callable[[str, int], None]) -> None:
         """Call these functions when records of other workers are read. `on_change`: statuses of a connector or its
         tasks, with the connector's name, and whether the connector's own status was removed, because it has been
-        deleted. `on_topics_reset`: topics of a connector were removed, so that its tasks have to report them again."""
+        deleted. `on_topics_reset`: topics of a connector were removed at a time (milliseconds since 1970), so that its
+        tasks have to report them again."""
         self._on_change, self._on_topics_reset = on_change, on_topics_reset
 
     # reading
@@ -108,7 +109,7 @@ class StatusStore:
         """Wait until what this worker has written about a connector is in the topic; at most `within` seconds."""
         tasks = (f"{_TASK}{TaskId(name, number)}" for number in self._tasks.get(name, {}))
         topics = (_topic_key(topic, name) for topic in self._topics.get(name, {}))
-        await self._writes.read_back([key.encode() for key in (_CONNECTOR + name, *tasks, *topics)], within)
+        await self._read_back((_CONNECTOR + name, *tasks, *topics), within)
 
     # writing
 
@@ -135,10 +136,22 @@ class StatusStore:
     def remove_task(self, task: TaskId) -> None:
         self._put(f"{_TASK}{task}", None)
 
-    def reset_topics(self, name: str) -> None:
-        """Remove all topics of a connector."""
-        for topic in self.topics(name):
-            self._put(_topic_key(topic, name), None)
+    def remove_topics(self, name: str) -> list[str]:
+        """Remove all topics of a connector; returns the keys of their records."""
+        keys = [_topic_key(topic, name) for topic in self._topics.get(name, {})]
+        for key in keys:
+            self._put(key, None)
+        return keys
+
+    async def reset_topics(self, name: str, within: float) -> int:
+        """Remove all topics of a connector, and wait until that is in the topic; at most `within` seconds. Returns
+        the time of the reset, in milliseconds since 1970."""
+        at = self._time()
+        await self._read_back(self.remove_topics(name), within)
+        return at
+
+    async def _read_back(self, keys: Iterable[str], within: float) -> None:
+        await self._writes.read_back([key.encode() for key in keys], within)
 
     def _put(self, key: str, value: dict[str, Any] | None) -> None:
         self._writing = True
@@ -187,9 +200,9 @@ class StatusStore:
         touched, self._touched = self._touched, {}
         for name, removed in touched.items():
             self._on_change(name, removed)
-        reset, self._topics_reset = self._topics_reset, set()
-        for name in reset:
-            self._on_topics_reset(name)
+        reset, self._topics_reset = self._topics_reset, {}
+        for name, at in reset.items():
+            self._on_topics_reset(name, at)
 
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)
@@ -222,8 +235,12 @@ class StatusStore:
 
     def _note_change(self, name: str, old: StatusRecord | None, new: StatusRecord | None) -> None:
         if new is not None and (old is None or old.state is not new.state):
-            at = int(self._clock() * 1000) if self._record_time is None else self._record_time
+            at = self._time()
             self._changed_at[name] = max(at, self._changed_at.get(name, at))
+
+    def _time(self) -> int:
+        """Of the record that is being applied, in milliseconds since 1970."""
+        return int(self._clock() * 1000) if self._record_time is None else self._record_time
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
         topic, found, name = rest.partition(_OF)
@@ -235,7 +252,7 @@ class StatusStore:
             if not isinstance(task, int):
                 raise MalformedRecord("not a topic's status")
         if task is None and not self._writing and topic in self._topics.get(name, {}):
-            self._topics_reset.add(name)
+            self._topics_reset[name] = self._time()
         _set_in(self._topics, name, topic, task)
 
 

@@ -53,7 +53,14 @@ class StartMessage(TypedDict):
 
 
 class RunRequest(RunPart):
-    op: Literal["stop", "revoke", "forget_topics"]
+    op: Literal["stop", "revoke"]
+
+
+class TopicsResetMessage(RunPart):
+    """The connector's topics were reset at this time, in milliseconds since 1970: report them again."""
+
+    op: Literal["reset_topics"]
+    at: int
 
 
 class PauseMessage(RunPart):
@@ -132,6 +139,7 @@ ToSlot = (
     | RefusedMessage
     | StartMessage
     | RunRequest
+    | TopicsResetMessage
     | PauseMessage
     | LimitMessage
     | StackRequest

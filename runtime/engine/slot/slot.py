@@ -148,8 +148,8 @@ class Slot:
             case "drain":
                 for task in list(self._tasks.values()):
                     task.move(message["reason"])
-            case "forget_topics":
-                self._with_task(message, TaskThread.forget_topics)
+            case "reset_topics":
+                self._with_task(message, lambda task: task.reset_topics(message["at"]))
             case "pause":
                 self._with_task(message, lambda task: task.pause(message["paused"]))
             case "limit":

@@ -45,7 +45,7 @@ class Runner(Protocol):
 
     def move(self, reason: str) -> None: ...
 
-    def forget_topics(self) -> None: ...
+    def reset_topics(self, at: int) -> None: ...
 
 
 RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
@@ -117,9 +117,9 @@ class TaskThread:
         """Ask the task to stop gracefully and to be placed again."""
         self._request(lambda runner: runner.move(reason))
 
-    def forget_topics(self) -> None:
+    def reset_topics(self, at: int) -> None:
         """Make the task report its topics again."""
-        self._request(lambda runner: runner.forget_topics())
+        self._request(lambda runner: runner.reset_topics(at))
 
     def pause(self, paused: bool) -> None:
         """Pause or resume the task."""

@@ -170,10 +170,10 @@ class SparkEngine:
         if found.link is not None:
             found.link.send({"op": "limit", **about(found.spec), "records": limit.records, "bytes": limit.bytes})
 
-    def forget_topics(self, connector: str) -> None:
+    def reset_topics(self, connector: str, at: int) -> None:
         for task in self._roster.tasks.values():
             if task.spec.connector == connector and task.link is not None and not task.ended.is_set():
-                task.link.send({"op": "forget_topics", **about(task.spec)})
+                task.link.send({"op": "reset_topics", **about(task.spec), "at": at})
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
         found = self._roster.tasks.get(task)

@@ -184,9 +184,10 @@ class Connectors:
         if loop is not None and stored is not None and self._group.owns(name) and loop.tasks.has_ghosts(stored):
             loop.wake()
 
-    def forget_topics(self, name: str) -> None:
-        """Report topics that the connector's tasks use again."""
-        self._with(name, lambda loop: loop.tasks.forget_topics())
+    def topics_reset(self, name: str, at: int) -> None:
+        """The connector's topics were reset at this time (milliseconds since 1970): its tasks report those that they
+        have used since."""
+        self._with(name, lambda loop: loop.tasks.reset_topics(at))
 
     async def settled(self, name: str, within: float = SETTLE_TIMEOUT) -> bool:
         """Whether the connector has reached its target state; waits at most `within` seconds."""

@@ -234,9 +234,9 @@ class Tasks:
         except (ConfigError, OffsetTopicUnusable) as e:
             raise StartRefused(_restart_after(e), final=True) from None
 
-    def forget_topics(self) -> None:
-        """Report topics again with the next record of each."""
-        self._services.engine.forget_topics(self._name)
+    def reset_topics(self, at: int) -> None:
+        """The connector's topics were reset at this time: report those used since."""
+        self._services.engine.reset_topics(self._name, at)
 
     def unassign(self) -> None:
         """Report all tasks as UNASSIGNED, because the worker ends."""

@@ -109,7 +109,7 @@ class StatusBoard:
         (FACTS.md, 7)."""
         for task in self._statuses.task_statuses(name):
             self._remove_task(TaskId(name, task))
-        self._statuses.reset_topics(name)
+        self._statuses.remove_topics(name)
         last = self._statuses.connector_status(name)
         if last is not None and last.state is not State.UNASSIGNED:
             self._statuses.put_connector(name, self._status(State.UNASSIGNED, last.version, None))

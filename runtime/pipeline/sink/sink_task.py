@@ -252,9 +252,9 @@ class SinkWorker:
         if error is not None:
             raise error
         if self._spec.track_topics:
-            for topic in {tp.topic for tp in batch.positions} - self._topics:
-                self._topics.add(topic)
-                self._host.topic(self._spec, topic)
+            for topic in {tp.topic for tp in batch.positions}:
+                if self._topics.use(topic):
+                    self._host.topic(self._spec, topic)
         self._meter.fetched(len(messages))
         self._count(messages)
         if not len(batch.records) and not self._task.empty_puts:

@@ -136,19 +136,16 @@ class TopicsInUse:
 
     def __init__(self, spec: TaskSpec, host: SlotHost, control: TaskControl) -> None:
         self._spec, self._host = spec, host
-        self._reported = control.topics  # emptied by another thread when the topics are to be reported again
+        self._used = control.topics
         self._creator = TopicCreator(spec, control)
         self._ensured: set[str] = set()  # topics that exist or that the broker may create
 
     def use(self, topic: str) -> None:
         """Called before records are sent to a topic."""
-        if topic in self._reported:
-            return
         if topic not in self._ensured:
             self._creator.ensure(topic)
             self._ensured.add(topic)
-        self._reported.add(topic)
-        if self._spec.track_topics:
+        if self._used.use(topic) and self._spec.track_topics:
             self._host.topic(self._spec, topic)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.task.meter import Meter
 from runtime.pipeline.task.throttle import Throttle, throttle_of
+from runtime.pipeline.task.topics import UsedTopics
 
 if TYPE_CHECKING:
     from runtime.model.rate_limit import RateLimit
@@ -39,7 +40,7 @@ class TaskControl:
         self.paused = paused
         self.throttle = throttle  # None: no rate limit
         self.stopping = False
-        self.topics: set[str] = set()  # reported as used by the task
+        self.topics = UsedTopics()
         self.call: PluginCall | None = None  # checked by the watchdog
         self.errors: Counts | None = None  # None before the first record
         self.meter = Meter()
@@ -76,10 +77,6 @@ class TaskControl:
     def wake(self) -> None:
         """Wake the task's thread from wait()."""
         self._changed.set()
-
-    def forget_topics(self) -> None:
-        """Report topics again, each with its next record."""
-        self.topics.clear()
 
     @property
     def revoked(self) -> bool:

@@ -69,7 +69,7 @@ class ScriptedRunner:
         self._host.state(self._spec, State.UNASSIGNED, reason)
         self.stop()
 
-    def forget_topics(self) -> None:
+    def reset_topics(self, at: int) -> None:
         self._host.topic(self._spec, "topic-of-it")
 
     def revoke(self) -> None:

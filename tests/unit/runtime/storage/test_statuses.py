@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -43,7 +44,7 @@ async def test_removed_statuses_are_gone_for_the_next_worker(stores: MakeStores)
     one.statuses.put_task(TaskId("c", 0), RUNNING)
     one.statuses.put_topic(TaskId("c", 0), "t")
     one.statuses.remove_task(TaskId("c", 0))
-    one.statuses.reset_topics("c")
+    one.statuses.remove_topics("c")
     one.statuses.remove_connector("c")
     await one.logs.close()
     for store in (one.statuses, (await stores(one.prefix)).statuses):
@@ -56,14 +57,18 @@ async def test_removed_statuses_are_gone_for_the_next_worker(stores: MakeStores)
 async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores: MakeStores) -> None:
     one = await stores()
     two = await stores(one.prefix)
-    reset = asyncio.Event()
-    one.statuses.subscribe(lambda name, removed: None, lambda name: reset.set() if name == "c" else None)
+    reset: asyncio.Queue[tuple[str, int]] = asyncio.Queue()
+    one.statuses.subscribe(lambda name, removed: None, lambda name, at: reset.put_nowait((name, at)))
     told: list[str] = []
-    two.statuses.subscribe(lambda name, removed: None, told.append)
+    two.statuses.subscribe(lambda name, removed: None, lambda name, at: told.append(name))
     two.statuses.put_topic(TaskId("c", 0), "t")
-    two.statuses.reset_topics("c")
+    before = int(time.time() * 1000)
+    await two.statuses.reset_topics("c", 30)
+    assert [value for _, value in await two.seen("status")][-1:] == [None], "written when the request ends"
     async with asyncio.timeout(30):
-        await reset.wait()
+        name, at = await reset.get()
+    assert name == "c"
+    assert before <= at <= time.time() * 1000
     assert one.statuses.topics("c") == []
     assert told == [], "a worker is not told of its own writes"
 
@@ -138,7 +143,8 @@ class _Line:
     def __init__(self) -> None:
         self.value: bytes | None = None
         self.sent: list[asyncio.Future[Written]] = []
-        self.writes = OptimisticWrites(self._send, self._take)
+        self.writes = OptimisticWrites(self._send, self._take, self._apply)
+        self.applied: list[int] = []  # offsets
 
     def _send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         self.sent.append(asyncio.get_running_loop().create_future())
@@ -151,8 +157,13 @@ class _Line:
         self.writes.write(b"k", value)
 
     def read(self, offset: int, value: bytes | None) -> None:
-        if not self.writes.superseded(LogRecord(b"k", value, 0, offset, 0)):
-            self._take(b"k", value)
+        self._apply([LogRecord(b"k", value, 0, offset, 0)])
+
+    def _apply(self, records: Sequence[LogRecord]) -> None:
+        for record in records:
+            if not self.writes.superseded(record):
+                self.applied.append(record.offset)
+                self._take(b"k", record.value)
 
     async def written(self, number: int, offset: int) -> None:
         self.sent[number].set_result((0, offset))
@@ -203,6 +214,7 @@ async def test_a_record_read_during_a_write_is_ordered_by_its_offset(theirs: int
     assert line.value == b"ours"
     await line.written(0, 5)
     assert line.value == shown
+    assert line.applied == [6] * (theirs == 6), "as any record that is read, so that subscribers hear of it"
     if theirs < 5:
         line.read(5, b"ours")
     line.read(7, b"later")

@@ -43,7 +43,7 @@ class Runner:
     def move(self, reason: str) -> None:
         self.calls.put("move")
 
-    def forget_topics(self) -> None:
+    def reset_topics(self, at: int) -> None:
         self.calls.put("forget topics")
 
 

@@ -60,7 +60,7 @@ async def test_followers_receive_reports_of_other_workers_once() -> None:
     here, there = StatusStore(logs, topic("s")), StatusStore(logs, topic("other"))
     events = EventLog()
     board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryAnswer", {"name": name}))
-    here.subscribe(board.changed_elsewhere, lambda name: None)
+    here.subscribe(board.changed_elsewhere, lambda name, at: None)
 
     def copy() -> None:
         """The topic's records, as this worker reads them."""
