@@ -245,6 +245,34 @@ async def test_an_error_reported_while_task_configs_are_generated_fails_the_conn
     assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "lost the system")
 
 
+@pytest.mark.parametrize("reported", [False, True], ids=["start() raises", "reported later"])
+async def test_a_failed_connector_stays_failed_when_paused_and_becomes_stopped(rig: HerderRig, reported: bool) -> None:
+    """As in Connect. It starts again when it is resumed."""
+    failing = True
+
+    async def fail(name: str) -> None:
+        if failing:
+            raise HostError("plugin", "no such system", "no such system")
+
+    if reported:
+        await rig.create("a")
+        await rig.until(lambda: _runs(rig, "a"))
+        rig.connectors.connector_failed("a", "no such system")
+    else:
+        rig.plugins.on_start = fail
+        await rig.create("a")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    await rig.configs.put_target_state("a", TargetState.PAUSED)
+    assert await rig.connectors.settled("a")
+    assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "no such system")
+    await rig.herder.stop("a")
+    assert await rig.connectors.settled("a")
+    assert (rig.state("a"), rig.tasks("a")) == (State.STOPPED, {})
+    failing = False
+    await rig.configs.put_target_state("a", TargetState.STARTED)
+    await rig.until(lambda: _runs(rig, "a"))
+
+
 async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
