@@ -57,7 +57,7 @@ async def test_a_cluster_that_does_not_respond_delays_no_start(monkeypatch: pyte
     rig = HerderRig()
     monkeypatch.setattr("runtime.herder.control.tasks._OTHER_CLUSTER_TIMEOUT", 0.01)
     rig.groups_elsewhere.responds = False
-    await rig.create("a", connector_class="Sink", topics="t", **{k.replace(".", "_"): v for k, v in ADMIN.items()})
+    await rig.create("a", connector_class="Sink", topics="t", admin_override_bootstrap_servers="away:9092")
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
     assert rig.groups_elsewhere.described == ["connect-a"]
     await rig.close()
